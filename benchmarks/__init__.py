@@ -1,0 +1,13 @@
+"""Measurements of Mercer: speed, published results, rivals, maps. Run with ``python -m benchmarks``.
+
+registry     what benchmarks exist; reading it imports nothing heavy
+runner       times several sides alternately in one process
+memory       peak memory of one call
+checks       a fast side that is wrong is caught
+environment  versions, processor, threads, load
+record       what a benchmark writes down while it runs
+report       JSON results to markdown
+limits       what this machine can do at best
+plotting     figures in one style
+fits         how the constants of Mercer's own polynomials were obtained
+"""

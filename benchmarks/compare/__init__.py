@@ -1,0 +1,1 @@
+"""Mercer against other packages at the same job."""

@@ -1,0 +1,126 @@
+"""Where and when a result was measured: versions, processor, threads, memory, load, commit, date.
+
+No host names and no paths: results are committed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
+_ROOT = Path(__file__).parents[1]
+# results are written by the run itself, and do not make the measured code another one
+_NOT_CODE = (":(exclude)benchmarks/results", ":(exclude)benchmarks/RESULTS.md")
+
+
+class Watch:
+    """The environment of one run, from its construction to :meth:`describe`."""
+
+    def __init__(self, threads: int):
+        self._threads = threads
+        self._load = _load_average()
+        self._start = _busy_seconds(), _own_seconds(), time.perf_counter()
+
+    def describe(self) -> dict[str, Any]:
+        """Everything a reader needs in order to judge or repeat the numbers."""
+        return {
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "versions": _versions(),
+            "cpu": _processor(),
+            "cores": _cores(),
+            "threads": self._threads,
+            "memory_gib": _memory_gib(),
+            "system": platform.system(),
+            "load_at_start": self._load,
+            "load_at_end": _load_average(),
+            "cores_busy_elsewhere": self._busy_elsewhere(),
+            "commit": _git("rev-parse", "HEAD"),
+            "dirty": _is_dirty(),
+        }
+
+    def _busy_elsewhere(self) -> float | None:
+        """Cores that other processes kept busy during the run; unlike the load average, of the run and nothing else."""
+        busy, own, clock = self._start
+        busy_now = _busy_seconds()
+        if busy is None or busy_now is None:
+            return None
+        seconds = max(time.perf_counter() - clock, 1e-9)
+        return round(max(0.0, (busy_now - busy) - (_own_seconds() - own)) / seconds, 2)
+
+
+def _versions() -> dict[str, str | None]:
+    import mercer
+
+    versions: dict[str, str | None] = {"python": platform.python_version(), "mercer": mercer.__version__}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = None
+    return versions
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return _with_instruction_set(line.split(":", 1)[1].strip())
+    return _with_instruction_set(platform.processor() or platform.machine())
+
+
+def _with_instruction_set(model: str) -> str:
+    """Virtual machines hide the model, but not what the compiler makes of it."""
+    binding = sys.modules.get("llvmlite.binding")
+    return f"{model} ({binding.get_host_cpu_name()})" if binding else model
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _memory_gib() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (ValueError, OSError, AttributeError):  # not offered on this system
+        return None
+
+
+def _load_average() -> list[float] | None:
+    return [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None
+
+
+def _busy_seconds() -> float | None:
+    """Processor seconds that all processes of the machine have used."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    user, nice, kernel = (int(field) for field in stat.read_text().split(maxsplit=4)[1:4])
+    return (user + nice + kernel) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=_ROOT, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):  # no git, or a repository that does not answer
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _is_dirty() -> bool | None:
+    status = _git("status", "--porcelain", "--", ".", *_NOT_CODE)
+    return None if status is None else bool(status)

@@ -1,0 +1,1 @@
+"""Speed of Mercer's own parts against the usual alternatives and against the machine's limits."""

@@ -1,0 +1,51 @@
+"""Mercer: non-linear kernels at linear cost.
+
+Names load on first use, so that ``import mercer`` costs nothing.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# public name -> the module that defines it; also the list of classes that a model file may name
+_NAMES = {
+    "BrayCurtis": "mercer.kernels",
+    "CallableKernel": "mercer.kernels",
+    "Chi2": "mercer.kernels",
+    "ExpChi2": "mercer.kernels",
+    "Exponential": "mercer.kernels",
+    "GeneralizedIntersection": "mercer.kernels",
+    "Hellinger": "mercer.kernels",
+    "Intersection": "mercer.kernels",
+    "JensenShannon": "mercer.kernels",
+    "Laplacian": "mercer.kernels",
+    "Linear": "mercer.kernels",
+    "MinMax": "mercer.kernels",
+    "NormalizedKernel": "mercer.kernels",
+    "PowerMean": "mercer.kernels",
+    "ProductKernel": "mercer.kernels",
+    "RBF": "mercer.kernels",
+    "SumKernel": "mercer.kernels",
+    "get_kernel": "mercer.kernels",
+    "load": "mercer._base.models",
+    "save": "mercer._base.models",
+    "thread_limit": "mercer._base.threads",
+    "MercerError": "mercer._base.errors",
+    "InputError": "mercer._base.errors",
+    "ModelFileError": "mercer._base.errors",
+}
+
+__all__ = ["__version__", *_NAMES]
+
+
+def __getattr__(name):
+    module = _NAMES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

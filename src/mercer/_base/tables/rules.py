@@ -1,0 +1,138 @@
+"""What a user may say about a table, and the rules that hold when nothing is said."""
+
+__all__ = ["FORMATS", "ArgumentError", "InputRules", "format_of", "label_position", "settle_dtype", "tidy_labels"]
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mercer._base.errors import InputError
+
+FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "svmlight")
+_FORMAT_OF_SUFFIX = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+COMPRESSED_TEXT = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
+_LARGEST_EXACT_INTEGER = 2**24  # of float32
+
+
+class ArgumentError(InputError):
+    """An argument that does not fit the data: a missing file, an unknown column, a format that cannot be told."""
+
+
+@dataclass(frozen=True)
+class InputRules:
+    """How a table is to be read; rules that a format has no use for are ignored unless noted.
+
+    Attributes
+    ----------
+    format : one of FORMATS, or None to tell it from the file's suffix
+    label : name or position (negative counts from the end) of the column that holds the labels; for npz also the name
+        of a member. A name wins over a position. None: no label column, but member ``y`` of an npz file is used
+    header : whether the first line of a csv file names the columns; None decides by looking at the first two lines
+    delimiter : a character, ``tab``, ``space`` (any white space), or None to tell it from the first lines
+    dtype : ``float32`` or ``float64``; None follows the module's rule
+    array : name of the npz member to read; an error for other formats
+    n_features : width of an svmlight matrix; None takes the largest index seen in all files read together
+    """
+
+    format: str | None = None
+    label: str | int | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    dtype: str | None = None
+    array: str | None = None
+    n_features: int | None = None
+
+    def __post_init__(self):
+        if self.format is not None and self.format not in FORMATS:
+            raise ArgumentError(f"The format {self.format!r} is not known. Use one of {', '.join(FORMATS)}.")
+        if self.dtype not in (None, "float32", "float64"):
+            raise ArgumentError(f"The dtype must be float32 or float64, not {self.dtype!r}.")
+        if self.delimiter is not None and self.delimiter not in ("tab", "space", r"\t") and len(self.delimiter) != 1:
+            raise ArgumentError(f"The delimiter must be one character, tab or space, not {self.delimiter!r}.")
+
+
+def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...] = FORMATS) -> str:
+    """The format of a file, as said or as its suffix tells (``.gz``, ``.xz`` and ``.bz2`` of text are looked through).
+
+    >>> format_of("spectra.csv.gz")
+    'csv'
+    """
+    if format is not None:
+        return format
+    if str(path) == "-":
+        raise ArgumentError(f"The format of - cannot be told from a name. Say it: one of {', '.join(among)}.")
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED_TEXT:
+        suffixes.pop()
+    found = _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
+    if found is None:
+        raise ArgumentError(f"The format of {path} cannot be told from its name. Say it: one of {', '.join(among)}.")
+    return found
+
+
+def label_position(label: str | int, names: Sequence[str] | None, n_columns: int, source: str) -> int:
+    """Column that ``label`` stands for: a name first, then a position.
+
+    >>> label_position("-1", None, 5, "data.npy")
+    4
+    """
+    matches = [i for i, name in enumerate(names or ()) if name == label]
+    if len(matches) > 1:
+        raise ArgumentError(
+            f"{source} has {len(matches)} columns named {label!r}. Give the position of the label instead."
+        )
+    if matches:
+        return matches[0]
+    try:
+        position = int(label)
+    except ValueError:
+        known = f"its columns are {_shortened(names)}" if names else "its columns have no names, so give a position"
+        raise ArgumentError(f"{source} has no column named {label!r}; {known}.") from None
+    if not -n_columns <= position < n_columns:
+        raise ArgumentError(f"{source} has {n_columns} columns, so the label cannot be column {position}.")
+    return position % n_columns
+
+
+def _shortened(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def settle_dtype(X, rules: InputRules, name: str):
+    """X as float32 or float64, by the rule in the module's docstring."""
+    import numpy as np
+
+    if X.dtype.kind not in "fiub":
+        raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+    if rules.dtype is not None:
+        return X.astype(rules.dtype, copy=False)
+    if rules.format in ("csv", "tsv", "svmlight"):
+        with np.errstate(over="ignore"):
+            single = X.astype(np.float32)
+        values, rounded = (X.data, single.data) if hasattr(X, "indptr") else (X, single)
+        return X if bool((np.isinf(rounded) & np.isfinite(values)).any()) else single
+    if X.dtype.kind == "f":
+        return X.astype(np.float64 if X.dtype.itemsize >= 8 else np.float32, copy=False)
+    inexact = X.dtype.itemsize > 2 and max(float(X.max()), -float(X.min())) > _LARGEST_EXACT_INTEGER
+    return X.astype(np.float64 if inexact else np.float32)
+
+
+def tidy_labels(y):
+    """Labels as integers where they are whole numbers, otherwise as they came."""
+    import numpy as np
+
+    if y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.floor(y)).all() and abs(y).max(initial=0) < 2**53:
+        return y.astype(np.int64)
+    return y

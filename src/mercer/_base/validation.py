@@ -1,0 +1,54 @@
+"""Array checks at the public door of the kernels; below it, functions trust their callers."""
+
+__all__ = ["as_rows", "check_same_width", "refuse_negative"]
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+
+
+def as_rows(X, who, name="X"):
+    """Rows as a C-contiguous float32/float64 array or a canonical CSR matrix. float32 stays, the rest becomes float64.
+
+    NaN and infinity are refused by scikit-learn's ``check_array``, with its usual words.
+    """
+    from sklearn.utils import check_array
+
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        order="C",
+        input_name=name,
+        estimator=who,
+    )
+    if sparse.issparse(X):
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        X = sparse.csr_array(X)
+    return X
+
+
+def check_same_width(X, Y, who):
+    """Both sides must have the same number of columns."""
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(
+            f"{who} compares rows of equal length, but X has {X.shape[1]} columns and Y has {Y.shape[1]}. "
+            "Give both sides the same features."
+        )
+
+
+def refuse_negative(X, position, who, name="X", hint=""):
+    """Raise for the value at flat ``position`` (into X, or into X.data of a CSR matrix), naming its row and column."""
+    if sparse.issparse(X):
+        row = int(np.searchsorted(X.indptr, position, side="right")) - 1
+        column, value = int(X.indices[position]), X.data[position]
+    else:
+        row, column = divmod(int(position), X.shape[1])
+        value = X[row, column]
+    raise InputError(
+        f"{who} needs values >= 0, but {name}[{row}, {column}] is {value:.6g}.{' ' + hint if hint else ''}"
+    )

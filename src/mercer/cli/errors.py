@@ -1,0 +1,66 @@
+"""From any exception to one sentence on the standard error and an exit code.
+
+0 success, 1 failure, 2 a command line that must be changed, 130 interrupted. ``--json`` makes the sentence a JSON
+object, ``--debug`` shows the traceback above it.
+"""
+
+__all__ = ["FAILURE", "INTERRUPTED", "USAGE", "explain", "report"]
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from mercer._base.errors import MercerError
+from mercer._base.tables import ArgumentError
+
+FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+
+
+def report(error: Exception, arguments: Sequence[str]) -> int:
+    """Print the sentence and return the exit code."""
+    sentence, code = explain(error)
+    said = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--debug" in said:
+        traceback.print_exception(error)
+    if "--json" in said:
+        print(json.dumps({"error": sentence, "exit_code": code}), file=sys.stderr)
+    else:
+        print(f"mercer: {sentence}", file=sys.stderr)
+    return code
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """A sentence that says what was wrong and what to do, and the exit code that belongs to it.
+
+    >>> explain(FileNotFoundError(2, "No such file or directory", "K.npy"))
+    ('K.npy: no such file or directory.', 1)
+    """
+    if isinstance(error, typer.TyperException):
+        return _usage(error), error.exit_code
+    if isinstance(error, ArgumentError):
+        return _sentence(str(error)), USAGE
+    if isinstance(error, MercerError):
+        return _sentence(str(error)), FAILURE
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this. Use fewer rows, or --dtype float32.", FAILURE
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror[0].lower() + error.strerror[1:]
+        return _sentence(f"{error.filename}: {reason}" if error.filename else reason), FAILURE
+    if isinstance(error, typer.Abort):
+        return "Aborted: the standard input ended early.", FAILURE
+    what = _sentence(f"Unexpected {type(error).__name__}: {error}")
+    return f"{what} Run again with --debug to see where.", FAILURE
+
+
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    help_of = context.command_path if context is not None else "mercer"
+    return f"{_sentence(error.format_message())} See '{help_of} --help'."
+
+
+def _sentence(message: str) -> str:
+    message = " ".join(message.split())
+    return message if message.endswith((".", "?", "!")) else f"{message}."

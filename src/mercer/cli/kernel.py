@@ -1,0 +1,384 @@
+"""``mercer kernel``: exact kernel values, or the best matches, between the rows of one or two files."""
+
+__all__ = ["EXAMPLES", "kernel"]
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, Table, read_tables, writable_format, write_columns, write_rows
+from mercer.cli.options import Settings, common_options, input_options, option_groups
+from mercer.cli.output import note, print_json, print_table, progress
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+The ten most similar rows of every row, under the Jensen-Shannon kernel:
+  mercer kernel spectra.npy --kernel js --top 10
+
+Each query against a base, histograms in csv with a column of labels:
+  mercer kernel queries.csv base.csv --kernel chi2 --label species --top 3
+
+The whole matrix to a file; a parameter; the distance instead of the value:
+  mercer kernel X.npy --kernel power-mean --param p=-2 --out K.npy
+  mercer kernel X.npz::train X.npz::test --kernel intersection --distance
+
+In a pipe:
+  cut -d, -f2- data.csv | mercer kernel - --format csv --top 5 --out - | sort
+"""
+_ROWS_SHOWN = 20
+_SMALL = 12  # a matrix up to this many rows and columns is printed
+_EIGENVALUES_UP_TO = 1000  # rows; a fraction of a second
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared and by which measure."""
+
+    kernel: Any
+    normalize: bool
+    distance: bool
+    rows: Table
+    base: Table | None
+
+    @property
+    def candidates(self) -> Table:
+        """The table whose rows are matched against; the rows themselves when there is no second table."""
+        return self.rows if self.base is None else self.base
+
+    @property
+    def measure(self):
+        """The kernel whose values count."""
+        return self.kernel.normalized() if self.normalize else self.kernel
+
+    def block(self, X, Y=None):
+        """Kernel values or distances between two blocks of rows."""
+        return self.measure.distance(X, Y) if self.distance else self.measure(X, Y)
+
+    @property
+    def title(self) -> str:
+        """In words."""
+        name = f"normalized {self.kernel.name}" if self.normalize else self.kernel.name
+        return f"{name} {'distance' if self.distance else 'kernel'}"
+
+    def describe(self) -> dict[str, Any]:
+        """For the head of a JSON document."""
+        both = {"X": self.rows} | ({} if self.base is None else {"Y": self.base})
+        sources = {
+            side: {
+                "source": given.name,
+                "rows": given.X.shape[0],
+                "columns": given.X.shape[1],
+                "dtype": str(given.X.dtype),
+                "sparse": hasattr(given.X, "indptr"),
+            }
+            for side, given in both.items()
+        }
+        head = {"kernel": self.kernel.name, "parameters": self.kernel.get_params(), "normalized": self.normalize}
+        return head | {"measure": "distance" if self.distance else "similarity"} | sources
+
+
+@option_groups(settings=common_options, rules=input_options)
+def kernel(
+    x: Annotated[str, typer.Argument(metavar="X", help="Rows to compare: a file, FILE.npz::NAME, or - for the input.")],
+    y: Annotated[
+        str | None, typer.Argument(metavar="Y", help="Rows to compare them with; X with itself if left out.")
+    ] = None,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="NAME",
+            help="linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
+            "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2.",
+        ),
+    ] = "chi2",
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Parameter of the kernel; may be repeated."),
+    ] = None,
+    signed: Annotated[
+        bool,
+        typer.Option("--signed", help="Extend an additive kernel to negative values, sign(x) sign(y) k(|x|, |y|)."),
+    ] = False,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Divide by sqrt(K(x, x) K(y, y)), so that K(x, x) = 1.")
+    ] = False,
+    distance: Annotated[
+        bool, typer.Option("--distance", help="The distance that belongs to the kernel; smaller is then better.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", metavar="N", min=1, help="Only the N best matches of each row; without Y, other rows only."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the result (npy, npz, csv, tsv); - is the output."),
+    ] = None,
+    out_format: Annotated[
+        Literal["npy", "npz", "csv", "tsv"] | None,
+        typer.Option("--out-format", metavar="FORMAT", help="Format of --out.", show_default="by suffix; csv for -"),
+    ] = None,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Exact kernel values, or best matches, between rows of numbers.
+
+    Without --top the result is the matrix K(X, Y): written to --out, printed if it is small, otherwise summarised. With
+    --top it is the best matches of each row of X, and the matrix is never held in memory.
+    """
+    if out is not None:
+        out_format = _checked_output(out, out_format, settings, top)  # type: ignore[assignment]
+    chosen = _kernel(name, param or [], signed)
+    comparison = Comparison(chosen, normalize, distance, *_read(x, y, rules))
+    comparison.block(comparison.rows.X[:1], comparison.candidates.X[:1])  # loads compiled code before any clock runs
+    with progress(settings):
+        if top is None:
+            _matrix(settings, comparison, out, out_format)
+        else:
+            _matches(settings, comparison, top, out, out_format)
+
+
+def _checked_output(out: str, out_format: str | None, settings: Settings, top: int | None) -> str:
+    if out == "-" and settings.json:
+        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    found = writable_format(out, out_format)
+    if top is not None and found == "npy":
+        raise ArgumentError("Matches have several columns and cannot be written as npy. Use npz, csv or tsv.")
+    return found
+
+
+def _kernel(name: str, given: list[str], signed: bool):
+    from mercer.kernels import get_kernel
+
+    parameters: dict[str, Any] = {}
+    for text in given:
+        key, separator, value = text.partition("=")
+        if not key or not separator or not value:
+            raise ArgumentError(f"--param takes NAME=VALUE, as in --param p=-2, not {text!r}.")
+        parameters[key] = _value(value)
+    if signed:
+        parameters["signed"] = True
+    try:
+        return get_kernel(name, **parameters)
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _read(x: str, y: str | None, rules: dict[str, Any]) -> tuple[Table, Table | None]:
+    if x == "-" and y == "-":
+        raise ArgumentError("X and Y cannot both be the standard input. Put one of them into a file.")
+    tables = read_tables([x] if y is None else [x, y], **rules)
+    rows, base = tables[0], tables[1] if y is not None else None
+    if base is not None and rows.X.shape[1] != base.X.shape[1]:
+        raise InputError(
+            f"{rows.name} has {rows.X.shape[1]} columns of numbers and {base.name} has {base.X.shape[1]}; "
+            "they must agree. If one of the columns is a label, name it with --label."
+        )
+    return rows, base
+
+
+def _to(out: str | None) -> str:
+    return "" if out in (None, "-") else f", written to {out}"
+
+
+# ---- the best matches of each row
+
+
+def _matches(settings: Settings, comparison: Comparison, top: int, out: str | None, out_format: str | None) -> None:
+    import numpy as np
+
+    itself = comparison.base is None
+    available = comparison.candidates.X.shape[0] - itself
+    if available == 0:
+        raise InputError(f"{comparison.rows.name} has one row, which has no other row to match. Give a second file, Y.")
+    if top > available:
+        note(settings, f"There are {available} rows to match, fewer than --top {top}.")
+    started = time.perf_counter()
+    scores, indices = _best(comparison, min(top, available) + itself)
+    if itself:
+        scores, indices = _without_self(scores, indices)
+    seconds = time.perf_counter() - started
+    n_rows, n_best = indices.shape
+    labels = comparison.candidates.y
+    if out is not None:
+        columns = {
+            "row": np.repeat(np.arange(n_rows), n_best),
+            "rank": np.tile(np.arange(1, n_best + 1), n_rows),
+            "match": indices.ravel(),
+            comparison.describe()["measure"]: scores.ravel(),
+        }
+        write_columns(out, columns | ({} if labels is None else {"label": labels[indices.ravel()]}), format=out_format)
+    if settings.json:
+        print_json(comparison.describe() | _matches_document(comparison, scores, indices, seconds, out))
+    elif out is None:
+        _print_matches(settings, comparison, scores, indices)
+    note(settings, f"{n_rows} rows, {n_best} matches each in {seconds:.2g} s{_to(out)}")
+
+
+def _best(comparison: Comparison, k: int):
+    """Scores and indices of the k best candidates of each row, best first."""
+    import numpy as np
+
+    X, Y = comparison.rows.X, comparison.candidates.X
+    if not comparison.distance:
+        return comparison.measure.top_k(X, Y, k=k)
+    from mercer._base.memory import row_chunks
+    from mercer._base.progress import track
+
+    scores, indices = [], []
+    for chunk in track(list(row_chunks(X.shape[0], Y.shape[0] * 24)), "Distances"):
+        block = comparison.block(X[chunk], Y)
+        order = np.argsort(block, axis=1, kind="stable")[:, :k]  # stable: of equals, the first
+        indices.append(order)
+        scores.append(np.take_along_axis(block, order, axis=1))
+    return np.concatenate(scores), np.concatenate(indices)
+
+
+def _without_self(scores, indices):
+    """Leave out each row's match with itself, or its last match where itself is not among them."""
+    import numpy as np
+
+    dropped = indices == np.arange(indices.shape[0])[:, None]
+    dropped[~dropped.any(axis=1), -1] = True
+    shape = (indices.shape[0], indices.shape[1] - 1)
+    return scores[~dropped].reshape(shape), indices[~dropped].reshape(shape)
+
+
+def _matches_document(comparison: Comparison, scores, indices, seconds: float, out: str | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"top": indices.shape[1], "seconds": seconds}
+    if out is not None:
+        return document | {"out": out}
+    own, others = comparison.rows.y, comparison.candidates.y
+    matches = []
+    for row, (found, values) in enumerate(zip(indices, scores, strict=True)):
+        match = {"row": row} | ({} if own is None else {"label": own[row]}) | {"indices": found, "scores": values}
+        matches.append(match | ({} if others is None else {"labels": others[found]}))
+    return document | {"matches": matches}
+
+
+def _print_matches(settings: Settings, comparison: Comparison, scores, indices) -> None:
+    labels = comparison.candidates.y
+    shown = indices.shape[0] if settings.quiet else min(indices.shape[0], _ROWS_SHOWN)
+
+    def text(i, j):
+        name = f" {labels[indices[i, j]]}" if labels is not None else ""
+        return f"{indices[i, j]}{name} ({scores[i, j]:.4g})"
+
+    rows = [[i, "  ".join(text(i, j) for j in range(indices.shape[1]))] for i in range(shown)]
+    what = "distance" if comparison.distance else "kernel value"
+    label = " label" if labels is not None else ""
+    columns = ["row", f"match{label} ({what}), best first"]
+    print_table(settings, f"Best matches under the {comparison.title}", columns, rows, text_columns=2)
+    if shown < indices.shape[0]:
+        note(settings, f"The other {indices.shape[0] - shown} rows: --quiet prints, --json or --out gives them all.")
+
+
+# ---- the matrix
+
+
+def _matrix(settings: Settings, comparison: Comparison, out: str | None, out_format: str | None) -> None:
+    import numpy as np
+
+    X, Y = comparison.rows.X, comparison.candidates.X
+    shape = (X.shape[0], Y.shape[0])
+    summary = Summary(shape, gram=comparison.base is None and not comparison.distance)
+    started = time.perf_counter()
+    blocks = summary.watch(_blocks(comparison))
+    if out is not None:
+        write_rows(out, blocks, shape, np.result_type(X.dtype, Y.dtype), format=out_format, name="K")
+    else:
+        for _ in blocks:
+            pass
+    seconds = time.perf_counter() - started
+    values = summary.only_block if max(shape) <= _SMALL else None
+    if settings.json:
+        result = {"out": out} if out is not None else {} if values is None else {"values": values}
+        print_json(comparison.describe() | summary.facts() | {"seconds": seconds} | result)
+    elif out is None:
+        _print_matrix(settings, comparison, summary, values)
+    note(settings, f"{shape[0]} x {shape[1]} values in {seconds:.2g} s{_to(out)}")
+
+
+def _print_matrix(settings: Settings, comparison: Comparison, summary: "Summary", values) -> None:
+    if values is not None:
+        columns = ["", *map(str, range(values.shape[1]))]
+        rows = [[i, *(f"{value:.4g}" for value in row)] for i, row in enumerate(values)]
+    else:
+        columns = ["", "value"]
+        rows = [[fact.replace("_", " "), _text(value)] for fact, value in summary.facts().items()]
+    print_table(settings, comparison.title, columns, rows)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " x ".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _blocks(comparison: Comparison) -> Iterator[Any]:
+    """The matrix in blocks of rows that fit the working memory; in one block the symmetric half is saved."""
+    from mercer._base.memory import row_chunks
+    from mercer._base.progress import track
+
+    X, Y = comparison.rows.X, comparison.candidates.X
+    chunks = list(row_chunks(X.shape[0], bytes_per_row=8 * Y.shape[0]))
+    if len(chunks) == 1:
+        yield comparison.block(X, None if comparison.base is None else Y)
+        return
+    for chunk in track(chunks, "Kernel"):
+        yield comparison.block(X[chunk], Y)
+
+
+class Summary:
+    """Facts about a matrix that passes by in blocks of rows."""
+
+    def __init__(self, shape: tuple[int, int], gram: bool):
+        self.shape = shape
+        self.gram = gram  # the matrix is that of one set of rows with itself
+        self.n_blocks = 0
+        self.only_block: Any = None
+        self.smallest, self.largest, self.total = float("inf"), float("-inf"), 0.0
+
+    def watch(self, blocks: Iterator[Any]) -> Iterator[Any]:
+        """Pass the blocks on and remember what is needed of them."""
+        for block in blocks:
+            self.n_blocks += 1
+            self.only_block = block if self.n_blocks == 1 else None
+            self.smallest = min(self.smallest, float(block.min()))
+            self.largest = max(self.largest, float(block.max()))
+            self.total += float(block.sum(dtype="float64"))
+            self.dtype = str(block.dtype)
+            yield block
+
+    def facts(self) -> dict[str, Any]:
+        """Size and range; for a Gram matrix of moderate size also symmetry and definiteness."""
+        import numpy as np
+
+        mean = self.total / (self.shape[0] * self.shape[1])
+        found = {"shape": self.shape, "dtype": self.dtype, "min": self.smallest, "max": self.largest, "mean": mean}
+        K = self.only_block
+        if self.gram and K is not None:
+            found["symmetric"] = bool((K == K.T).all())
+            if self.shape[0] <= _EIGENVALUES_UP_TO:
+                found["smallest_eigenvalue"] = float(np.linalg.eigvalsh(K.astype(np.float64))[0])
+        return found

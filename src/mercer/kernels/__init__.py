@@ -1,0 +1,39 @@
+"""Exact kernels: the ground truth of every approximation. Dense and CSR, float32 and float64, safe at zero."""
+
+from mercer.kernels._additive import (
+    Chi2,
+    GeneralizedIntersection,
+    Hellinger,
+    Intersection,
+    JensenShannon,
+    Linear,
+    PowerMean,
+)
+from mercer.kernels._base import Kernel
+from mercer.kernels._compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
+from mercer.kernels._exponential import RBF, ExpChi2, Exponential, Laplacian
+from mercer.kernels._ratios import BrayCurtis, MinMax
+from mercer.kernels._registry import KERNELS, get_kernel
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "BrayCurtis",
+    "CallableKernel",
+    "Chi2",
+    "ExpChi2",
+    "Exponential",
+    "GeneralizedIntersection",
+    "Hellinger",
+    "Intersection",
+    "JensenShannon",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "MinMax",
+    "NormalizedKernel",
+    "PowerMean",
+    "ProductKernel",
+    "SumKernel",
+    "get_kernel",
+]

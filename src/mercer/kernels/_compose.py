@@ -1,0 +1,217 @@
+"""Kernels made of kernels: sums, products, normalisation, and functions from outside."""
+
+__all__ = ["CallableKernel", "NormalizedKernel", "ProductKernel", "SumKernel"]
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer.kernels._base import Kernel, _inverse, kernel_class
+
+
+class _Composite(Kernel):
+    kernels: tuple
+
+    def _check_values(self, X, name):
+        for kernel in self.kernels:
+            kernel._check_values(X, name)
+
+    @property
+    def positive_definite_on(self):
+        domains = {kernel.positive_definite_on for kernel in self.kernels}
+        return next(domain for domain in ("unknown", "non-negative", "real") if domain in domains)
+
+    def _check_kernels(self):
+        self.kernels = tuple(self.kernels)
+        if not self.kernels or not all(isinstance(kernel, Kernel) for kernel in self.kernels):
+            raise InputError(f"{type(self).__name__} needs one or more kernel objects, got {self.kernels!r}.")
+
+
+@kernel_class
+class SumKernel(_Composite):
+    """K(x, y) = sum_i w_i K_i(x, y), w_i > 0. Written ``Chi2() + 0.5 * Linear()``."""
+
+    kernels: tuple = ()
+    weights: tuple = ()
+    name = "sum"
+
+    def __post_init__(self):
+        self._check_kernels()
+        self.weights = tuple(self.weights) or (1.0,) * len(self.kernels)
+        if len(self.weights) != len(self.kernels):
+            raise InputError(f"SumKernel has {len(self.kernels)} kernels but {len(self.weights)} weights.")
+        for weight in self.weights:
+            _check_weight(weight)
+
+    @classmethod
+    def of(cls, *terms):
+        """Sum of kernels; sums among them are taken apart."""
+        kernels, weights = [], []
+        for term in terms:
+            if not isinstance(term, Kernel):
+                raise InputError(f"A kernel can be added to another kernel, not to {term!r}.")
+            inner = isinstance(term, SumKernel)
+            kernels += term.kernels if inner else (term,)
+            weights += term.weights if inner else (1.0,)
+        return cls(tuple(kernels), tuple(weights))
+
+    @classmethod
+    def scaled(cls, kernel, weight):
+        """``weight * kernel``."""
+        _check_weight(weight)
+        total = cls.of(kernel)
+        return cls(total.kernels, tuple(float(weight) * w for w in total.weights))
+
+    @property
+    def additive(self):
+        return all(kernel.additive for kernel in self.kernels)
+
+    @property
+    def homogeneity(self):
+        degrees = {kernel.homogeneity for kernel in self.kernels}
+        return degrees.pop() if len(degrees) == 1 else None
+
+    def scalar(self, x, y):
+        """The one-dimensional kernel of a sum of additive kernels."""
+        return sum(w * kernel.scalar(x, y) for kernel, w in zip(self.kernels, self.weights, strict=True))
+
+    def _gram(self, X, Y, n_jobs):
+        total = self.kernels[0]._gram(X, Y, n_jobs)
+        total *= total.dtype.type(self.weights[0])
+        for kernel, weight in zip(self.kernels[1:], self.weights[1:], strict=True):
+            total += total.dtype.type(weight) * kernel._gram(X, Y, n_jobs)
+        return total
+
+    def _diag(self, X):
+        return sum(X.dtype.type(w) * kernel._diag(X) for kernel, w in zip(self.kernels, self.weights, strict=True))
+
+    def _sq_distance(self, X, Y, n_jobs):
+        parts = zip(self.kernels, self.weights, strict=True)
+        return sum(X.dtype.type(w) * kernel._sq_distance(X, Y, n_jobs) for kernel, w in parts)
+
+
+def _check_weight(weight):
+    if not isinstance(weight, Real) or not 0 < weight < np.inf:
+        raise InputError(f"A kernel can be multiplied by a kernel or by a finite number > 0, got {weight!r}.")
+
+
+@kernel_class
+class ProductKernel(_Composite):
+    """K(x, y) = prod_i K_i(x, y). Written ``Chi2() * RBF(0.5)``."""
+
+    kernels: tuple = ()
+    name = "product"
+
+    def __post_init__(self):
+        self._check_kernels()
+
+    @classmethod
+    def of(cls, *factors):
+        """Product of kernels; products among them are taken apart."""
+        kernels = []
+        for factor in factors:
+            kernels += factor.kernels if isinstance(factor, ProductKernel) else (factor,)
+        return cls(tuple(kernels))
+
+    @property
+    def homogeneity(self):
+        degrees = [kernel.homogeneity for kernel in self.kernels]
+        return None if None in degrees else float(sum(degrees))
+
+    @property
+    def _unit_diagonal(self):
+        return all(kernel._unit_diagonal for kernel in self.kernels)
+
+    def _gram(self, X, Y, n_jobs):
+        total = self.kernels[0]._gram(X, Y, n_jobs)
+        for kernel in self.kernels[1:]:
+            total *= kernel._gram(X, Y, n_jobs)
+        return total
+
+    def _diag(self, X):
+        return np.prod([kernel._diag(X) for kernel in self.kernels], axis=0)
+
+
+@kernel_class
+class NormalizedKernel(Kernel):
+    """K(x, y) / sqrt(K(x, x) K(y, y)): the cosine in feature space. Rows with K(x, x) = 0 have similarity 0."""
+
+    kernel: Kernel = None  # type: ignore[assignment]
+    name = "normalized"
+
+    def __post_init__(self):
+        if not isinstance(self.kernel, Kernel):
+            raise InputError(f"NormalizedKernel needs a kernel object, got {self.kernel!r}.")
+
+    @property
+    def homogeneity(self):
+        return None if self.kernel.homogeneity is None else 0.0
+
+    @property
+    def positive_definite_on(self):
+        return self.kernel.positive_definite_on
+
+    def _check_values(self, X, name):
+        self.kernel._check_values(X, name)
+
+    def _gram(self, X, Y, n_jobs):
+        gram = self.kernel._gram(X, Y, n_jobs)
+        left = self._inverse_norms(X)
+        right = left if X is Y else self._inverse_norms(Y)
+        for i, factor in enumerate(left):  # the product of both factors first, so that the result stays symmetric
+            gram[i] *= (factor * right).astype(gram.dtype)
+        if X is Y:
+            np.fill_diagonal(gram, self._diag(X))
+        return gram
+
+    def _inverse_norms(self, X):
+        return _inverse(np.sqrt(self.kernel._diag(X).astype(np.float64)))
+
+    def _diag(self, X):
+        return (self.kernel._diag(X) > 0).astype(X.dtype)
+
+
+@kernel_class
+class CallableKernel(Kernel):
+    """A kernel computed by your own function.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` returns the (n, m) matrix; with ``rows=True``, ``function(x, y)`` compares two vectors.
+    rows : bool
+        Which of the two the function is.
+
+    Notes
+    -----
+    Works wherever a kernel does, except in model files, which never contain code.
+    """
+
+    function: Callable[..., Any] = None  # type: ignore[assignment]
+    rows: bool = False
+    name = "callable"
+    positive_definite_on = "unknown"
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise InputError(f"CallableKernel needs a function, got {self.function!r}.")
+
+    def _gram(self, X, Y, n_jobs):
+        dtype = np.result_type(X.dtype, Y.dtype)
+        if self.rows:
+            return np.array([[self.function(x, y) for y in Y] for x in X], dtype=dtype)
+        gram = np.array(self.function(X, Y), dtype=dtype, copy=True)
+        if gram.shape != (X.shape[0], Y.shape[0]):
+            raise InputError(
+                f"The function of CallableKernel returned shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
+                f"it must return {(X.shape[0], Y.shape[0])}. If it compares two vectors, pass rows=True."
+            )
+        return gram
+
+    def _diag(self, X):
+        if self.rows:
+            return np.array([self.function(x, x) for x in X], dtype=X.dtype)
+        return np.array([self._gram(X[i : i + 1], X[i : i + 1], None)[0, 0] for i in range(X.shape[0])], dtype=X.dtype)

@@ -1,0 +1,229 @@
+"""Blocks of sums over bins, from validated rows: chooses precision, path and block sizes, and spreads them on threads.
+
+The compiled loops of `mercer._native.gram` want values in a safe range and a packed layout; everything here is about
+giving them that. Block sizes follow from the shapes alone, so the number of threads never changes a result.
+"""
+
+__all__ = ["bin_sums", "mirror", "product"]
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.threads import run_blocks, run_row_blocks
+from mercer._native.gram import GROUP, LOOPS, pack_dense_rows, pack_sparse_rows, value_range
+
+# chi2 multiplies three values before it divides, so they may span 126 / 3 binary orders of magnitude in float32 and
+# 1022 / 3 in float64. Outside, float32 is computed in float64 (whose range swallows float32's), and float64 by
+# formulas that divide first.
+SAFE_EXPONENT = {"f": 40, "d": 300}
+TILE_BYTES_PER_BIN = 1024  # one tile row: 256 float32 or 128 float64 right-hand rows
+PRODUCT_ROWS = 512  # left-hand rows per matrix product
+ROW_BLOCK = 128  # left-hand rows per task
+LIST_LENGTH = 32  # average bins per packed list that keeps filling entries few
+LONGEST_BAND = 512  # bins per band: its part of the tile (512 KiB) should stay in the second-level cache
+TILE_GROUP_BYTES = 2**26  # right-hand tiles alive at once
+# Below this share of non-zeros on the right, column lists beat tiles (measured by benchmarks/speed/kernels.py).
+LIST_DENSITY = 0.1
+LIST_COLUMNS = (
+    4096  # right-hand rows per column-list block: its scores of one left-hand row stay in the first-level cache
+)
+
+
+def _pick_loop(name, X, Y):
+    """(loop name, dtype character, factor) under which the values of X and Y are safe.
+
+    Both sides are to be multiplied by ``factor`` (a power of two), which a kernel of homogeneity 1 takes out again.
+    """
+    dtype = "f" if X.dtype == np.float32 and Y.dtype == np.float32 else "d"
+    if name in ("minimum", "difference", "common-part"):  # no products: any range will do
+        return name, dtype, 1.0
+    low, high = _range_of(X, Y)
+    if dtype == "f" and not _inside(low, high, "f"):
+        dtype = "d"
+    if dtype == "d" and not _inside(low, high, "d"):
+        name = name + "-wide" if name in ("chi2", "jensen-shannon") else name
+        return name, dtype, 0.125 if high > 2.0**1020 else 1.0  # 3 times the largest value must be finite
+    return name, dtype, 1.0
+
+
+def _range_of(X, Y):
+    sides = [value_range(_flat(side))[:2] for side in ((X,) if X is Y else (X, Y))]
+    return min(low for low, _ in sides), max(high for _, high in sides)
+
+
+def _inside(low, high, dtype):
+    exponent = SAFE_EXPONENT[dtype]
+    return high == 0 or (low >= 2.0**-exponent and high <= 2.0**exponent)
+
+
+def _flat(X):
+    return X.data if sparse.issparse(X) else X.ravel()
+
+
+def product(X, Y, n_jobs=None):
+    """X Y' as a dense array, exactly symmetric when X is Y; dense or sparse on either side."""
+    out = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
+    right = Y.T
+
+    def fill(rows):
+        block = X[rows] @ right
+        out[rows] = block.toarray() if sparse.issparse(block) else block
+
+    run_row_blocks(fill, X.shape[0], PRODUCT_ROWS, n_jobs)
+    if X is Y:
+        mirror(out)
+    return out
+
+
+def bin_sums(name, X, Y, *, param=0.0, weight=1.0, signed=False, keep_zeros=False, n_jobs=None):
+    """out[i, j] = weight * sum_k pair(X[i, k], Y[j, k]), as float32 if both sides are, else float64.
+
+    ``keep_zeros`` for pairs that do not vanish at x = 0 (distances): dense rows only. When X is Y the result is exactly
+    symmetric and half of it is computed.
+    """
+    out_dtype = np.result_type(X.dtype, Y.dtype)
+    name, dtype, factor = _pick_loop(name, X, Y)
+    symmetric = X is Y
+    X = _scaled(X, dtype, factor)
+    Y = X if symmetric else _scaled(Y, dtype, factor)
+    loops = LOOPS[name, dtype]
+    out = np.empty((X.shape[0], Y.shape[0]), dtype=out_dtype)
+    scale = weight / factor
+    if sparse.issparse(X) and sparse.issparse(Y) and _density(Y) <= LIST_DENSITY:
+        _by_lists(loops.lists(signed), X, Y, _takes_logs(name), param, scale, out, n_jobs)
+    else:
+        _by_tiles(loops.tile(signed), X, Y, symmetric, _takes_logs(name), param, scale, keep_zeros, out, n_jobs)
+    return out
+
+
+def _takes_logs(name):
+    return name in ("jensen-shannon", "jensen-shannon-wide", "power-mean")
+
+
+def _scaled(X, dtype, factor):
+    X = X.astype(dtype, copy=False)
+    return X if factor == 1.0 else X * X.dtype.type(factor)
+
+
+def _density(X):
+    return X.nnz / max(1, X.shape[0] * X.shape[1])
+
+
+def _log2(values):
+    return np.log2(np.where(values != 0, np.abs(values), values.dtype.type(1)))
+
+
+# ------------------------------------------------------------------------------------------------ dense: tiles
+
+
+def _by_tiles(loop, X, Y, symmetric, logs, param, scale, keep_zeros, out, n_jobs):
+    param = X.dtype.type(param)
+    width = TILE_BYTES_PER_BIN // X.dtype.itemsize
+    band = _band_length(X)
+    per_tile = width * (X.shape[1] + 1) * X.dtype.itemsize * (2 if logs else 1)
+    tiles_at_once = max(1, TILE_GROUP_BYTES // per_tile)
+    row_blocks = [slice(i, min(i + ROW_BLOCK, X.shape[0])) for i in range(0, X.shape[0], ROW_BLOCK)]
+    columns = [slice(j, min(j + width, Y.shape[0])) for j in range(0, Y.shape[0], width)]
+
+    for first in range(0, len(columns), tiles_at_once):
+        group = columns[first : first + tiles_at_once]
+        tiles = run_blocks(lambda block: _make_tile(Y, block, band, logs), group, n_jobs)
+        # With few left-hand rows the tiles of a group are shared out instead of the rows.
+        shares = _shares(list(zip(group, tiles, strict=True)), wanted=max(1, 8 // len(row_blocks)))
+        tasks = [(rows, share) for rows in row_blocks for share in shares]
+
+        def fill(task):
+            rows, share = task
+            packed = None
+            for block, (tile, tile_logs) in share:
+                if symmetric and block.stop <= rows.start:
+                    continue
+                packed = packed or _pack(X[rows], band, logs, keep_zeros)
+                sums = np.zeros((rows.stop - rows.start, tile.shape[1]), dtype=tile.dtype)
+                loop(*packed, tile, tile_logs, param, sums)
+                np.multiply(sums, sums.dtype.type(scale), out=out[rows, block], casting="same_kind")
+
+        run_blocks(fill, tasks, n_jobs)
+    if symmetric:
+        mirror(out)
+
+
+def _band_length(X):
+    density = _density(X) if sparse.issparse(X) else 1.0
+    return int(np.clip(LIST_LENGTH / max(density, 1e-9), LIST_LENGTH, LONGEST_BAND))
+
+
+def _shares(items, wanted):
+    size = max(1, -(-len(items) // wanted))
+    return [items[i : i + size] for i in range(0, len(items), size)]
+
+
+def _make_tile(Y, block, band, logs):
+    """(tile, its logarithms): the rows of a block as columns, an all-zero row closing each band of bins."""
+    rows = Y[block]
+    if sparse.issparse(rows):
+        rows = rows.toarray()
+    n, d = rows.shape
+    bands = -(-d // band)
+    tile = np.zeros((bands * (band + 1), n), dtype=rows.dtype)
+    for b in range(bands):
+        first, last = b * band, min(d, (b + 1) * band)
+        tile[first + b : last + b] = rows[:, first:last].T
+    return tile, (_log2(tile) if logs else tile)
+
+
+def _pack(rows, band, logs, keep_zeros):
+    n, d = rows.shape
+    bands = -(-d // band)
+    starts = np.empty((bands, n + 1), dtype=np.int64)
+    if sparse.issparse(rows):
+        capacity = rows.nnz + bands * n * (GROUP - 1)
+    else:
+        capacity = n * (d + bands * (GROUP - 1))
+    bins, values = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=rows.dtype)
+    if sparse.issparse(rows):
+        cursor = np.empty(n, dtype=np.int64)
+        used = pack_sparse_rows(rows.indptr, rows.indices, rows.data, band, cursor, starts, bins, values)
+    else:
+        used = pack_dense_rows(rows, band, keep_zeros, starts, bins, values)
+    bins, values = bins[:used], values[:used]
+    return starts, bins, values, (_log2(values) if logs else values)
+
+
+def mirror(out):
+    """Copy the upper triangle onto the lower one, block by block (a whole-matrix copy would double the memory)."""
+    n, step = len(out), 512
+    for i in range(0, n, step):
+        for j in range(i, n, step):
+            upper = out[i : i + step, j : j + step]
+            if i == j:
+                lower = np.tril_indices(len(upper), -1)
+                upper[lower] = upper.T[lower]
+            else:
+                out[j : j + step, i : i + step] = upper.T
+
+
+# ------------------------------------------------------------------------------------------- sparse: column lists
+
+
+def _by_lists(loop, X, Y, logs, param, scale, out, n_jobs):
+    param = X.dtype.type(param)
+    left_logs = _log2(X.data) if logs else X.data
+    row_blocks = [slice(i, min(i + ROW_BLOCK, X.shape[0])) for i in range(0, X.shape[0], ROW_BLOCK)]
+    for first in range(0, Y.shape[0], LIST_COLUMNS):
+        block = slice(first, min(first + LIST_COLUMNS, Y.shape[0]))
+        right = Y[block].tocsc()
+        right_logs = _log2(right.data) if logs else right.data
+        longest = int(np.diff(right.indptr).max(initial=0))
+
+        def fill(rows):
+            sums = np.zeros((rows.stop - rows.start, right.shape[0]), dtype=X.dtype)
+            buffer = np.empty(longest, dtype=X.dtype)
+            indptr = X.indptr[rows.start : rows.stop + 1]
+            loop(
+                indptr, X.indices, X.data, left_logs,
+                right.indptr, right.indices, right.data, right_logs, param, buffer, sums,
+            )  # fmt: skip
+            np.multiply(sums, sums.dtype.type(scale), out=out[rows, block], casting="same_kind")
+
+        run_blocks(fill, row_blocks, n_jobs)

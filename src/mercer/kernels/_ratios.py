@@ -1,0 +1,66 @@
+"""Kernels that divide a common part by a total: positive definite on non-negative rows, not additive.
+
+    BrayCurtis    2 sum_j min(x_j, y_j) / (sum_j x_j + sum_j y_j)
+    MinMax        sum_j min(x_j, y_j) / sum_j max(x_j, y_j)          (count Tanimoto, Ruzicka)
+
+Two empty rows have similarity 1, an empty and a non-empty row 0.
+"""
+
+__all__ = ["BrayCurtis", "MinMax"]
+
+from typing import ClassVar
+
+import numpy as np
+
+from mercer.kernels._additive import Intersection, _row_sums
+from mercer.kernels._base import Kernel, kernel_class, require_non_negative
+
+
+class _SharedPart(Kernel):
+    homogeneity = 0.0
+    positive_definite_on = "non-negative"
+    _unit_diagonal = True
+    _common_twice: ClassVar[bool]
+
+    def _check_values(self, X, name):
+        hint = "The kernel has no signed form; shift or clip the features."
+        require_non_negative(X, type(self).__name__, name, hint)
+
+    def _diag(self, X):
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+    def _gram(self, X, Y, n_jobs):
+        common = Intersection()._gram(X, Y, n_jobs)
+        left = _row_sums(X)
+        total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
+        if self._common_twice:
+            common *= 2
+        else:  # sum max = sum x + sum y - sum min
+            total -= common
+        empty = total <= 0
+        np.divide(common, total, out=common, where=~empty)
+        common[empty] = 1
+        # K(x, x) = 1: rounding of the sums must not push a similarity above it
+        return np.minimum(common, 1, out=common)
+
+    def _sq_distance(self, X, Y, n_jobs):
+        return np.maximum(2 - 2 * self._gram(X.astype(np.float64), (X if X is Y else Y).astype(np.float64), n_jobs), 0)
+
+
+@kernel_class
+class BrayCurtis(_SharedPart):
+    """K(x, y) = 2 sum min(x, y) / (sum x + sum y): 1 minus the Bray-Curtis dissimilarity of ecology.
+
+    Positive definite on raw counts; on rows that sum to 1 it equals the intersection.
+    """
+
+    name = "bray-curtis"
+    _common_twice = True
+
+
+@kernel_class
+class MinMax(_SharedPart):
+    """K(x, y) = sum min(x, y) / sum max(x, y): the Tanimoto (Jaccard, Ruzicka) similarity of counts."""
+
+    name = "min-max"
+    _common_twice = False

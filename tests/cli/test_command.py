@@ -1,0 +1,189 @@
+"""What holds for every verb: help, common options, exit codes, errors."""
+
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from mercer import __version__
+from mercer._base.errors import InputError
+from mercer.cli import inspect as inspect_verb
+from mercer.cli.errors import explain
+from mercer.cli.main import app
+from mercer.cli.options import Settings
+
+VERBS = [command.name for command in app.registered_commands]
+COMMON = ["--json", "--quiet", "-q", "--log-level", "--threads", "--seed", "--debug"]
+HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "pyarrow", "pandas", "faiss"}
+
+
+def test_the_verbs_are_all_there():
+    assert VERBS == ["demo", "kernel", "inspect", "reproduce"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)])
+def test_help_shows_the_common_options_and_examples(succeeds, arguments):
+    text = succeeds(*arguments)
+    assert all(option in text for option in COMMON)
+    assert "Examples" in text
+    assert "mercer " + (arguments[0] if len(arguments) > 1 else "demo") in text.split("Examples")[1]
+    assert "<bool>" not in text
+
+
+def test_the_bare_command_prints_the_help(succeeds):
+    assert succeeds().strip() == succeeds("--help").strip()
+
+
+def test_the_version_is_one_line_and_with_json_names_the_dependencies(succeeds):
+    assert succeeds("--version") == f"mercer {__version__}\n"
+    versions = succeeds("--json", "--version")
+    assert versions["mercer"] == __version__
+    assert versions["numpy"] == np.__version__
+
+
+def test_help_and_version_import_nothing_heavy(process):
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom mercer.cli.main import app\n"
+        "results = [CliRunner().invoke(app, line.split()).exit_code for line in "
+        f"['--version', '--help', {', '.join(repr(verb + ' --help') for verb in VERBS)}]]\n"
+        "assert not any(results), results\n"
+        f"print(sorted({HEAVY} & set(sys.modules)))"
+    )
+    assert process(python=("-c", code)) == (0, b"[]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["kernal"], ["'kernal'", "Did you mean 'kernel'?"]),
+        (["kernel"], ["Missing argument 'X'", "mercer kernel --help"]),
+        (["kernel", "a.npy", "--tpo", "3"], ["--tpo", "--top"]),
+        (["kernel", "a.npy", "--top", "many"], ["--top", "integer"]),
+        (["kernel", "a.npy", "--top", "0"], ["--top"]),
+        (["inspect"], ["Missing argument 'FILE'"]),
+        (["reproduce"], ["Missing argument", "list|all|NAME"]),
+        (["demo", "surplus"], ["surplus"]),
+        (["demo", "--threads", "0"], ["--threads", "-1 for every core"]),
+        (["--threads", "two", "demo"], ["--threads"]),
+        (["demo", "--seed", "-1"], ["--seed"]),
+        (["demo", "--log-level", "loud"], ["--log-level", "'warning'"]),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence_and_code_2(fails, arguments, words):
+    fails(2, words, *arguments)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The settings that a verb receives, recorded by a describe() that has nothing else to do."""
+    recorded = []
+
+    def describe(path, verify):
+        import logging
+
+        from mercer._base.threads import effective_threads
+
+        recorded.append((effective_threads(), logging.getLogger("mercer").level))
+        return {"file": path, "arrays": []}
+
+    import mercer._base.models
+
+    monkeypatch.setattr(mercer._base.models, "describe", describe)
+    monkeypatch.setattr(inspect_verb, "print_json", lambda found: recorded.append("json"))
+    return recorded
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (["--threads", "1", "--log-level", "info"], [], (1, 20)),
+        ([], ["--threads", "1", "--log-level", "info"], (1, 20)),
+        (["--threads", "1", "--log-level", "info"], ["--threads", "3", "--log-level", "warning"], (3, 30)),
+    ],
+)
+def test_common_options_hold_before_and_after_the_verb_and_the_later_one_wins(
+    command, seen, tmp_path, before, after, expected
+):
+    from mercer._base.threads import effective_threads
+
+    (tmp_path / "f").touch()
+    state_before = effective_threads(), os.environ.get("OMP_NUM_THREADS")
+    assert command(*before, "--json", "inspect", tmp_path / "f", *after).exit_code == 0
+    assert seen == [expected, "json"]
+    assert (effective_threads(), os.environ.get("OMP_NUM_THREADS")) == state_before
+
+
+def test_settings_have_quiet_defaults():
+    assert Settings() == Settings(json=False, quiet=False, log_level="warning", threads=None, seed=0, debug=False)
+
+
+def test_with_json_an_error_is_a_json_object(command):
+    result = command("inspect", "nowhere.mercer", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stderr) == {"error": "There is no file nowhere.mercer.", "exit_code": 2}
+
+
+def test_only_debug_shows_a_traceback(command):
+    assert "Traceback" not in command("inspect", "nowhere.mercer").stderr
+    shown = command("inspect", "nowhere.mercer", "--debug").stderr
+    assert "Traceback" in shown
+    assert shown.endswith("mercer: There is no file nowhere.mercer.\n")
+
+
+def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_path):
+    import mercer._base.models
+
+    def describe(path, verify):
+        raise ZeroDivisionError("over\nlines")
+
+    monkeypatch.setattr(mercer._base.models, "describe", describe)
+    (tmp_path / "f").touch()
+    result = command("inspect", tmp_path / "f")
+    assert result.exit_code == 1
+    assert result.stderr == ("mercer: Unexpected ZeroDivisionError: over lines. Run again with --debug to see where.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (InputError("Row 3 is negative"), "Row 3 is negative."),
+        (PermissionError(13, "Permission denied", "K.npy"), "K.npy: permission denied."),
+        (MemoryError(), "There is not enough memory for this. Use fewer rows, or --dtype float32."),
+    ],
+)
+def test_failures_have_code_1(error, sentence):
+    assert explain(error) == (sentence, 1)
+
+
+def test_a_closed_pipe_ends_quietly(start, tmp_path):
+    np.save(tmp_path / "X.npy", np.eye(700, dtype=np.float32))
+    with start("kernel", tmp_path / "X.npy", "--kernel", "linear", "--out", "-") as running:
+        assert running.stdout.readline().startswith(b"1.0,0.0,")
+        running.stdout.close()
+        assert running.wait(timeout=60) == 1
+        assert running.stderr.read() == b""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_ctrl_c_gives_130_and_no_traceback(start, tmp_path):
+    os.mkfifo(tmp_path / "slow.npy")
+    with start("kernel", tmp_path / "slow.npy", "--kernel", "linear") as running:
+        writer = _open_when_read(tmp_path / "slow.npy", running)
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=60)
+        os.close(writer)
+    assert running.returncode == 130
+    assert stderr == b"mercer: interrupted.\n"
+
+
+def _open_when_read(pipe, running):
+    """Open the writing end as soon as someone reads; that reader then waits for what never comes."""
+    while running.poll() is None:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
+            time.sleep(0.02)
+    return pytest.fail(running.stderr.read().decode())

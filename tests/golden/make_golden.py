@@ -1,0 +1,66 @@
+"""Write the golden files that do not exist yet: ``python -m tests.golden.make_golden``. See README.md."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mercer
+from mercer._base.container import FORMAT_VERSION
+from mercer.kernels import KERNELS
+
+FOLDER = Path(__file__).parent / f"v{FORMAT_VERSION}"
+
+# zeros, a zero row, values above and below 1: what separates one kernel from another
+HISTOGRAMS = [[0.0, 0.25, 0.5, 0.25], [1.0, 0.0, 3.0, 2.0], [0.0, 0.0, 0.0, 0.0], [0.125, 0.5, 0.0, 0.375]]
+
+
+def models() -> Iterator[tuple[str, Any, str, list]]:
+    """Name of the file, model, the method that is asked, and its input."""
+    chi2, rbf = mercer.Chi2(), mercer.RBF(gamma=0.5)
+    kernels = {name: mercer.get_kernel(name) for name in KERNELS} | {
+        "power-mean-2": mercer.PowerMean(p=-2),
+        "power-mean-inf": mercer.PowerMean(p=-np.inf),
+        "rbf-gamma": rbf,
+        "chi2-signed": mercer.Chi2(signed=True),
+        "sum": chi2 + 0.25 * rbf,
+        "product": chi2 * rbf,
+        "normalized": chi2.normalized(),
+    }
+    for name, kernel in kernels.items():
+        yield f"kernel-{name}", kernel, "__call__", HISTOGRAMS
+
+
+def expectation(model: Any, method: str, data: list) -> dict[str, Any]:
+    """What a later version must find again."""
+    plain = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
+    }
+    output = getattr(model, method)(np.array(data))
+    return {
+        "class": type(model).__name__,
+        "parameters": plain,
+        "method": method,
+        "input": data,
+        "output": output.tolist(),
+    }
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, model, method, data in models():
+        path = FOLDER / f"{name}.mercer"
+        if path.exists():
+            continue
+        text = json.dumps(expectation(model, method, data), indent=1)
+        mercer.save(model, path)
+        path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+        print(f"wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Files of every released version load and answer as they did when they were written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer._base.container import FORMAT_VERSION
+
+FOLDER = Path(__file__).parent
+FILES = sorted(FOLDER.glob("v*/*.mercer"))
+
+
+def test_every_format_has_golden_files_and_every_file_its_expectation():
+    versions = {int(path.parent.name[1:]) for path in FILES}
+    assert versions == set(range(1, FORMAT_VERSION + 1))
+    assert {path.with_suffix(".json") for path in FILES} == set(FOLDER.glob("v*/*.json"))
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_released_file_answers_as_it_did(path, mmap):
+    expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    model = mercer.load(path, mmap=mmap)
+    assert type(model).__name__ == expected["class"]
+    assert expected["parameters"].items() <= model.get_params(deep=False).items()
+    output = getattr(model, expected["method"])(np.array(expected["input"]))
+    # float64 throughout; the compiled logarithm and exponential may change their last digits between machines
+    np.testing.assert_allclose(output, expected["output"], rtol=1e-6, atol=1e-12)

@@ -1,0 +1,45 @@
+"""The fitted polynomials against numpy, over their whole interval."""
+
+import numpy as np
+import pytest
+
+from mercer._native import elementary
+from mercer._native._jit import jit
+from tests.reference import elementary as reference
+
+INTERVALS = {
+    "log2_ratio": np.linspace(0, 1 / 3, 5001)[1:],
+    "one_minus_exp2": np.concatenate([np.geomspace(1e-12, 1, 3000), np.linspace(1, 63, 3000)]),
+    "exp2": np.concatenate([np.linspace(0, 1, 2001), np.linspace(1, 120, 2001)]),
+    "power_of_two": np.arange(-60, 60),
+}
+# two units in the last place for the polynomial, one more for the scaling
+TOLERANCE = {"single": 3 * np.finfo(np.float32).eps, "double": 4 * np.finfo(np.float64).eps}
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [*((name, precision) for name in INTERVALS for precision in TOLERANCE), ("log2_ratio_over_z", "double")],
+)
+def test_a_fitted_function_agrees_with_numpy(name, precision):
+    dtype = np.float32 if precision == "single" else np.float64
+    points = INTERVALS[name.removesuffix("_over_z")]
+    points = points if name == "power_of_two" else points.astype(dtype)
+    function = getattr(elementary, f"{name}_{precision}")
+
+    @jit
+    def loop(points, out):
+        for i in range(len(points)):
+            out[i] = function(points[i])
+
+    out = np.empty(len(points), dtype=dtype)
+    loop(points, out)
+    np.testing.assert_allclose(out, getattr(reference, f"{name}_{precision}")(points), rtol=TOLERANCE[precision])
+
+
+def test_the_power_of_zero_is_exactly_one():
+    @jit
+    def at_zero():
+        return elementary.exp2_single(np.float32(0)), elementary.exp2_double(0.0)
+
+    assert at_zero() == (1, 1)

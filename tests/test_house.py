@@ -1,0 +1,163 @@
+"""Rules of the house: what must hold across the whole repository, whichever part is changed."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import mercer
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "mercer"
+MODULES = sorted(SOURCE.rglob("*.py"))
+CITATION = re.compile(r"\[([a-z]+\d{2}[a-z]+)\]")
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+# The example of docs/benchmarks.md is a file of benchmarks/: running it would register a benchmark that does not exist.
+PAGES_WITH_CODE = [
+    page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
+]
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def parse(path):
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def public_functions(path):
+    names = {node.name for node in parse(path).body if isinstance(node, ast.FunctionDef)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def twins():
+    """Functions of tests/reference, with the further names that are given to them (``f_single = f_double``)."""
+    names = set()
+    for path in sorted((ROOT / "tests/reference").glob("*.py")):
+        names |= public_functions(path)
+        for node in parse(path).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in names:
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def bibliography_keys():
+    return set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def repository_files():
+    """Files that are in git or would be added to it."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_the_library_never_prints():
+    prints = [
+        f"{relative(path)}:{node.lineno}"
+        for path in MODULES
+        if SOURCE / "cli" not in path.parents
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not prints, "Use logging.getLogger('mercer') or mercer._base.progress instead of print()."
+
+
+def test_every_citation_is_in_the_bibliography():
+    keys = bibliography_keys()
+    unknown = [
+        f"{relative(path)}: [{key}]"
+        for path in [*MODULES, *PAGES]
+        for key in CITATION.findall(path.read_text(encoding="utf-8"))
+        if key not in keys
+    ]
+    assert not unknown, "Add these to docs/references.bib."
+
+
+@pytest.mark.parametrize("name", mercer.__all__)
+def test_every_public_name_loads_and_is_documented(name):
+    value = getattr(mercer, name)
+    if name == "__version__":
+        return
+    assert inspect.getdoc(value), f"mercer.{name} has no docstring."
+    # a class without a docstring of its own would show its parent's
+    assert value.__doc__, f"mercer.{name} only inherits a docstring."
+    listed = (ROOT / "docs/api.md").read_text(encoding="utf-8").split()
+    assert name in listed, f"docs/api.md does not list {name}."
+
+
+def test_importing_mercer_loads_nothing_heavy():
+    heavy = ["numpy", "scipy", "sklearn", "numba", "faiss", "typer", "rich"]
+    code = f"import sys, mercer; print([name for name in {heavy} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], cwd=SOURCE.parent, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_every_hot_loop_has_a_numpy_twin():
+    loops = {
+        name: path
+        for path in sorted((SOURCE / "_native").glob("*.py"))
+        if not path.name.startswith("_")
+        for name in public_functions(path)
+    }
+    assert loops, "src/mercer/_native has no public function: this test looks in the wrong place."
+    missing = [f"{relative(path)}: {name}" for name, path in loops.items() if name not in twins()]
+    assert not missing, "Add a function of the same name to tests/reference."
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=relative)
+def test_the_python_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    namespace = {}
+    for match in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        first_line = text.count("\n", 0, match.start(1))
+        # blank lines in front make a traceback show the line of the page
+        exec(compile("\n" * first_line + match[1], str(page), "exec"), namespace)
+
+
+def test_no_file_holds_a_path_of_somebodys_machine():
+    machine_path = re.compile(rb"(?<![\w.:/-])/(?:home|root|Users|work)/\w")
+    found = [relative(path) for path in repository_files() if machine_path.search(path.read_bytes())]
+    assert not found
+
+
+def test_the_architecture_page_names_only_what_exists():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|tests|docs|benchmarks|\.ci)/[\w./-]*)`", page)
+    assert named
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/install.md"])
+def test_every_make_target_that_is_mentioned_exists(name):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    mentioned = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+    assert mentioned <= targets
+
+
+def test_the_version_is_the_same_everywhere():
+    assert f"\nversion: {mercer.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{mercer.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_constraints_pin_every_direct_dependency_and_nothing_but_versions():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert not [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.!+]+", line)]
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
+    names = {re.match(r"[\w-]+", need)[0].lower() for need in wanted} - {"mercer"}
+    assert names <= pinned
