@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from benchmarks import environment, registry, report
 from benchmarks.checks import Matches, WrongResult
 from benchmarks.memory import peak_memory

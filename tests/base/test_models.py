@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.linear_model import LinearRegression
-from tests.base.toys import Frozen, PositiveToy, Toy, register
 
 import mercer
 from mercer._base.errors import ModelFileError, NotSaveableError
 from mercer._base.models import describe
 from mercer.kernels import KERNELS
+from tests.base.toys import Frozen, PositiveToy, Toy, register
 
 
 @pytest.fixture(autouse=True)

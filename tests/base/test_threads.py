@@ -1,5 +1,7 @@
 """Threads in one place: how many, in which order, and what happens when a block fails."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -40,6 +42,34 @@ def test_a_limit_reaches_blas_and_is_lifted_again():
     with thread_limit(1):
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
+
+
+def test_threads_that_leave_in_another_order_lift_the_single_limit_once():
+    def blas_threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = blas_threads()
+    first, second = single_threaded(), single_threaded()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_a_limit_reaches_libraries_loaded_since_the_last_one():
+    code = """
+import sys
+from mercer import thread_limit
+with thread_limit(1):
+    pass
+import faiss, numpy, scipy.linalg, sklearn.metrics.pairwise, sklearn.cluster
+from threadpoolctl import threadpool_info
+with thread_limit(1):
+    print({pool["num_threads"] for pool in threadpool_info()})
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "{1}"
 
 
 def test_a_limit_reaches_faiss():

@@ -3,10 +3,10 @@
 from contextlib import suppress
 
 import pytest
-from tests.base.toys import register
 
 import mercer
 from mercer._base.models import describe
+from tests.base.toys import register
 
 
 @pytest.fixture(autouse=True)

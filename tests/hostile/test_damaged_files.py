@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
-from tests.base.toys import Toy
 
 import mercer
+from tests.base.toys import Toy
 
 
 @pytest.fixture

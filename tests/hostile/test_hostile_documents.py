@@ -5,9 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.hostile.forge import document, header, seal, with_arrays
 
 import mercer
+from tests.hostile.forge import document, header, seal, with_arrays
 
 
 def model(name="Toy", parameters=None, state=None):

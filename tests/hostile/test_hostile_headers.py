@@ -4,10 +4,10 @@ import json
 import tracemalloc
 
 import pytest
-from tests.hostile.forge import DIGEST_START, ZEROS, document, entry, header, seal
 
 import mercer
 from mercer._base.models import describe
+from tests.hostile.forge import DIGEST_START, ZEROS, document, entry, header, seal
 
 X = {"$": "array", "of": "x"}
 SIXTEEN = b"\0" * 16

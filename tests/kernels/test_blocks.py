@@ -30,6 +30,7 @@ def test_float32_is_kept_and_close_to_float64(rng, kernel):
     single = kernel(X.astype("f4"), Y.astype("f4"))
     assert single.dtype == np.float32
     assert kernel(X.astype("f4"), Y).dtype == np.float64
+    assert kernel.distance(X.astype("f4")).dtype == kernel.diag(X.astype("f4")).dtype == np.float32
     np.testing.assert_allclose(single, kernel(X, Y), rtol=2e-5, atol=1e-6)
 
 

@@ -91,7 +91,8 @@ def test_packing_follows_the_plain_loops(rng, dtype, keep_zeros):
             np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("values", [[], [0.0], [3.0, 0.0, 1e-300], [1.0, -2.0, -3.0, 0.0]])
-def test_the_range_of_values(values):
-    values = np.array(values)
-    assert gram.value_range(values) == reference.value_range(values)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", [[], [0.0], [-0.0, 0.0], [3.0, 0.0, 1e-45], [1.0, -2.0, -3.0, 0.0], [1e38, -1e-30]])
+def test_the_range_of_magnitudes(values, dtype):
+    bits = np.array(values, dtype=dtype).view(f"u{np.dtype(dtype).itemsize}")
+    assert tuple(map(int, gram.magnitude_range(bits))) == reference.magnitude_range(bits)

@@ -51,3 +51,21 @@ def test_a_second_process_finds_the_compiled_code(tmp_path):
     first = files_after_a_run()
     assert first
     assert files_after_a_run() == first
+
+
+def test_an_edited_formula_is_compiled_again(tmp_path):
+    code = """
+from mercer._native import _jit
+_jit.SOURCES = {sources!r}
+import numpy as np
+from mercer._native.selection import keep_best
+keep_best(np.ones((1, 1)), 0, np.zeros((1, 1)), np.full((1, 1), -1))
+print(sum(keep_best.stats.cache_hits.values()))
+"""
+
+    def cache_hits(sources):
+        environment = {"PATH": "", "PYTHONPATH": ":".join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", code.format(sources=sources)]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+
+    assert [cache_hits("before"), cache_hits("before"), cache_hits("after")] == [0, 1, 0]

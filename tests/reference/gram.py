@@ -37,8 +37,9 @@ def pack_sparse_rows(indptr, indices, data, band, cursor, starts, bins, values):
     return pack_dense_rows(X, band, False, starts, bins, values)
 
 
-def value_range(values):
-    values = np.asarray(values, dtype=np.float64)
-    magnitudes = np.abs(values[values != 0])
-    negative = np.flatnonzero(values < 0)
-    return magnitudes.min(initial=np.inf), magnitudes.max(initial=0.0), negative[0] if len(negative) else -1
+def magnitude_range(bits):
+    floats = np.abs(bits.view(f"f{bits.dtype.itemsize}"))
+    nonzero = floats[floats != 0]
+    low = nonzero.min() if len(nonzero) else floats.dtype.type(0)
+    found = np.array([low, floats.max(initial=0)], dtype=floats.dtype).view(bits.dtype)
+    return tuple(found.tolist())

@@ -13,7 +13,7 @@ def minimum_pair(x, log_x, y, log_y, p):
 
 
 def chi2_pair(x, log_x, y, log_y, p):
-    return x * y / np.where(x + y > 0, x + y, 1)
+    return 2 * x * y / np.where(x + y > 0, x + y, 1)
 
 
 def chi2_two(x0, a0, y0, b0, x1, a1, y1, b1, p):
@@ -23,7 +23,7 @@ def chi2_two(x0, a0, y0, b0, x1, a1, y1, b1, p):
 def jensen_shannon_double_pair(x, log_x, y, log_y, p):
     total = x + y
     safe_x, safe_y = np.where(x > 0, x, 1), np.where(y > 0, y, 1)
-    return _xlog2(x, total / safe_x) + _xlog2(y, total / safe_y)
+    return (_xlog2(x, total / safe_x) + _xlog2(y, total / safe_y)) / 2
 
 
 def power_mean_double_pair(x, log_x, y, log_y, p):

@@ -67,7 +67,7 @@ def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
         model = cls(**parameters)
         for name, value in state.items():
             setattr(model, name, value)
-        if hasattr(model, "_check_loaded"):
+        if state and hasattr(model, "_check_loaded"):  # nothing to check in a model saved before it was fitted
             model._check_loaded()
     except Exception as error:  # whatever a class raises on values it did not write, the file is to blame
         raise FileProblem(f"is refused: it does not describe a valid {cls.__name__}. {error}") from error

@@ -18,17 +18,18 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mercer._base.errors import InputError
-
-THREADED_MODULES = ("numpy", "scipy.linalg", "sklearn", "faiss", "torch")
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 _limit: ContextVar[int | None] = ContextVar("mercer_thread_limit", default=None)
 _inside_worker = threading.local()
+_single_lock = threading.Lock()
+_single_limit: Any = None
+_single_users = 0
 
 
 def effective_threads(n_jobs: int | None = None) -> int:
@@ -90,21 +91,35 @@ def thread_limit(n_threads: int | None):
 
 @contextmanager
 def single_threaded():
-    """One BLAS thread: eigh, svd and qr do not give the same bits on different numbers of threads."""
-    with _controller().limit(limits=1):
+    """One BLAS thread: eigh, svd, qr and products do not give the same bits on different numbers of threads.
+
+    The limit is the process's, so threads that need it at the same time share it: the first sets it, the last lifts it.
+    """
+    global _single_limit, _single_users
+    with _single_lock:
+        if _single_users == 0:
+            _single_limit = _controller().limit(limits=1)
+        _single_users += 1
+    try:
         yield
+    finally:
+        with _single_lock:
+            _single_users -= 1
+            if _single_users == 0:
+                _single_limit.restore_original_limits()
 
 
 def _controller():
     """threadpoolctl's view of the loaded libraries.
 
-    Looking them up takes 10 ms, so the view is kept until something that brings a BLAS or OpenMP is imported.
+    Looking them up takes 10 ms, so the view is kept until a further module has been imported, which may have brought a
+    BLAS or OpenMP of its own.
     """
-    return _controller_for(tuple(name in sys.modules for name in THREADED_MODULES))
+    return _controller_after(len(sys.modules))
 
 
 @lru_cache(maxsize=1)
-def _controller_for(loaded):
+def _controller_after(n_modules):
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

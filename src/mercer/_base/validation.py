@@ -49,6 +49,6 @@ def refuse_negative(X, position, who, name="X", hint=""):
     else:
         row, column = divmod(int(position), X.shape[1])
         value = X[row, column]
-    raise InputError(
-        f"{who} needs values >= 0, but {name}[{row}, {column}] is {value:.6g}.{' ' + hint if hint else ''}"
-    )
+    # scikit-learn's checks look for the first four words
+    message = f"Negative values in data: {who} needs values >= 0, but {name}[{row}, {column}] is {value:.6g}."
+    raise InputError(f"{message} {hint}".rstrip())

@@ -4,6 +4,7 @@ __all__ = ["inline", "jit"]
 
 import pickle
 import warnings
+from pathlib import Path
 
 from numba import njit
 from numba.extending import register_jitable
@@ -18,6 +19,12 @@ inline = register_jitable(forceinline=True)
 
 # What a folder that cannot be written, a full disk, or a file cut short by a crash raise inside numba's cache.
 CACHE_FAILURES = (OSError, EOFError, pickle.PickleError)
+
+# numba's cache looks at the file that defines a loop only; formulas inside it may come from another file of the folder.
+# (A process started before an edit would also store its old code under the new file's date.)
+SOURCES = tuple(
+    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.glob("*.py"))
+)
 
 _warned = False
 
@@ -35,6 +42,8 @@ def jit(function):
         return njit(**options)(function)
     cache = getattr(loop, "_cache", None)  # absent when NUMBA_DISABLE_JIT leaves the plain function
     if cache is not None:
+        key = cache._index_key
+        cache._index_key = lambda *args: (*key(*args), SOURCES)
         cache.save_overload = _survive(cache.save_overload)
         cache.load_overload = _survive(cache.load_overload)
     return loop

@@ -13,8 +13,6 @@ the rows that share its bin. The contributions of one column are computed into a
 import math
 from functools import cache
 
-import numpy as np
-
 from mercer._native import pairs
 from mercer._native._jit import jit
 
@@ -23,19 +21,19 @@ GROUP = 8  # bins added per pass over the accumulators: loads and stores of the 
 
 def _build_tile_loop(pair, two, signed):
     @jit
-    def accumulate_tile(starts, bins, values, logs, tile, tile_logs, param, out):
-        """out[i] += pair(values of row i, tile rows at its bins).sum(over bins)
+    def accumulate_tile(starts, bins, values, logs, tile, tile_logs, param, out, row0, col0):
+        """out[row0 + i, col0 : col0 + J] += pair(values of row i, tile rows at its bins).sum(over bins)
 
         starts     (bands, n + 1) int64   first entry of each row's list, band by band
         bins       (entries,)     int32   row of the tile
         values     (entries,)     float   left-hand values; logs their base-2 logarithms
         tile       (bins, J)      float   right-hand values, one column per row; tile_logs their logarithms
-        out        (n, J)         float   written in place
+        out        (rows, columns) float  written in place
         """
         J = tile.shape[1]
         for band in range(starts.shape[0]):
-            for i in range(out.shape[0]):
-                o = out[i]
+            for i in range(starts.shape[1] - 1):
+                o = out[row0 + i, col0 : col0 + J]
                 q = starts[band, i]
                 while q < starts[band, i + 1]:
                     x0, x1, x2, x3 = values[q], values[q + 1], values[q + 2], values[q + 3]
@@ -80,12 +78,12 @@ def _build_tile_loop(pair, two, signed):
 
 def _build_plain_tile_loop(pair, signed):
     @jit
-    def accumulate_tile(starts, bins, values, logs, tile, tile_logs, param, out):
+    def accumulate_tile(starts, bins, values, logs, tile, tile_logs, param, out, row0, col0):
         """As above, one bin at a time: for long formulas, which gain nothing from shared loads and stores."""
         J = tile.shape[1]
         for band in range(starts.shape[0]):
-            for i in range(out.shape[0]):
-                o = out[i]
+            for i in range(starts.shape[1] - 1):
+                o = out[row0 + i, col0 : col0 + J]
                 for q in range(starts[band, i], starts[band, i + 1]):
                     x, a, y, b = values[q], logs[q], tile[bins[q]], tile_logs[bins[q]]
                     for j in range(J):
@@ -97,16 +95,16 @@ def _build_plain_tile_loop(pair, signed):
 
 def _build_list_loop(pair, signed):
     @jit
-    def accumulate_lists(indptr, bins, values, logs, starts, rows, right, right_logs, param, buffer, out):
-        """out[i, j] += pair(left[i, k], right[j, k]) over the bins k that both rows have
+    def accumulate_lists(indptr, bins, values, logs, starts, rows, right, right_logs, param, buffer, out, row0, col0):
+        """out[row0 + i, col0 + j] += pair(left[i, k], right[j, k]) over the bins k that both rows have
 
         indptr, bins, values, logs          left-hand rows as CSR, with logarithms
         starts, rows, right, right_logs     right-hand rows as CSC, with logarithms
         buffer  (longest column,)           scratch
-        out     (n, J)                      written in place
+        out     (rows, columns)             written in place
         """
-        for i in range(out.shape[0]):
-            o = out[i]
+        for i in range(indptr.shape[0] - 1):
+            o = out[row0 + i, col0:]
             for q in range(indptr[i], indptr[i + 1]):
                 first, last = starts[bins[q]], starts[bins[q] + 1]
                 x, a = values[q], logs[q]
@@ -213,15 +211,18 @@ def pack_sparse_rows(indptr, indices, data, band, cursor, starts, bins, values):
 
 
 @jit
-def value_range(values):
-    """(smallest non-zero |v|, largest |v|, position of the first negative value or -1) of a flat array"""
-    low, high, negative = np.inf, 0.0, -1
-    for i in range(values.shape[0]):
-        v = float(values[i])
-        if v < 0 and negative < 0:
-            negative = i
-        v = abs(v)
-        high = max(high, v)
-        if v != 0:
-            low = min(low, v)
-    return low, high, negative
+def magnitude_range(bits):
+    """(smallest non-zero |v|, largest |v|) of floats given, and returned, as their bit patterns
+
+    bits  (N,)  uint32 or uint64   a view of finite floats
+    Patterns without the sign bit are ordered as magnitudes are, and minima of integers vectorise where those of floats
+    may not. Subtracting 1 makes the pattern of zero the largest one. A smallest value of 0 means that all are zero.
+    """
+    one = bits.dtype.type(1)
+    magnitude = ~bits.dtype.type(0) >> one
+    low, high = ~bits.dtype.type(0), bits.dtype.type(0)
+    for i in range(bits.shape[0]):
+        b = bits.dtype.type(bits[i] & magnitude)
+        high = max(high, b)
+        low = min(low, bits.dtype.type(b - one))
+    return bits.dtype.type(low + one), high

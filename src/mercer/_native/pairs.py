@@ -6,7 +6,6 @@ once, where that shares work.
 
 Callers promise x > 0 and y >= 0 to the pairs of histogram kernels, all within a range in which no product of three
 values leaves the normal numbers. Only that makes the formulas free of guards; `mercer.kernels._engine` sees to it.
-Constant factors (2 for chi2, 1/2 for Jensen-Shannon) are left to the caller.
 """
 
 import numpy as np
@@ -31,8 +30,9 @@ def minimum_pair(x, log_x, y, log_y, p):
 
 @inline
 def chi2_pair(x, log_x, y, log_y, p):
-    """x y / (x + y), in the order that neither overflows nor underflows"""
-    return min(x, y) * (max(x, y) / (x + y))
+    """2 x y / (x + y), in the order that neither overflows nor underflows"""
+    low = min(x, y)
+    return (low + low) * (max(x, y) / (x + y))
 
 
 @inline
@@ -40,20 +40,21 @@ def chi2_two(x0, a0, y0, b0, x1, a1, y1, b1, p):
     # One division for two bins: n0/d0 + n1/d1 = (n0 d1 + n1 d0) / (d0 d1). The loop is bound by the divider.
     s0 = x0 + y0
     s1 = x1 + y1
-    return (x0 * y0 * s1 + x1 * y1 * s0) / (s0 * s1)
+    half = (x0 * y0 * s1 + x1 * y1 * s0) / (s0 * s1)
+    return half + half
 
 
 @inline
 def jensen_shannon_single_pair(x, log_x, y, log_y, p):
-    """x log2((x + y) / x) + y log2((x + y) / y)
+    """(x log2((x + y) / x) + y log2((x + y) / y)) / 2
 
-    With l = min, h = max and z = l / (2h + l), so that log2((1 + z) / (1 - z)) = log2(1 + l/h), this is
+    With l = min, h = max and z = l / (2h + l), so that log2((1 + z) / (1 - z)) = log2(1 + l/h), this is half of
     (x + y) log2(1 + l/h) + l |log2 x - log2 y|: positive terms only, hence no cancellation.
     """
     low = min(x, y)
     total = x + y
     z = low / (max(x, y) + total)
-    return total * log2_ratio_single(z) + low * abs(log_x - log_y)
+    return np.float32(0.5) * (total * log2_ratio_single(z) + low * abs(log_x - log_y))
 
 
 @inline
@@ -62,7 +63,7 @@ def jensen_shannon_double_pair(x, log_x, y, log_y, p):
     low = min(x, y)
     total = x + y
     z = low / (max(x, y) + total)
-    return total * log2_ratio_double(z) + low * abs(log_x - log_y)
+    return 0.5 * (total * log2_ratio_double(z) + low * abs(log_x - log_y))
 
 
 @inline
@@ -71,7 +72,7 @@ def jensen_shannon_wide_pair(x, log_x, y, log_y, p):
     low = min(x, y)
     total = x + y
     scale = max(x, y) + total
-    return low * ((total / scale) * log2_ratio_over_z_double(low / scale) + abs(log_x - log_y))
+    return low * (0.5 * ((total / scale) * log2_ratio_over_z_double(low / scale) + abs(log_x - log_y)))
 
 
 @inline

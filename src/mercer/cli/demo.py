@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import _NAMES
 from mercer._base.errors import MissingExtraError
 from mercer._base.progress import track
 from mercer._base.tables import ArgumentError, open_for_writing
@@ -70,9 +69,8 @@ def mapped_chi2_svm(X, y, C: float, seed: int) -> Predictor:
 CONTENDERS: dict[str, Callable[[Any, Any, float, int], Predictor]] = {
     "linear SVM": linear_svm,
     "exact chi2 SVM": exact_chi2_svm,
+    "Mercer: chi2 map + linear SVM": mapped_chi2_svm,
 }
-if "HomogeneousMap" in _NAMES:
-    CONTENDERS["Mercer: chi2 map + linear SVM"] = mapped_chi2_svm
 
 
 @dataclass(frozen=True)

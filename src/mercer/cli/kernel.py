@@ -13,6 +13,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, Table, read_tables, writable_format, write_columns, write_rows
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.parameters import named_values
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -159,29 +160,13 @@ def _checked_output(out: str, out_format: str | None, settings: Settings, top: i
 def _kernel(name: str, given: list[str], signed: bool):
     from mercer.kernels import get_kernel
 
-    parameters: dict[str, Any] = {}
-    for text in given:
-        key, separator, value = text.partition("=")
-        if not key or not separator or not value:
-            raise ArgumentError(f"--param takes NAME=VALUE, as in --param p=-2, not {text!r}.")
-        parameters[key] = _value(value)
+    parameters = named_values(given, "--param p=-2")
     if signed:
         parameters["signed"] = True
     try:
         return get_kernel(name, **parameters)
     except InputError as error:
         raise ArgumentError(str(error)) from error
-
-
-def _value(text: str) -> bool | int | float | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _read(x: str, y: str | None, rules: dict[str, Any]) -> tuple[Table, Table | None]:

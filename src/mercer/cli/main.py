@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import demo, inspect, kernel, reproduce
+from mercer.cli import demo, inspect, kernel, map, reproduce
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -38,6 +38,7 @@ for verb in (demo, kernel, inspect, reproduce):
     verb_name = verb.__name__.rpartition(".")[2]
     function = getattr(verb, verb_name)
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)
+app.add_typer(map.app, name="map")
 
 
 @app.callback(invoke_without_command=True, epilog=_EXAMPLES)

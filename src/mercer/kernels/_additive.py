@@ -49,15 +49,12 @@ class HistogramKernel(AdditiveKernel):
     homogeneity = 1.0
     signed: bool = False
     _loop: ClassVar[str]
-    _weight: ClassVar[float] = 1.0
 
     def _parameter(self):
         return 0.0
 
     def _gram(self, X, Y, n_jobs):
-        return bin_sums(
-            self._loop, X, Y, param=self._parameter(), weight=self._weight, signed=self.signed, n_jobs=n_jobs
-        )
+        return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, n_jobs=n_jobs)
 
     def _diag(self, X):
         return _row_sums(abs(X) if self.signed else X)
@@ -69,6 +66,7 @@ class HistogramKernel(AdditiveKernel):
 
     @property
     def positive_definite_on(self):
+        """Rows on which Gram matrices are positive semidefinite."""
         return "real" if self.signed else "non-negative"
 
     def scalar(self, x, y):
@@ -148,7 +146,6 @@ class Chi2(HistogramKernel):
     signed: bool = False
     name = "chi2"
     _loop = "chi2"
-    _weight = 2.0
 
     def _sq_distance(self, X, Y, n_jobs):
         # sum (x - y)^2 / (x + y): no cancellation, so float32 will do. Not for signs, nor for sparse rows.
@@ -189,7 +186,6 @@ class JensenShannon(HistogramKernel):
     signed: bool = False
     name = "jensen-shannon"
     _loop = "jensen-shannon"
-    _weight = 0.5
 
     def _magnitude(self, x, y):
         low, high, ratio = _ratio(x, y)
@@ -255,6 +251,7 @@ class GeneralizedIntersection(AdditiveKernel):
 
     @property
     def homogeneity(self):
+        """The g with K(c x, c y) = c**g K(x, y), or None."""
         return float(self.beta)
 
     def _gram(self, X, Y, n_jobs):

@@ -11,7 +11,6 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.memory import row_chunks
 from mercer._base.validation import as_rows, check_same_width, refuse_negative
-from mercer._native.gram import value_range
 
 kernel_class = dataclass(eq=True, unsafe_hash=True)
 TOP_K_COLUMNS = 8192  # right-hand rows scored at once by top_k
@@ -179,9 +178,9 @@ class Kernel:
 
 def require_non_negative(X, who, name, hint):
     """Raise for the first negative value, naming its row and column."""
-    position = value_range(X.data if sparse.issparse(X) else X.ravel())[2]
-    if position >= 0:
-        refuse_negative(X, position, who, name, hint)
+    values = X.data if sparse.issparse(X) else X.ravel()
+    if values.min(initial=0) < 0:
+        refuse_negative(X, int(np.argmax(values < 0)), who, name, hint)
 
 
 def _inverse(values):

@@ -21,6 +21,7 @@ class _Composite(Kernel):
 
     @property
     def positive_definite_on(self):
+        """Rows on which Gram matrices are positive semidefinite."""
         domains = {kernel.positive_definite_on for kernel in self.kernels}
         return next(domain for domain in ("unknown", "non-negative", "real") if domain in domains)
 
@@ -67,10 +68,12 @@ class SumKernel(_Composite):
 
     @property
     def additive(self):
+        """Whether every term is additive."""
         return all(kernel.additive for kernel in self.kernels)
 
     @property
     def homogeneity(self):
+        """The g with K(c x, c y) = c**g K(x, y), or None."""
         degrees = {kernel.homogeneity for kernel in self.kernels}
         return degrees.pop() if len(degrees) == 1 else None
 
@@ -118,6 +121,7 @@ class ProductKernel(_Composite):
 
     @property
     def homogeneity(self):
+        """The g with K(c x, c y) = c**g K(x, y), or None."""
         degrees = [kernel.homogeneity for kernel in self.kernels]
         return None if None in degrees else float(sum(degrees))
 
@@ -148,10 +152,12 @@ class NormalizedKernel(Kernel):
 
     @property
     def homogeneity(self):
+        """The g with K(c x, c y) = c**g K(x, y), or None."""
         return None if self.kernel.homogeneity is None else 0.0
 
     @property
     def positive_definite_on(self):
+        """Rows on which Gram matrices are positive semidefinite."""
         return self.kernel.positive_definite_on
 
     def _check_values(self, X, name):

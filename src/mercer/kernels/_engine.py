@@ -4,23 +4,25 @@ The compiled loops of `mercer._native.gram` want values in a safe range and a pa
 giving them that. Block sizes follow from the shapes alone, so the number of threads never changes a result.
 """
 
-__all__ = ["bin_sums", "mirror", "product"]
+__all__ = ["bin_sums", "magnitude_bounds", "mirror", "product"]
 
 import numpy as np
 from scipy import sparse
 
 from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.gram import GROUP, LOOPS, pack_dense_rows, pack_sparse_rows, value_range
+from mercer._native.gram import GROUP, LOOPS, magnitude_range, pack_dense_rows, pack_sparse_rows
 
 # chi2 multiplies three values before it divides, so they may span 126 / 3 binary orders of magnitude in float32 and
 # 1022 / 3 in float64. Outside, float32 is computed in float64 (whose range swallows float32's), and float64 by
 # formulas that divide first.
 SAFE_EXPONENT = {"f": 40, "d": 300}
-TILE_BYTES_PER_BIN = 1024  # one tile row: 256 float32 or 128 float64 right-hand rows
+TILE_BYTES_PER_BIN = 2048  # one tile row: 512 float32 or 256 float64 right-hand rows
 PRODUCT_ROWS = 512  # left-hand rows per matrix product
 ROW_BLOCK = 128  # left-hand rows per task
-LIST_LENGTH = 32  # average bins per packed list that keeps filling entries few
-LONGEST_BAND = 512  # bins per band: its part of the tile (512 KiB) should stay in the second-level cache
+# Bins per packed list. Short lists keep their part of the tile in the first-level cache; lists with zeros left out want
+# to be longer, because each is filled up to a multiple of eight.
+FULL_LIST, LIST_WITH_GAPS = 16, 64
+LONGEST_BAND = 512  # bins per band: its part of the tile should stay in the second-level cache
 TILE_GROUP_BYTES = 2**26  # right-hand tiles alive at once
 # Below this share of non-zeros on the right, column lists beat tiles (measured by benchmarks/speed/kernels.py).
 LIST_DENSITY = 0.1
@@ -47,8 +49,16 @@ def _pick_loop(name, X, Y):
 
 
 def _range_of(X, Y):
-    sides = [value_range(_flat(side))[:2] for side in ((X,) if X is Y else (X, Y))]
+    sides = [magnitude_bounds(_flat(side)) for side in ((X,) if X is Y else (X, Y))]
     return min(low for low, _ in sides), max(high for _, high in sides)
+
+
+def magnitude_bounds(values):
+    """(smallest non-zero, largest) magnitude; (inf, 0) if there is none."""
+    integer = np.dtype(f"u{values.dtype.itemsize}")
+    found = np.array(magnitude_range(values.view(integer)), dtype=integer).view(values.dtype)
+    low, high = found.astype(np.float64)
+    return (low, high) if high > 0 else (np.inf, 0.0)
 
 
 def _inside(low, high, dtype):
@@ -75,8 +85,8 @@ def product(X, Y, n_jobs=None):
     return out
 
 
-def bin_sums(name, X, Y, *, param=0.0, weight=1.0, signed=False, keep_zeros=False, n_jobs=None):
-    """out[i, j] = weight * sum_k pair(X[i, k], Y[j, k]), as float32 if both sides are, else float64.
+def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, n_jobs=None):
+    """out[i, j] = sum_k pair(X[i, k], Y[j, k]), as float32 if both sides are, else float64.
 
     ``keep_zeros`` for pairs that do not vanish at x = 0 (distances): dense rows only. When X is Y the result is exactly
     symmetric and half of it is computed.
@@ -87,13 +97,14 @@ def bin_sums(name, X, Y, *, param=0.0, weight=1.0, signed=False, keep_zeros=Fals
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
     loops = LOOPS[name, dtype]
-    out = np.empty((X.shape[0], Y.shape[0]), dtype=out_dtype)
-    scale = weight / factor
+    out = np.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
     if sparse.issparse(X) and sparse.issparse(Y) and _density(Y) <= LIST_DENSITY:
-        _by_lists(loops.lists(signed), X, Y, _takes_logs(name), param, scale, out, n_jobs)
+        _by_lists(loops.lists(signed), X, Y, _takes_logs(name), param, out, n_jobs)
     else:
-        _by_tiles(loops.tile(signed), X, Y, symmetric, _takes_logs(name), param, scale, keep_zeros, out, n_jobs)
-    return out
+        _by_tiles(loops.tile(signed), X, Y, symmetric, _takes_logs(name), param, keep_zeros, out, n_jobs)
+    if factor != 1.0:
+        out /= factor
+    return out.astype(out_dtype, copy=False)
 
 
 def _takes_logs(name):
@@ -116,7 +127,7 @@ def _log2(values):
 # ------------------------------------------------------------------------------------------------ dense: tiles
 
 
-def _by_tiles(loop, X, Y, symmetric, logs, param, scale, keep_zeros, out, n_jobs):
+def _by_tiles(loop, X, Y, symmetric, logs, param, keep_zeros, out, n_jobs):
     param = X.dtype.type(param)
     width = TILE_BYTES_PER_BIN // X.dtype.itemsize
     band = _band_length(X)
@@ -139,9 +150,7 @@ def _by_tiles(loop, X, Y, symmetric, logs, param, scale, keep_zeros, out, n_jobs
                 if symmetric and block.stop <= rows.start:
                     continue
                 packed = packed or _pack(X[rows], band, logs, keep_zeros)
-                sums = np.zeros((rows.stop - rows.start, tile.shape[1]), dtype=tile.dtype)
-                loop(*packed, tile, tile_logs, param, sums)
-                np.multiply(sums, sums.dtype.type(scale), out=out[rows, block], casting="same_kind")
+                loop(*packed, tile, tile_logs, param, out, rows.start, block.start)
 
         run_blocks(fill, tasks, n_jobs)
     if symmetric:
@@ -149,8 +158,9 @@ def _by_tiles(loop, X, Y, symmetric, logs, param, scale, keep_zeros, out, n_jobs
 
 
 def _band_length(X):
-    density = _density(X) if sparse.issparse(X) else 1.0
-    return int(np.clip(LIST_LENGTH / max(density, 1e-9), LIST_LENGTH, LONGEST_BAND))
+    filled = (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) / max(1, X.shape[0] * X.shape[1])
+    length = FULL_LIST if filled > 0.9 else LIST_WITH_GAPS
+    return int(np.clip(length / max(filled, 1e-9), length, LONGEST_BAND))
 
 
 def _shares(items, wanted):
@@ -206,7 +216,7 @@ def mirror(out):
 # ------------------------------------------------------------------------------------------- sparse: column lists
 
 
-def _by_lists(loop, X, Y, logs, param, scale, out, n_jobs):
+def _by_lists(loop, X, Y, logs, param, out, n_jobs):
     param = X.dtype.type(param)
     left_logs = _log2(X.data) if logs else X.data
     row_blocks = [slice(i, min(i + ROW_BLOCK, X.shape[0])) for i in range(0, X.shape[0], ROW_BLOCK)]
@@ -217,13 +227,11 @@ def _by_lists(loop, X, Y, logs, param, scale, out, n_jobs):
         longest = int(np.diff(right.indptr).max(initial=0))
 
         def fill(rows):
-            sums = np.zeros((rows.stop - rows.start, right.shape[0]), dtype=X.dtype)
             buffer = np.empty(longest, dtype=X.dtype)
             indptr = X.indptr[rows.start : rows.stop + 1]
             loop(
                 indptr, X.indices, X.data, left_logs,
-                right.indptr, right.indices, right.data, right_logs, param, buffer, sums,
+                right.indptr, right.indices, right.data, right_logs, param, buffer, out, rows.start, block.start,
             )  # fmt: skip
-            np.multiply(sums, sums.dtype.type(scale), out=out[rows, block], casting="same_kind")
 
         run_blocks(fill, row_blocks, n_jobs)

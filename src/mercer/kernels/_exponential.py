@@ -108,6 +108,7 @@ class Exponential(_ExponentialKernel):
 
     @property
     def positive_definite_on(self):
+        """Rows on which Gram matrices are positive semidefinite."""
         return self.kernel.positive_definite_on
 
     def _check_values(self, X, name):

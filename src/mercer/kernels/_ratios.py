@@ -44,7 +44,10 @@ class _SharedPart(Kernel):
         return np.minimum(common, 1, out=common)
 
     def _sq_distance(self, X, Y, n_jobs):
-        return np.maximum(2 - 2 * self._gram(X.astype(np.float64), (X if X is Y else Y).astype(np.float64), n_jobs), 0)
+        # 2 - 2 K, in float64 because it cancels
+        left = X.astype(np.float64)
+        squared = 2 - 2 * self._gram(left, left if X is Y else Y.astype(np.float64), n_jobs)
+        return squared.astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
 
 @kernel_class

@@ -1,0 +1,36 @@
+"""Parameters said on the command line as NAME=VALUE."""
+
+__all__ = ["named_values"]
+
+from collections.abc import Iterable
+
+from mercer._base.tables import ArgumentError
+
+Value = bool | int | float | str | None
+
+
+def named_values(texts: Iterable[str], example: str) -> dict[str, Value]:
+    """Names and values; a value is a truth value, a number, none, or else a word.
+
+    >>> named_values(["order=2", "signed=true", "window=uniform"], "--param order=2")
+    {'order': 2, 'signed': True, 'window': 'uniform'}
+    """
+    found = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not name or not separator or not value:
+            raise ArgumentError(f"A parameter is NAME=VALUE, as in {example}, not {text!r}.")
+        found[name.strip()] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> Value:
+    words: dict[str, Value] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,11 @@
+"""Loaders of real data sets, from files that the user has; nothing is downloaded.
+
+Files are looked for in the directory that ``MERCER_DATA`` names, in a folder for each data set, plain or packed (gz,
+bz2, xz). Their checksums are verified, so that a measurement on them means the same everywhere.
+"""
+
+from mercer.datasets._massbank import load_massbank
+from mercer.datasets._pendigits import load_pendigits
+from mercer.datasets._sift import load_sift
+
+__all__ = ["load_massbank", "load_pendigits", "load_sift"]

@@ -1,0 +1,35 @@
+"""Spaces: how encoded rows are stored, the inner products between them, and predictors on raw rows.
+
+Every method of the library encodes x as phi(x) with K(x, y) ~ phi(x)' H phi(y). Rows store the phi(x), inner products
+are the H, and a predictor is weights on phi turned back into a function of x. Learners and searchers see only these.
+"""
+
+from mercer.spaces.coded_rows import BitRows, CodeRows
+from mercer.spaces.factored import BlockFactor, CumulativeSum, Factor
+from mercer.spaces.inner import BlockDiagonal, Identity, InnerProduct, block_diag
+from mercer.spaces.predictors import GridPredictor, LandmarkPredictor, MapPredictor, Predictor
+from mercer.spaces.rows import CSRRows, DenseRows, Rows, StackedRows, as_rows, hstack
+from mercer.spaces.signed import SignedWords
+
+__all__ = [
+    "BitRows",
+    "BlockDiagonal",
+    "BlockFactor",
+    "CSRRows",
+    "CodeRows",
+    "CumulativeSum",
+    "DenseRows",
+    "Factor",
+    "GridPredictor",
+    "Identity",
+    "InnerProduct",
+    "LandmarkPredictor",
+    "MapPredictor",
+    "Predictor",
+    "Rows",
+    "SignedWords",
+    "StackedRows",
+    "as_rows",
+    "block_diag",
+    "hstack",
+]

@@ -1,0 +1,144 @@
+"""Rows stored as codes: one word per block, or packed bits."""
+
+__all__ = ["BitRows", "CodeRows"]
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+from mercer._base.threads import run_blocks
+from mercer._native import codes as code_loops
+from mercer.spaces._blocks import ordered_total, row_tasks, width_of
+from mercer.spaces.rows import Rows
+
+
+class CodeRows(Rows):
+    """One-hot rows stored as one word per block: feature ``starts[m] + codes[i, m]`` of row i is 1 for each block m.
+
+    Parameters
+    ----------
+    codes : array of shape (n, M), uint8 or uint16
+    n_words : int or sequence of M ints, the number of words of every block or of each block; D is their sum
+    """
+
+    def __init__(self, codes, n_words):
+        codes, words = np.asarray(codes), np.asarray(n_words)
+        if codes.ndim != 2 or codes.dtype not in (np.uint8, np.uint16):
+            raise InputError(
+                f"CodeRows needs codes of shape (rows, blocks) and type uint8 or uint16, got {codes.shape} of type "
+                f"{codes.dtype}."
+            )
+        M = codes.shape[1]
+        if words.shape not in ((), (M,)) or (words.dtype.kind not in "iu" and words.size) or (words < 0).any():
+            raise InputError(
+                f"CodeRows needs n_words as one whole number or as {M} of them, one per block, got {n_words!r}."
+            )
+        words = np.broadcast_to(words, (M,)).astype(np.int64)
+        largest = codes.max(axis=0, initial=0)
+        if len(codes) and (largest >= words).any():  # the compiled loops use the words without looking
+            m = int(np.argmax(largest >= words))
+            raise InputError(
+                f"CodeRows has the word {largest[m]} in block {m}, whose words count from 0 to {words[m] - 1}. "
+                "Raise n_words or encode the rows again."
+            )
+        self._set(np.ascontiguousarray(codes), words)
+
+    def _set(self, codes, words):
+        self.codes, self.n_words = codes, words
+        ends = np.cumsum(words)
+        self.starts = ends - words
+        self.shape = (len(codes), int(words.sum()))
+        self.dtype, self.nbytes = codes.dtype, codes.nbytes
+
+    def take(self, which):
+        rows = object.__new__(CodeRows)
+        rows._set(np.ascontiguousarray(self.codes[which]), self.n_words)
+        return rows
+
+    def entries(self, i):
+        return self.starts + self.codes[i], np.ones(self.codes.shape[1])
+
+    def toarray(self):
+        return self._csr().toarray()
+
+    def _score(self, v, out, n_jobs):
+        _score_codes(self.codes, self.starts, v, out, n_jobs)
+
+    def _total(self, r, n_jobs):
+        return _total_codes(self.codes, self.starts, self.shape[1], r, n_jobs)
+
+    def _sq_norms(self, n_jobs):
+        return np.full(len(self), float(self.codes.shape[1]))
+
+    def _csr(self):
+        n, M = self.codes.shape
+        columns = (self.starts + self.codes).reshape(-1)
+        return sparse.csr_array((np.ones(n * M), columns, np.arange(n + 1) * M), shape=self.shape)
+
+
+class BitRows(Rows):
+    """Rows of -1 and +1 stored as packed bits b: phi = 2 b - 1.
+
+    Parameters
+    ----------
+    packed : uint8 array of shape (n, ceil(n_bits / 8)), the first bit of a byte being its highest, as numpy.packbits
+        packs them; what stands in the bits beyond ``n_bits`` does not matter
+    n_bits : the number D of bits per row
+    """
+
+    def __init__(self, packed, n_bits):
+        packed = np.asarray(packed)
+        if n_bits < 0 or packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != -(-n_bits // 8):
+            raise InputError(
+                f"BitRows with n_bits={n_bits} needs packed bits of shape (rows, ceil(n_bits / 8)) and type uint8, got "
+                f"{packed.shape} of type {packed.dtype}."
+            )
+        self.packed, self.n_bits = np.ascontiguousarray(packed), int(n_bits)
+        self.shape, self.dtype, self.nbytes = (len(packed), self.n_bits), np.dtype(np.int8), self.packed.nbytes
+
+    def take(self, which):
+        return BitRows(self.packed[which], self.n_bits)
+
+    def entries(self, i):
+        return np.arange(self.n_bits), 2.0 * np.unpackbits(self.packed[i], count=self.n_bits) - 1.0
+
+    def toarray(self):
+        return 2.0 * np.unpackbits(self.packed, axis=1, count=self.n_bits) - 1.0
+
+    def _score(self, v, out, n_jobs):
+        M, C = self.packed.shape[1], width_of(v)
+        padded = np.zeros((8 * M, C))  # bits beyond the last feature weigh nothing
+        padded[: self.n_bits] = v.reshape(self.n_bits, C)
+        tables = np.empty((256 * M, C))
+        code_loops.fill_byte_tables(padded, tables)
+        _score_codes(self.packed, self._table_starts, tables.reshape(256 * M, *v.shape[1:]), out, n_jobs)
+
+    def _total(self, r, n_jobs):
+        M = self.packed.shape[1]
+        histograms = _total_codes(self.packed, self._table_starts, 256 * M, r, n_jobs)
+        sums = np.einsum("bt,mb...->mt...", _BYTE_SIGNS, histograms.reshape(M, 256, *r.shape[1:]))
+        return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits]
+
+    def _sq_norms(self, n_jobs):
+        return np.full(len(self), float(self.n_bits))
+
+    @property
+    def _table_starts(self):
+        return 256 * np.arange(self.packed.shape[1])
+
+
+_BYTE_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
+
+
+def _score_codes(codes, starts, v, out, n_jobs):
+    loop = code_loops.score_codes_vector if v.ndim == 1 else code_loops.score_codes_matrix
+    run_blocks(lambda part: loop(codes, starts, v, part.start, part.stop, out), row_tasks(len(codes)), n_jobs)
+
+
+def _total_codes(codes, starts, n_features, r, n_jobs):
+    loop = code_loops.accumulate_codes_vector if r.ndim == 1 else code_loops.accumulate_codes_matrix
+
+    def add(strip, r, total):
+        loop(codes, starts, r, strip.start, strip.stop, total)
+
+    return ordered_total(add, (len(codes), n_features), codes.size, r, n_jobs)

@@ -1,0 +1,230 @@
+"""Inner products given by factors: the intersection kernel on grids, factors of blocks, a factor of K_ZZ."""
+
+__all__ = ["BlockFactor", "CumulativeSum", "Factor"]
+
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.linalg import rank_revealing_factor
+from mercer._base.threads import run_blocks, single_threaded
+from mercer._native import factors as factor_loops
+from mercer._native import segments as segment_loops
+from mercer.spaces._blocks import row_tasks
+from mercer.spaces.inner import InnerProduct, inner_class
+
+
+@inner_class
+class CumulativeSum(InnerProduct):
+    """H = min(z_i, z_k) inside each dimension: the intersection kernel on the points z of a grid per dimension.
+
+    (F a)_i = sqrt(z_i - z_{i-1}) * (sum of a_k over k >= i in the same dimension), with z_0 = 0. Cost O(D) per class.
+
+    Parameters
+    ----------
+    gaps : array, the z_i - z_{i-1} >= 0, of shape (dimensions, points), or of shape (D,) with ``starts``
+    starts : None, or the first position of each dimension in ``gaps``, followed by D: grids of different lengths
+    """
+
+    gaps: Any
+    starts: Any = None
+
+    def __post_init__(self):
+        gaps = np.asarray(self.gaps, dtype=np.float64)
+        if self.starts is None and gaps.ndim == 2:
+            starts = np.arange(gaps.shape[0] + 1) * gaps.shape[1]
+        else:
+            starts = np.asarray([] if self.starts is None else self.starts)
+        gaps = np.ascontiguousarray(gaps.reshape(-1))
+        _check_starts(starts, len(gaps))
+        if not np.isfinite(gaps).all() or (gaps < 0).any():
+            raise InputError("CumulativeSum needs finite gaps >= 0: a grid ascends and starts at 0 or above.")
+        self.gaps, self.starts = gaps, starts.astype(np.int64)
+        self._roots = np.sqrt(gaps)
+        self._owner = np.repeat(np.arange(len(starts) - 1), np.diff(self.starts))
+        points = np.empty((len(gaps), 1))
+        segment_loops.prefix_sums(gaps[:, None], self.starts, np.ones(len(gaps)), points)
+        self._points = points[:, 0]
+
+    @classmethod
+    def of_grids(cls, grids, repeat=1):
+        """From the points of the grids: one ascending sequence per dimension, all of them ``repeat`` times."""
+        grids = [np.asarray(grid, dtype=np.float64) for grid in grids] * repeat
+        gaps = [np.diff(grid, prepend=0.0) for grid in grids]
+        return cls(np.concatenate([np.zeros(0), *gaps]), np.cumsum([0, *map(len, grids)]))
+
+    @property
+    def n_features(self):
+        return len(self.gaps)
+
+    def _project(self, a):
+        out = np.empty(a.shape)
+        segment_loops.suffix_sums(a, self.starts, self._roots, out)
+        return out
+
+    def _lift(self, u):
+        out = np.empty(u.shape)
+        segment_loops.prefix_sums(u, self.starts, self._roots, out)
+        return out
+
+    def _add_entries(self, v, columns, values, delta):
+        segment_loops.add_cumulative_row(columns, values, self._owner, self.starts, self._points, delta, v)
+
+    def _sparse_norms(self, X, out, n_jobs):
+        def fill(part):
+            segment_loops.square_cumulative_rows(
+                X.indptr, X.indices, X.data, self._owner, self._points, part.start, part.stop, out
+            )
+
+        run_blocks(fill, row_tasks(X.shape[0]), n_jobs)
+
+
+class _Factored(InnerProduct):
+    """Shared by the inner products that are given by the factors of diagonal blocks, repeated or not.
+
+    The factors are kept with their columns contiguous, one after the other: see mercer._native.factors.
+    """
+
+    _repeat = 1
+
+    def _keep(self, factors):
+        """The factors as views on one flat array."""
+        shapes = np.array([factor.shape for factor in factors], dtype=np.int64).reshape(-1, 2)
+        self._ranks, widths = shapes.T.copy()
+        sizes = self._ranks * widths
+        self._starts, self._rank_starts = (np.concatenate([[0], np.cumsum(part)]) for part in (widths, self._ranks))
+        self._offsets = np.cumsum(sizes) - sizes
+        columns = [factor.T.reshape(-1) for factor in factors]
+        self._flat = columns[0] if len(columns) == 1 else np.concatenate(columns)
+        self._runs = [
+            (self._stack(first, last), slice(*self._rank_starts[[first, last]]), slice(*self._starts[[first, last]]))
+            for first, last in _runs(shapes.tolist())
+        ]
+
+    def _stack(self, first, last):
+        """The factors of equal shape number first to last - 1, shape (blocks, r, P): a view."""
+        rank, width = self._ranks[first], self._starts[first + 1] - self._starts[first]
+        columns = self._flat[self._offsets[first] :][: (last - first) * rank * width]
+        return columns.reshape(last - first, width, rank).transpose(0, 2, 1)
+
+    @property
+    def n_features(self):
+        return int(self._repeat * self._starts[-1])
+
+    @property
+    def n_factors(self):
+        return int(self._repeat * self._rank_starts[-1])
+
+    def _project(self, a):
+        out = np.empty((self.n_factors, a.shape[1]))
+        self._multiply([(stack, down, up) for stack, up, down in self._runs], a, out)
+        return out
+
+    def _lift(self, u):
+        out = np.empty((self.n_features, u.shape[1]))
+        self._multiply([(stack.transpose(0, 2, 1), up, down) for stack, up, down in self._runs], u, out)
+        return out
+
+    def _multiply(self, runs, source, target):
+        """Each run of equal blocks by one batched product, over all repetitions at once."""
+        C = source.shape[1]
+        source, target = (a.reshape(self._repeat, len(a) // self._repeat, C) for a in (source, target))
+        with single_threaded():
+            for stack, taken, given in runs:
+                blocks, n_out, n_in = stack.shape
+                product = stack @ source[:, taken].reshape(self._repeat, blocks, n_in, C)
+                target[:, given] = product.reshape(self._repeat, blocks * n_out, C)
+
+    def _add_entries(self, v, columns, values, delta):
+        factor_loops.add_factor_row(columns, values, self._flat, self._starts, self._ranks, self._offsets, delta, v)
+
+    def _sparse_norms(self, X, out, n_jobs):
+        tables = (self._flat, self._starts, self._ranks, self._offsets)
+
+        def fill(part):
+            factor_loops.square_factor_rows(X.indptr, X.indices, X.data, *tables, part.start, part.stop, out)
+
+        run_blocks(fill, row_tasks(X.shape[0]), n_jobs)
+
+
+@inner_class
+class BlockFactor(_Factored):
+    """H block diagonal with blocks F_b' F_b: K_ZZ of each dimension of an additive map, or the words of each PQ block.
+
+    Parameters
+    ----------
+    factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes
+    repeat : how often they follow each other; one factor that d dimensions share is kept once, with repeat=d
+    """
+
+    factors: Any
+    repeat: int = 1
+
+    def __post_init__(self):
+        factors = [np.asarray(factor, dtype=np.float64) for factor in self.factors]
+        if not factors or any(factor.ndim != 2 for factor in factors):
+            raise InputError(
+                "BlockFactor needs factors of shape (blocks, r, P) or a sequence of arrays (r, P), got "
+                f"{[factor.shape for factor in factors]}."
+            )
+        if not isinstance(self.repeat, (int, np.integer)) or self.repeat < 1:
+            raise InputError(f"BlockFactor needs a whole number repeat >= 1, got {self.repeat!r}.")
+        self.repeat = self._repeat = int(self.repeat)
+        self._keep(factors)
+        stacks = [stack for stack, _, _ in self._runs]
+        self.factors = stacks[0] if len(stacks) == 1 else [factor for stack in stacks for factor in stack]
+
+
+@inner_class
+class Factor(_Factored):
+    """H = F'F from F itself: K_ZZ of landmarks through a rank-revealing factor.
+
+    Parameters
+    ----------
+    F : array of shape (r, D)
+    """
+
+    F: Any
+
+    def __post_init__(self):
+        F = np.asarray(self.F, dtype=np.float64)
+        if F.ndim != 2:
+            raise InputError(f"Factor needs F of shape (factors, features), got {F.shape}.")
+        self._keep([F])
+        self.F = self._stack(0, 1)[0]
+
+    @classmethod
+    def of_gram(cls, K, rtol=None):
+        """The factor of a positive semi-definite matrix, without the directions that are zero up to rounding.
+
+        Parameters
+        ----------
+        K : array of shape (D, D), symmetric
+        rtol : directions with at most ``rtol`` times the largest eigenvalue are left out; None means rounding error
+
+        Examples
+        --------
+        >>> Factor.of_gram([[2.0, 2.0], [2.0, 2.0]])
+        Factor(2 features, 1 factors)
+        """
+        return cls(rank_revealing_factor(K, rtol))
+
+
+def _check_starts(starts, length):
+    valid = starts.ndim == 1 and len(starts) > 0 and starts.dtype.kind in "iu"
+    if not valid or starts[0] != 0 or starts[-1] != length or (np.diff(starts) < 0).any():
+        raise InputError(
+            f"CumulativeSum needs gaps of shape (dimensions, points), or starts that ascend from 0 to the number of "
+            f"gaps, {length}; got starts {starts}."
+        )
+
+
+def _runs(shapes):
+    """Ranges (first, last) of consecutive equal shapes."""
+    first = 0
+    for _, run in groupby(shapes):
+        last = first + len(list(run))
+        yield first, last
+        first = last

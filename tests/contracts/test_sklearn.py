@@ -1,0 +1,64 @@
+"""scikit-learn's own checks on every estimator, and the ways its users combine estimators."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import FourierMap, HomogeneousMap, NystroemMap, ProjectedMap
+from mercer.kernels import RBF, Chi2
+from mercer.maps import MAPS
+
+
+def estimators():
+    """One of each map at a size that keeps the checks quick."""
+    small = {
+        "nystroem": {"n_landmarks": 10},
+        "kpca": {"n_landmarks": 10, "n_components": 3},
+        "sparse": {"n_landmarks": 10, "n_nonzero": 3},
+        "fourier": {"n_components": 16},
+        "minhash": {"n_hashes": 16},
+        "projected": {"map": HomogeneousMap(), "n_components": 8},
+    }
+    return [
+        *(MAPS[name](**small.get(name, {})) for name in MAPS),
+        HomogeneousMap("intersection", order=2, signed=True),
+        NystroemMap("chi2", n_components=2, per_dimension=True),
+        FourierMap(RBF(0.1), n_components=16),
+    ]
+
+
+@parametrize_with_checks(estimators())
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_maps_work_in_pipelines_and_searches():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    search = GridSearchCV(
+        make_pipeline(NystroemMap(RBF(1.0), n_landmarks=30, random_state=0), LogisticRegression(max_iter=2000)),
+        {"nystroemmap__kernel__gamma": [1e-3, 10.0], "nystroemmap__n_landmarks": [10, 60]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_params_ == {"nystroemmap__kernel__gamma": 1e-3, "nystroemmap__n_landmarks": 60}
+    assert search.best_score_ > 0.85
+
+
+def test_output_can_be_a_data_frame_with_names():
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).random((10, 3))
+    frame = HomogeneousMap("chi2").set_output(transform="pandas").fit_transform(X)
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns)[:2] == ["homogeneousmap0", "homogeneousmap1"]
+
+
+def test_nested_maps_take_nested_parameters():
+    projected = ProjectedMap(HomogeneousMap("chi2"), n_components=8)
+    projected.set_params(map__order=2, map__kernel=Chi2(signed=True))
+    assert projected.map.order == 2
+    assert projected.fit(sparse.random_array((20, 9), density=0.3, rng=0)).transform(np.ones((2, 9))).shape == (2, 8)
