@@ -32,6 +32,7 @@ from mercer.maps._landmark_map import landmark_blocks
 from mercer.maps._landmarks import check_count, choose_landmarks
 from mercer.spaces import Factor
 
+METHODS = ("omp", "mp", "nearest", "lasso")
 # What counts as rounding, by the type of the kernel values: squared distances of landmarks of norm 1 from the span of
 # others, and inner products relative to the largest one.
 TOLERANCE = {"f": 1e-6, "d": 1e-12}
@@ -175,8 +176,7 @@ class SparseMap(FeatureMap):
             else:  # nothing to choose: the dense projection
                 selected[rows] = np.arange(M)
             loops.solve_selected(cross, gram, tolerance, selected[rows], coefficients[rows], energies[rows])
-            scales = inverse[np.maximum(selected[rows], 0)]
-            coefficients[rows] *= scales
+            coefficients[rows] *= inverse[np.maximum(selected[rows], 0)]  # back to landmarks of their own norm
 
         landmark_blocks(code, self.kernel_, X, self.landmarks_, self.n_jobs)
         return selected, coefficients, energies
@@ -218,9 +218,6 @@ class SparseMap(FeatureMap):
         if self.inner_.n_features != M:
             raise ValueError(f"inner_ has {self.inner_.n_features} features for {M} landmarks.")
         self.kernel_._check_values(Z, "landmarks_")
-
-
-METHODS = ("omp", "mp", "nearest", "lasso")
 
 
 def _as_csr(selected, coefficients, n_columns):
