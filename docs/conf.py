@@ -30,6 +30,8 @@ autosummary_generate = True
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# Sizes in the types of parameters ("of shape (n, n_features)") are not references to attributes of that name.
+suppress_warnings = ["ref.python"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"Mercer {version}"

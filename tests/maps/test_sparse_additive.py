@@ -269,7 +269,7 @@ def test_data_without_values_has_empty_features():
     [
         ({"kernel": RBF()}, "needs an additive kernel.*Use SparseMap"),
         ({"kernel": Linear() + GeneralizedIntersection()}, "mixes both"),
-        ({"kernel": GeneralizedIntersection(), "signed": True}, "cannot extend"),
+        ({"kernel": GeneralizedIntersection(), "signed": True}, "has no signed form"),
         ({"n_points": 0}, "n_points >= 1"),
         ({"n_neighbors": 3}, "an even n_neighbors"),
         ({"grid": "even"}, "does not know grid='even'"),

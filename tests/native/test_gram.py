@@ -68,6 +68,16 @@ def test_sparse_rows_give_the_same_sums(rng, name, dtype, density, signed):
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=200 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_the_loop_of_minima_adds_to_its_place_only(rng, dtype, n):
+    X, tile = histograms(rng, n, 8, 0.9, dtype), histograms(rng, 9, 21, 0.9, dtype)
+    got, expected = np.ones((n + 2, 30), dtype=dtype), np.ones((n + 2, 30), dtype=dtype)
+    gram.accumulate_minimum(X, tile, tile, dtype(1), got, 1, 3)
+    reference.accumulate_minimum(X, tile, tile, 1, expected, 1, 3)
+    np.testing.assert_allclose(got, expected, rtol=tolerance(dtype, 8))
+
+
 @pytest.mark.parametrize("keep_zeros", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_packing_follows_the_plain_loops(rng, dtype, keep_zeros):

@@ -14,6 +14,11 @@ def bin_sums(pair, X, Y, param=0.0, signed=False):
     return pair(x, None, y, None, param).sum(axis=-1)
 
 
+def accumulate_minimum(X, tile, tile_logs, one, out, row0, col0):
+    d = X.shape[1]
+    out[row0 : row0 + len(X), col0 : col0 + tile.shape[1]] += np.minimum(X[:, :, None], tile[None, :d]).sum(axis=1)
+
+
 def pack_dense_rows(X, band, keep_zeros, starts, bins, values):
     entries = []
     for b in range(starts.shape[0]):

@@ -13,9 +13,12 @@ the rows that share its bin. The contributions of one column are computed into a
 import math
 from functools import cache
 
+import numpy as np
+
 from mercer._native import pairs
 from mercer._native._jit import jit
 
+MINIMUM_BAND = 64  # bins whose part of the tile should stay in the first-level cache
 GROUP = 8  # bins added per pass over the accumulators: loads and stores of the accumulators are shared by eight bins
 
 
@@ -152,6 +155,38 @@ LOOPS = {
     ("power-mean", "f"): Loops(pairs.power_mean_single_pair, long=True),
     ("power-mean", "d"): Loops(pairs.power_mean_double_pair, long=True),
 }
+
+
+@jit
+def accumulate_minimum(X, tile, tile_logs, one, out, row0, col0):
+    """out[row0 : row0 + n, col0 : col0 + J] += np.minimum(X[:, :, None], tile[None]).sum(axis=1), for X >= 0
+
+    X     (n, d)          float   left-hand rows, d a multiple of 4
+    tile  (d + 1, J)      float   right-hand values, one column per row; tile_logs is not looked at
+    one   1, which the compiler does not know: the sums become fused multiply-adds, which run beside the minima, while
+          additions would wait for the same unit of the processor
+    Two rows and four bins at a time: the values of the tile are loaded once for both rows, and all fits the registers.
+    """
+    n, d = X.shape
+    J = tile.shape[1]
+    spare = np.empty(J, dtype=X.dtype)
+    for first in range(0, d, MINIMUM_BAND):
+        for i in range(0, n, 2):
+            s = min(i + 1, n - 1)
+            o = out[row0 + i, col0 : col0 + J]
+            u = out[row0 + s, col0 : col0 + J] if s > i else spare  # the last of an odd number of rows is alone
+            for k in range(first, min(first + MINIMUM_BAND, d), 4):
+                y0, y1, y2, y3 = tile[k], tile[k + 1], tile[k + 2], tile[k + 3]
+                x0, x1, x2, x3 = X[i, k], X[i, k + 1], X[i, k + 2], X[i, k + 3]
+                z0, z1, z2, z3 = X[s, k], X[s, k + 1], X[s, k + 2], X[s, k + 3]
+                for j in range(J):
+                    a0, a1, a2, a3 = y0[j], y1[j], y2[j], y3[j]
+                    p = one * min(x0, a0) + min(x1, a1)
+                    q = one * min(x2, a2) + min(x3, a3)
+                    o[j] = one * (one * p + q) + o[j]
+                    p = one * min(z0, a0) + min(z1, a1)
+                    q = one * min(z2, a2) + min(z3, a3)
+                    u[j] = one * (one * p + q) + u[j]
 
 
 @jit

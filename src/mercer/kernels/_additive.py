@@ -23,6 +23,7 @@ __all__ = [
     "PowerMean",
 ]
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +50,9 @@ class HistogramKernel(AdditiveKernel):
     homogeneity = 1.0
     signed: bool = False
     _loop: ClassVar[str]
+
+    def signed_form(self):
+        return replace(self, signed=True)
 
     def _parameter(self):
         return 0.0
@@ -100,6 +104,9 @@ class Linear(AdditiveKernel):
 
     name = "linear"
     homogeneity = 2.0
+
+    def signed_form(self):
+        return self  # odd already
 
     def _gram(self, X, Y, n_jobs):
         return product(X, Y, n_jobs)

@@ -88,6 +88,13 @@ class Kernel:
 
         return self if self._unit_diagonal else NormalizedKernel(self)
 
+    def signed_form(self):
+        """The odd extension sign(x) sign(y) k(|x|, |y|) of an additive kernel, for features with signs."""
+        raise InputError(
+            f"{self!r} has no signed form. Hellinger, Chi2, Intersection, JensenShannon, PowerMean and sums of them "
+            "have one."
+        )
+
     def top_k(self, X, Y=None, k=10, n_jobs=None):
         """The k rows of Y with the largest K(x, y) for each row x, without the full matrix.
 

@@ -3,6 +3,7 @@
 __all__ = ["CallableKernel", "NormalizedKernel", "ProductKernel", "SumKernel"]
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -65,6 +66,9 @@ class SumKernel(_Composite):
         _check_weight(weight)
         total = cls.of(kernel)
         return cls(total.kernels, tuple(float(weight) * w for w in total.weights))
+
+    def signed_form(self):
+        return replace(self, kernels=tuple(kernel.signed_form() for kernel in self.kernels))
 
     @property
     def additive(self):

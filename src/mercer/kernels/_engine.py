@@ -6,11 +6,13 @@ giving them that. Block sizes follow from the shapes alone, so the number of thr
 
 __all__ = ["bin_sums", "magnitude_bounds", "mirror", "product"]
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
 from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.gram import GROUP, LOOPS, magnitude_range, pack_dense_rows, pack_sparse_rows
+from mercer._native.gram import GROUP, LOOPS, accumulate_minimum, magnitude_range, pack_dense_rows, pack_sparse_rows
 
 # chi2 multiplies three values before it divides, so they may span 126 / 3 binary orders of magnitude in float32 and
 # 1022 / 3 in float64. Outside, float32 is computed in float64 (whose range swallows float32's), and float64 by
@@ -18,6 +20,7 @@ from mercer._native.gram import GROUP, LOOPS, magnitude_range, pack_dense_rows, 
 SAFE_EXPONENT = {"f": 40, "d": 300}
 TILE_BYTES_PER_BIN = 2048  # one tile row: 512 float32 or 256 float64 right-hand rows
 PRODUCT_ROWS = 512  # left-hand rows per matrix product
+CACHE_LINE = 64
 ROW_BLOCK = 128  # left-hand rows per task
 # Bins per packed list. Short lists keep their part of the tile in the first-level cache; lists with zeros left out want
 # to be longer, because each is filled up to a multiple of eight.
@@ -26,9 +29,10 @@ LONGEST_BAND = 512  # bins per band: its part of the tile should stay in the sec
 TILE_GROUP_BYTES = 2**26  # right-hand tiles alive at once
 # Below this share of non-zeros on the right, column lists beat tiles (measured by benchmarks/speed/kernels.py).
 LIST_DENSITY = 0.1
-LIST_COLUMNS = (
-    4096  # right-hand rows per column-list block: its scores of one left-hand row stay in the first-level cache
-)
+# Above this share of non-zeros on the left, leaving out zeros no longer pays for the minimum.
+FULL_ROWS = 0.5
+# Right-hand rows per block of column lists: the scores of one left-hand row stay in the first-level cache.
+LIST_COLUMNS = 4096
 
 
 def _pick_loop(name, X, Y):
@@ -96,15 +100,29 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, n_jobs=No
     symmetric = X is Y
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
-    loops = LOOPS[name, dtype]
-    out = np.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
-    if sparse.issparse(X) and sparse.issparse(Y) and _density(Y) <= LIST_DENSITY:
-        _by_lists(loops.lists(signed), X, Y, _takes_logs(name), param, out, n_jobs)
+    loops, logs = LOOPS[name, dtype], _takes_logs(name)
+    out = _aligned_zeros((X.shape[0], Y.shape[0]), X.dtype)
+    if sparse.issparse(X) and sparse.issparse(Y) and _filled(Y) <= LIST_DENSITY:
+        _by_lists(loops.lists(signed), X, Y, logs, param, out, n_jobs)
+    elif name == "minimum" and not signed and not sparse.issparse(X) and _filled(X) > FULL_ROWS:
+        # 1 as a parameter: see the loop. One band of all bins, rounded up to fours.
+        _by_tiles(accumulate_minimum, _pad, -(-X.shape[1] // 4) * 4, X, Y, False, 1.0, out, n_jobs)
     else:
-        _by_tiles(loops.tile(signed), X, Y, symmetric, _takes_logs(name), param, keep_zeros, out, n_jobs)
+        band = _band_length(X)
+        pack = partial(_pack, band=band, logs=logs, keep_zeros=keep_zeros)
+        _by_tiles(loops.tile(signed), pack, band, X, Y, logs, param, out, n_jobs)
     if factor != 1.0:
         out /= factor
     return out.astype(out_dtype, copy=False)
+
+
+def _aligned_zeros(shape, dtype):
+    """As np.zeros, starting at a cache line: numpy aligns to 16 bytes, and then every other vector load takes two."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.zeros(size + CACHE_LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % CACHE_LINE
+    return memory[first : first + size].view(dtype).reshape(shape)
 
 
 def _takes_logs(name):
@@ -116,8 +134,9 @@ def _scaled(X, dtype, factor):
     return X if factor == 1.0 else X * X.dtype.type(factor)
 
 
-def _density(X):
-    return X.nnz / max(1, X.shape[0] * X.shape[1])
+def _filled(X):
+    """Share of the values that are not zero."""
+    return (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) / max(1, X.shape[0] * X.shape[1])
 
 
 def _log2(values):
@@ -127,10 +146,11 @@ def _log2(values):
 # ------------------------------------------------------------------------------------------------ dense: tiles
 
 
-def _by_tiles(loop, X, Y, symmetric, logs, param, keep_zeros, out, n_jobs):
+def _by_tiles(loop, pack, band, X, Y, logs, param, out, n_jobs):
+    """Fill out by ``loop(*pack(rows of X), tile, its logarithms, param, out, row, column)`` for every tile of Y."""
     param = X.dtype.type(param)
+    symmetric = X is Y
     width = TILE_BYTES_PER_BIN // X.dtype.itemsize
-    band = _band_length(X)
     per_tile = width * (X.shape[1] + 1) * X.dtype.itemsize * (2 if logs else 1)
     tiles_at_once = max(1, TILE_GROUP_BYTES // per_tile)
     row_blocks = [slice(i, min(i + ROW_BLOCK, X.shape[0])) for i in range(0, X.shape[0], ROW_BLOCK)]
@@ -149,7 +169,7 @@ def _by_tiles(loop, X, Y, symmetric, logs, param, keep_zeros, out, n_jobs):
             for block, (tile, tile_logs) in share:
                 if symmetric and block.stop <= rows.start:
                     continue
-                packed = packed or _pack(X[rows], band, logs, keep_zeros)
+                packed = packed or pack(X[rows])
                 loop(*packed, tile, tile_logs, param, out, rows.start, block.start)
 
         run_blocks(fill, tasks, n_jobs)
@@ -158,7 +178,7 @@ def _by_tiles(loop, X, Y, symmetric, logs, param, keep_zeros, out, n_jobs):
 
 
 def _band_length(X):
-    filled = (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) / max(1, X.shape[0] * X.shape[1])
+    filled = _filled(X)
     length = FULL_LIST if filled > 0.9 else LIST_WITH_GAPS
     return int(np.clip(length / max(filled, 1e-9), length, LONGEST_BAND))
 
@@ -175,11 +195,17 @@ def _make_tile(Y, block, band, logs):
         rows = rows.toarray()
     n, d = rows.shape
     bands = -(-d // band)
-    tile = np.zeros((bands * (band + 1), n), dtype=rows.dtype)
+    tile = _aligned_zeros((bands * (band + 1), n), rows.dtype)
     for b in range(bands):
         first, last = b * band, min(d, (b + 1) * band)
         tile[first + b : last + b] = rows[:, first:last].T
     return tile, (_log2(tile) if logs else tile)
+
+
+def _pad(rows):
+    """The rows with zeros up to a multiple of four columns."""
+    missing = -rows.shape[1] % 4
+    return (np.pad(rows, ((0, 0), (0, missing))) if missing else rows,)
 
 
 def _pack(rows, band, logs, keep_zeros):

@@ -11,7 +11,6 @@ so that psi(x)' psi(y) = sqrt(u v) (c_0 + 2 sum_j c_j cos(j L log(v / u))), v = 
 
 __all__ = ["HomogeneousMap"]
 
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -153,7 +152,7 @@ class HomogeneousMap(FeatureMap):
 
     def _resolved_kernel(self):
         kernel = get_kernel(self.kernel)
-        return _signed(kernel) if self.signed else kernel
+        return kernel.signed_form() if self.signed else kernel
 
     def _check_parameters(self):
         if isinstance(self.order, bool) or not isinstance(self.order, Integral) or self.order < 1:
@@ -196,20 +195,6 @@ def _pitch(period, dtype):
     bits = PITCH_BITS[dtype.char]
     leading = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
     return np.array([leading, exact - leading], dtype=dtype)
-
-
-def _signed(kernel):
-    """The odd extension of a kernel."""
-    if isinstance(kernel, SumKernel):
-        return SumKernel(tuple(_signed(term) for term in kernel.kernels), kernel.weights)
-    if isinstance(kernel, Linear):
-        return kernel
-    if not hasattr(kernel, "signed"):
-        raise InputError(
-            f"HomogeneousMap cannot extend {kernel!r} to values with signs. Use signed=False, or one of Chi2, "
-            "Intersection, JensenShannon, Hellinger, PowerMean."
-        )
-    return replace(kernel, signed=True)
 
 
 def _parity(kernel):

@@ -22,7 +22,6 @@ zero is left out: k(0, x) = 0 makes its coefficient meaningless (in (9), 0 / 0).
 __all__ = ["SparseAdditiveMap"]
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +32,6 @@ from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import rank_revealing_factor
 from mercer._base.threads import run_blocks
 from mercer._native.grid import scatter_coefficients
-from mercer.kernels import Linear, SumKernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._grids import GRID_RULES, given_points, grid_points, sample_magnitudes
 from mercer.maps._landmarks import check_count
@@ -164,7 +162,7 @@ class SparseAdditiveMap(FeatureMap):
 
     def _resolved_kernel(self):
         kernel = super()._resolved_kernel()
-        return _signed(kernel) if self.signed else kernel
+        return kernel.signed_form() if self.signed else kernel
 
     def _check_parameters(self):
         check_count(self.n_points, "n_points", "SparseAdditiveMap")
@@ -262,17 +260,3 @@ def _check_kernel(kernel):
         raise InputError(
             f"SparseAdditiveMap needs a kernel that is odd or even in the sign of a value; {kernel!r} mixes both."
         )
-
-
-def _signed(kernel):
-    """The odd extension of a kernel."""
-    if isinstance(kernel, SumKernel):
-        return replace(kernel, kernels=tuple(_signed(term) for term in kernel.kernels))
-    if isinstance(kernel, Linear):
-        return kernel
-    if not hasattr(kernel, "signed"):
-        raise InputError(
-            f"SparseAdditiveMap cannot extend {kernel!r} to values with signs. Use signed=False, or one of Chi2, "
-            "Intersection, JensenShannon, Hellinger, PowerMean."
-        )
-    return replace(kernel, signed=True)
