@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import mercer
 from mercer._base.container import FORMAT_VERSION
@@ -31,6 +32,30 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     }
     for name, kernel in kernels.items():
         yield f"kernel-{name}", kernel, "__call__", HISTOGRAMS
+    yield from maps()
+
+
+def maps() -> Iterator[tuple[str, Any, str, list]]:
+    """Every map, fitted on the histograms; and what fold makes of one with dense, tabulated and landmark weights."""
+    X = np.array(HISTOGRAMS)
+    found = {
+        "homogeneous": mercer.HomogeneousMap("js", order=2),
+        "nystroem": mercer.NystroemMap("chi2", n_landmarks=3, random_state=0),
+        "nystroem-sparse-landmarks": mercer.NystroemMap("js", landmarks=sparse.csr_array(X[:2])),
+        "nystroem-per-dimension": mercer.NystroemMap("intersection", n_components=2, per_dimension=True),
+        "kpca": mercer.KernelPCA("js", n_components=2, n_landmarks=4, center=True, random_state=0),
+        "sparse-additive": mercer.SparseAdditiveMap("intersection", n_points=4, random_state=0),
+        "sparse-additive-chi2": mercer.SparseAdditiveMap("chi2", n_points=4, random_state=0),
+        "sparse": mercer.SparseMap("chi2", n_landmarks=3, n_nonzero=2, random_state=0),
+        "fourier": mercer.FourierMap(mercer.RBF(0.5), n_components=6, random_state=0),
+        "minhash": mercer.WeightedMinHash(n_hashes=8, bits=4, random_state=0),
+        "projected": mercer.ProjectedMap(mercer.HomogeneousMap("chi2"), n_components=8, random_state=0),
+    }
+    for name, fitted in found.items():
+        yield f"map-{name}", fitted.fit(X), "approximate_kernel", HISTOGRAMS
+    for name in ("homogeneous", "nystroem", "nystroem-per-dimension", "sparse-additive-chi2"):
+        weights = np.linspace(-1, 1, 2 * found[name].inner_.n_features).reshape(-1, 2)
+        yield f"predictor-{name}", found[name].fold(weights), "__call__", HISTOGRAMS
 
 
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:

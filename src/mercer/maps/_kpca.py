@@ -58,7 +58,7 @@ class KernelPCA(LandmarkMap):
     landmark_indices_ : ndarray or None
         Their positions in X; None if the rows were given.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) = normalization_' K(landmarks_, x), plus ``offset_`` if the features are centred.
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``, plus ``offset_`` if the features are centred.
     eigenvalues_ : ndarray of shape (n_components,)
         Mean energy of the training rows along each component, largest first.
     explained_energy_ : ndarray of shape (n_components,)

@@ -57,7 +57,7 @@ class NystroemMap(LandmarkMap):
     landmark_indices_ : ndarray or None
         Their positions in X; None if the rows were given.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) = normalization_' K(landmarks_, x).
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``.
     eigenvalues_ : ndarray of shape (n_components,)
         Of the landmarks' Gram matrix.
     points_, tables_ : ndarrays of shape (n_features, T) and (sides, n_features, T, n_components)
