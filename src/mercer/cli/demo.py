@@ -117,8 +117,8 @@ def demo(
     the C with the best 3-fold cross-validation on the training part is taken from 0.01, 0.1, 1 and 10.
 
     All three decide between pairs of classes, so that only the features differ. On this easy set chi2 gains little over
-    the pixels; what the table shows is that the map reaches the exact kernel machine's accuracy without its matrix of all
-    pairs of rows, and predicts from features instead of from all training rows.
+    the pixels; what the table shows is that the map reaches the accuracy of the exact kernel machine without its matrix
+    of all pairs of rows, and predicts from features instead of from all training rows.
 
     Times are the best of three runs, compilation not included. Memory is the peak of what Python and numpy allocate
     during fit and prediction, measured in a run of its own that is not timed; what the SVM solvers allocate inside is
