@@ -14,7 +14,7 @@ from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
 
-_DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "safetensors", "typer", "rich")
+_DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer", "rich")
 _EXAMPLES = """
 [bold]Examples[/bold]
 
