@@ -8,13 +8,22 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import FourierMap, HomogeneousMap, NystroemMap, ProjectedMap
+from mercer import (
+    FourierMap,
+    HomogeneousMap,
+    KernelClassifier,
+    KernelClassifierCV,
+    KernelRegressor,
+    NystroemMap,
+    ProductQuantizer,
+    ProjectedMap,
+)
 from mercer.kernels import RBF, Chi2
 from mercer.maps import MAPS
 
 
 def estimators():
-    """One of each map at a size that keeps the checks quick."""
+    """One of each estimator at a size that keeps the checks quick."""
     small = {
         "nystroem": {"n_landmarks": 10},
         "kpca": {"n_landmarks": 10, "n_components": 3},
@@ -28,6 +37,14 @@ def estimators():
         HomogeneousMap("intersection", order=2, signed=True),
         NystroemMap("chi2", n_components=2, per_dimension=True),
         FourierMap(RBF(0.1), n_components=16),
+        ProductQuantizer(2, bits=3),
+        ProductQuantizer(3, bits=4, kernel="chi2"),
+        ProductQuantizer(2, bits=4, rotation="opq"),
+        KernelClassifier("linear"),
+        KernelClassifier("intersection", loss="crammer_singer"),
+        KernelClassifier(map=ProductQuantizer(2, bits=3), multi_class="ovo"),
+        KernelClassifierCV("chi2", Cs=2, cv=3),
+        KernelRegressor("rbf"),
     ]
 
 

@@ -7,9 +7,23 @@ import hashlib
 import numpy as np
 import pytest
 
-from mercer import InputError
-from mercer.datasets import _files, load_massbank, load_pendigits, load_sift
+from mercer import InputError, datasets
+from mercer.datasets import _covtype, _files, load_massbank, load_pendigits, load_sift
+from mercer.datasets._fashion_mnist import read_idx
 from mercer.datasets._sift import read_vectors
+
+PLACES = {
+    "load_20newsgroups": "20Newsgroups",
+    "load_adult": "tick-datasets",
+    "load_covtype": "archive.ics.uci.edu",
+    "load_fashion_mnist": "zalandoresearch",
+    "load_ijcnn1": "tick-datasets",
+    "load_massbank": "MassBank-data",
+    "load_pendigits": "libsvmtools",
+    "load_sector": "libsvmtools",
+    "load_shuttle": "archive.ics.uci.edu",
+    "load_sift": "corpus-texmex",
+}
 
 
 @pytest.mark.data
@@ -53,6 +67,81 @@ def test_pendigits_have_the_published_sizes(data_dir):
     assert load_pendigits("test")[0].shape == (3498, 16)
 
 
+@pytest.mark.data
+def test_covtype_has_the_published_counts(data_dir):
+    X, y = datasets.load_covtype("all")
+    assert X.shape == (581_012, 54)
+    assert X.dtype == np.float32
+    assert X[0, :10].tolist() == [2596, 51, 3, 258, 0, 510, 221, 232, 148, 6279]
+    assert np.bincount(y).tolist() == [0, 211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]
+    for one_of in (slice(10, 14), slice(14, 54)):  # wilderness areas, types of soil
+        assert (X[:, one_of].sum(axis=1) == 1).all()
+
+
+def test_the_parts_of_covtype_are_the_whole(monkeypatch):
+    numbers = np.arange(_covtype.N_ROWS)
+    monkeypatch.setattr(_covtype, "N_FEATURES", 1)
+    monkeypatch.setattr(_covtype, "verified_bytes", lambda *unused: b"")
+    monkeypatch.setattr(_covtype, "_read_table", lambda *unused: np.column_stack([-numbers, numbers]))
+    parts = [datasets.load_covtype(part) for part in ("train", "test")]
+    assert [len(y) for _, y in parts] == [500_000, 81_012]
+    np.testing.assert_array_equal(np.sort(np.concatenate([y for _, y in parts])), numbers)
+    for X, y in parts:
+        np.testing.assert_array_equal(X[:, 0], -y)
+    assert [y[:3].tolist() for _, y in parts] == [
+        [215988, 424155, 274437],
+        [379256, 226843, 201040],
+    ]  # published results depend on it
+
+
+@pytest.mark.data
+def test_newsgroups_are_counts_with_the_names_of_their_groups(data_dir):
+    X, y = datasets.load_20newsgroups()
+    assert X.shape == (11_293, 42_254)
+    assert (X.nnz, X.dtype, X.has_canonical_format) == (1_483_225, np.float32, True)
+    assert (X.data >= 1).all()
+    np.testing.assert_array_equal(X.data, np.rint(X.data))
+    assert len(set(y)) == 20
+    assert y[0] == "alt.atheism"
+    assert datasets.load_20newsgroups("test")[0].nnz == 953_608
+
+
+@pytest.mark.data
+def test_sector_has_rows_of_length_one(data_dir):
+    X, y = datasets.load_sector("test")
+    assert X.shape == (3_207, 55_197)
+    assert (X.indices.dtype, X.indptr.dtype, X.has_canonical_format) == (np.int32, np.int32, True)
+    assert set(y) == set(range(1, 106))
+    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1, atol=1e-4)  # five digits are written in the file
+
+
+@pytest.mark.data
+def test_small_classics_have_the_published_counts(data_dir):
+    X, y = datasets.load_ijcnn1()
+    assert (X.shape, (y == 1).sum()) == ((49_990, 22), 4_853)
+    X, y = datasets.load_adult("test")
+    assert (X.shape, (y == 1).sum(), set(X.data)) == ((16_281, 123), 3_846, {1})
+    X, y = datasets.load_shuttle()
+    assert (X.shape, np.bincount(y)[1:].tolist()) == ((43_500, 9), [34_108, 37, 132, 6_748, 2_458, 6, 11])
+    assert X[0].tolist() == [50, 21, 77, 0, 28, 0, 27, 48, 22]
+
+
+@pytest.mark.data
+def test_fashion_mnist_has_a_thousand_pictures_of_each_kind(data_dir):
+    try:
+        X, y = datasets.load_fashion_mnist("test")
+    except InputError:
+        pytest.skip("neither MERCER_DATA nor Debian's dataset-fashion-mnist has the files")
+    assert X.shape == (10_000, 784)
+    assert (X.min(), X.max()) == (0, 255)
+    assert np.bincount(y).tolist() == [1000] * 10
+    # an ankle boot: the picture is black at the top, so rows and columns are not mixed up
+    assert y[0] == 9
+    picture = X[0].reshape(28, 28)
+    assert picture[:7].sum() == 0
+    assert picture[14:21].sum() > 20_000
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2"])
 def test_files_may_be_packed(tmp_path, suffix):
     content = b"some numbers"
@@ -65,14 +154,17 @@ def test_files_may_be_packed(tmp_path, suffix):
         _files.verified_bytes("set", "rows", "0" * 64, "somewhere", tmp_path)
 
 
-def test_a_missing_file_is_named_with_its_official_place(tmp_path, monkeypatch):
-    for load, place in (
-        (load_sift, "corpus-texmex"),
-        (load_massbank, "MassBank-data"),
-        (load_pendigits, "libsvmtools"),
-    ):
-        with pytest.raises(InputError, match=rf"There is no .*{place}.*MERCER_DATA"):
-            load(root=tmp_path)
+def test_every_loader_has_its_place_in_these_tests():
+    assert sorted(PLACES) == sorted(datasets.__all__)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_missing_file_is_named_with_its_official_place(name, tmp_path):
+    with pytest.raises(InputError, match=rf"There is no .*{PLACES[name]}.*MERCER_DATA"):
+        getattr(datasets, name)(root=tmp_path)
+
+
+def test_files_are_looked_for_where_one_stands_when_nothing_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("MERCER_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="There is no siftsmall_base"):
@@ -84,10 +176,9 @@ def test_damaged_and_unknown_parts_are_refused(tmp_path):
     (tmp_path / "pendigits" / "pendigits.bz2").write_bytes(bz2.compress(b"8 1:47\n")[:20])
     with pytest.raises(InputError, match="cannot be read"):
         load_pendigits(root=tmp_path)
-    with pytest.raises(InputError, match="no part 'valid'"):
-        load_pendigits("valid")
-    with pytest.raises(InputError, match="no part 'test'"):
-        load_sift("test")
+    for name in set(PLACES) - {"load_massbank"}:
+        with pytest.raises(InputError, match=rf"{name} has no part 'valid'\. Parts: "):
+            getattr(datasets, name)("valid")
     with pytest.raises(InputError, match="bin_width"):
         load_massbank(0)
 
@@ -98,3 +189,16 @@ def test_vectors_are_read_as_their_header_says():
     np.testing.assert_array_equal(read_vectors(rows.tobytes(), "x.fvecs", 2, 3), rows[:, 1:])
     with pytest.raises(InputError, match=r"x\.fvecs should hold 2 rows of 4 numbers"):
         read_vectors(rows.tobytes(), "x.fvecs", 2, 4)
+
+
+def test_pictures_are_read_as_their_header_says():
+    content = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(6))
+    assert read_idx(content, (2, 3), "x").tolist() == [[0, 1, 2], [3, 4, 5]]
+    for shape in ((3, 2), (2, 4), (6,)):
+        with pytest.raises(InputError, match=r"x should hold .* bytes in the idx format"):
+            read_idx(content, shape, "x")
+
+
+def test_a_table_of_another_size_is_refused():
+    with pytest.raises(InputError, match=r"covtype\.data should hold 581012 rows of 55 numbers"):
+        _covtype._read_table(b"1,2,3\n4,5,6\n", "covtype.data")

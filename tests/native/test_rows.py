@@ -55,10 +55,15 @@ def test_sums_of_one_class_are_added_to_what_is_there(rng, dtype):
 
 
 @dtypes
-@n_classes
-def test_sums_of_many_classes_are_added_to_what_is_there(rng, dtype, classes):
-    r = rng.standard_normal((N_ROWS, classes)).astype(dtype)
-    compare("accumulate_csr_matrix", (*csr_rows(rng, dtype), r, 2, 11), (N_FEATURES, classes), np.float64, start=7.0)
+@pytest.mark.parametrize(("classes", "width"), [(1, 1), (3, 3), (17, 17), (3, 4), (4, 4), (7, 8), (9, 12), (20, 20)])
+@pytest.mark.parametrize("copies", [1, 9], ids=["few rows", "many rows"])
+def test_sums_of_many_classes_are_added_to_what_is_there(rng, dtype, classes, width, copies):
+    """Widths of fours and eights run as vectors; columns beyond the classes keep what they hold."""
+    X = sparse.vstack([sparse.csr_array(csr_rows(rng, dtype)[::-1], shape=(N_ROWS, N_FEATURES))] * copies, format="csr")
+    r = rng.standard_normal((X.shape[0], classes)).astype(dtype)
+    arguments = (X.indptr, X.indices, X.data, r, 2, X.shape[0] - 1)
+    out = compare("accumulate_csr_matrix", arguments, (N_FEATURES, width), np.float64, start=7.0)
+    assert (out[:, classes:] == 7.0).all()
 
 
 @dtypes

@@ -17,6 +17,13 @@ __all__ = [
 import numpy as np
 
 from mercer._native._jit import jit
+from mercer._native._vectors import add_eight, add_four, fetch
+
+WIDENED_ROWS = 64  # rows whose residuals are made float64 at once
+AHEAD = np.uintp(16)  # entries between asking for the sums of a column and adding to them
+CACHED = 2**15  # numbers that the first two caches hold, so that asking for them only costs time
+# numba asks of every signed index whether it counts from the end, which doubles the time of these loops
+ONE, TWO, THREE, FOUR, EIGHT = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4), np.uintp(8)
 
 
 @jit
@@ -27,10 +34,19 @@ def score_csr_vector(indptr, indices, data, v, first, last, out):
     v    (D,)  float
     out  (n,)  float   written in place
     """
-    for i in range(first, last):
+    for i in range(np.uintp(first), np.uintp(last)):
         total = 0.0
-        for q in range(indptr[i], indptr[i + 1]):
-            total += np.float64(data[q]) * np.float64(v[indices[q]])
+        q, end = np.uintp(indptr[i]), np.uintp(indptr[i + ONE])
+        while q + FOUR <= end:  # four at a time: one long chain of additions would wait for each of them
+            x0 = np.float64(data[q]) * np.float64(v[np.uintp(indices[q])])
+            x1 = np.float64(data[q + ONE]) * np.float64(v[np.uintp(indices[q + ONE])])
+            x2 = np.float64(data[q + TWO]) * np.float64(v[np.uintp(indices[q + TWO])])
+            x3 = np.float64(data[q + THREE]) * np.float64(v[np.uintp(indices[q + THREE])])
+            total += (x0 + x1) + (x2 + x3)
+            q += FOUR
+        while q < end:
+            total += np.float64(data[q]) * np.float64(v[np.uintp(indices[q])])
+            q += ONE
         out[i] = total
 
 
@@ -42,23 +58,24 @@ def score_csr_matrix(indptr, indices, data, v, first, last, out):
     out  (n, C)  float   written in place
     Four entries are added per pass over the classes, which share its loads and stores.
     """
-    C = v.shape[1]
+    C = np.uintp(v.shape[1])
     totals = np.empty(C)
-    for i in range(first, last):
+    for i in range(np.uintp(first), np.uintp(last)):
         totals[:] = 0.0
-        q, end = indptr[i], indptr[i + 1]
-        while q + 4 <= end:
-            k0, k1, k2, k3 = indices[q], indices[q + 1], indices[q + 2], indices[q + 3]
-            x0, x1 = np.float64(data[q]), np.float64(data[q + 1])
-            x2, x3 = np.float64(data[q + 2]), np.float64(data[q + 3])
+        q, end = np.uintp(indptr[i]), np.uintp(indptr[i + ONE])
+        while q + FOUR <= end:
+            k0, k1 = np.uintp(indices[q]), np.uintp(indices[q + ONE])
+            k2, k3 = np.uintp(indices[q + TWO]), np.uintp(indices[q + THREE])
+            x0, x1 = np.float64(data[q]), np.float64(data[q + ONE])
+            x2, x3 = np.float64(data[q + TWO]), np.float64(data[q + THREE])
             for c in range(C):
                 totals[c] += (x0 * v[k0, c] + x1 * v[k1, c]) + (x2 * v[k2, c] + x3 * v[k3, c])
-            q += 4
+            q += FOUR
         while q < end:
-            k0, x0 = indices[q], np.float64(data[q])
+            k0, x0 = np.uintp(indices[q]), np.float64(data[q])
             for c in range(C):
                 totals[c] += x0 * v[k0, c]
-            q += 1
+            q += ONE
         for c in range(C):
             out[i, c] = totals[c]
 
@@ -67,32 +84,72 @@ def score_csr_matrix(indptr, indices, data, v, first, last, out):
 def accumulate_csr_vector(indptr, indices, data, r, first, last, total):
     """total += Phi[first:last].T @ r[first:last]
 
-    indptr, indices, data   Phi as CSR, shape (n, D)
+    indptr, indices, data   Phi as CSR, shape (n, D), no column twice in a row
     r      (n,)  float
     total  (D,)  float64   written in place
     """
-    for i in range(first, last):
+    is_far, final = total.size > 16 * CACHED, np.uintp(max(0, indptr[last] - 1))
+    for i in range(np.uintp(first), np.uintp(last)):
         residual = np.float64(r[i])
-        for q in range(indptr[i], indptr[i + 1]):
-            total[indices[q]] += residual * np.float64(data[q])
+        q, end = np.uintp(indptr[i]), np.uintp(indptr[i + ONE])
+        while q + TWO <= end:  # two columns of a row differ, so neither sum waits for the other
+            if is_far:
+                fetch(total, np.uintp(indices[min(q + AHEAD, final)]))
+                fetch(total, np.uintp(indices[min(q + AHEAD + ONE, final)]))
+            k0, k1 = np.uintp(indices[q]), np.uintp(indices[q + ONE])
+            sum0 = total[k0] + residual * np.float64(data[q])
+            sum1 = total[k1] + residual * np.float64(data[q + ONE])
+            total[k0], total[k1] = sum0, sum1
+            q += TWO
+        if q < end:
+            total[np.uintp(indices[q])] += residual * np.float64(data[q])
 
 
 @jit
 def accumulate_csr_matrix(indptr, indices, data, r, first, last, total):
-    """total += Phi[first:last].T @ r[first:last], with r (n, C) and total (D, C) float64"""
-    C = r.shape[1]
-    for i in range(first, last):
-        for q in range(indptr[i], indptr[i + 1]):
-            k, x = indices[q], np.float64(data[q])
+    """total[:, :C] += Phi[first:last].T @ r[first:last]
+
+    r      (n, C)  float
+    total  (D, W)  float64, C-contiguous, W >= C   written in place; columns from C on gain zeros
+    Rows of ``total`` that start at multiples of 32 bytes are fastest. Residuals are widened for many rows at once:
+    what has just been written number by number cannot be read as a vector without waiting.
+    """
+    C, W, sums = r.shape[1], np.uintp(total.shape[1]), total.reshape(-1)
+    widened = np.zeros((WIDENED_ROWS, total.shape[1]))
+    residuals = widened.reshape(-1)
+    is_far, final = total.size > CACHED, np.uintp(max(0, indptr[last] - 1))
+    for start in range(first, last, WIDENED_ROWS):
+        stop = min(start + WIDENED_ROWS, last)
+        for i in range(start, stop):
             for c in range(C):
-                total[k, c] += x * r[i, c]
+                widened[i - start, c] = r[i, c]
+        for i in range(np.uintp(start), np.uintp(stop)):
+            entries = range(np.uintp(indptr[i]), np.uintp(indptr[i + ONE]))
+            from_row = (i - np.uintp(start)) * W
+            if W % FOUR == 0:
+                for q in entries:
+                    x, k, c = np.float64(data[q]), np.uintp(indices[q]) * W, np.uintp(0)
+                    if is_far:
+                        ahead = np.uintp(indices[min(q + AHEAD, final)]) * W
+                        for line in range(ahead, ahead + W, EIGHT):
+                            fetch(sums, line)
+                    while c + EIGHT <= W:
+                        add_eight(sums, k + c, x, residuals, from_row + c)
+                        c += EIGHT
+                    if c < W:
+                        add_four(sums, k + c, x, residuals, from_row + c)
+            else:
+                for q in entries:
+                    x, k = np.float64(data[q]), np.uintp(indices[q]) * W
+                    for c in range(W):
+                        sums[k + c] += x * residuals[from_row + c]
 
 
 @jit
 def sum_csr_squares(indptr, data, first, last, out):
     """out[first:last] = (Phi * Phi).sum(axis=1)[first:last], with out (n,) float64"""
-    for i in range(first, last):
+    for i in range(np.uintp(first), np.uintp(last)):
         total = 0.0
-        for q in range(indptr[i], indptr[i + 1]):
+        for q in range(np.uintp(indptr[i]), np.uintp(indptr[i + ONE])):
             total += np.float64(data[q]) * np.float64(data[q])
         out[i] = total

@@ -42,6 +42,9 @@ def inspect(
 
     with _as_file(file) as path:
         found = describe(path, verify=verify)
+        if "plan_" in found.get("state", {}):
+            behind = list(found).index("state") + 1
+            found = dict([*list(found.items())[:behind], ("plan", _plan(path)), *list(found.items())[behind:]])
     if file == "-":
         found["file"] = "standard input"
     if settings.json:
@@ -68,11 +71,21 @@ def _as_file(path: str) -> Iterator[str]:
         yield copy.name
 
 
+def _plan(path: str) -> dict[str, Any]:
+    """What a learner did with its rows, which its summary is too short for."""
+    from mercer._base.container import read_header
+
+    plan = read_header(path).document["object"]["state"]["plan_"]
+    return plan.get("parameters", {}) if isinstance(plan, dict) else {}
+
+
 def _facts(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in found.items():
         if key == "file":
             continue
         if isinstance(value, dict):
-            yield from ((f"{key} {name}", str(item)) for name, item in value.items())
+            # the plan has lines of its own, and a history is for programs
+            shown = {name: item for name, item in value.items() if name not in ("plan_", "history_")}
+            yield from ((f"{key} {name}", str(item)) for name, item in shown.items())
         else:
             yield key, str(value)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import demo, inspect, kernel, map, reproduce
+from mercer.cli import demo, encode, evaluate, fit, inspect, kernel, map, predict, reproduce
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -20,6 +20,8 @@ _EXAMPLES = """
 
   mercer demo                                  what a kernel buys, on digits
   mercer kernel X.npy --kernel js --top 10     the most similar rows
+  mercer fit X.csv --label kind --out m.mercer   a classifier
+  mercer predict m.mercer new.csv              and what it says
   mercer inspect model.mercer                  what a model file holds
 
 Data comes as npy, npz, csv, tsv, parquet or svmlight; - is the standard
@@ -34,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for verb in (demo, kernel, inspect, reproduce):
+for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, reproduce):
     verb_name = verb.__name__.rpartition(".")[2]
     function = getattr(verb, verb_name)
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)

@@ -4,8 +4,24 @@ Files are looked for in the directory that ``MERCER_DATA`` names, in a folder fo
 bz2, xz). Their checksums are verified, so that a measurement on them means the same everywhere.
 """
 
+from mercer.datasets._covtype import load_covtype
+from mercer.datasets._fashion_mnist import load_fashion_mnist
+from mercer.datasets._libsvm import load_adult, load_ijcnn1, load_sector
 from mercer.datasets._massbank import load_massbank
+from mercer.datasets._newsgroups import load_20newsgroups
 from mercer.datasets._pendigits import load_pendigits
+from mercer.datasets._shuttle import load_shuttle
 from mercer.datasets._sift import load_sift
 
-__all__ = ["load_massbank", "load_pendigits", "load_sift"]
+__all__ = [
+    "load_20newsgroups",
+    "load_adult",
+    "load_covtype",
+    "load_fashion_mnist",
+    "load_ijcnn1",
+    "load_massbank",
+    "load_pendigits",
+    "load_sector",
+    "load_shuttle",
+    "load_sift",
+]

@@ -1,6 +1,6 @@
 """Finding, unpacking and verifying the files of a data set."""
 
-__all__ = ["verified_bytes"]
+__all__ = ["checked_part", "is_there", "verified_bytes"]
 
 import bz2
 import gzip
@@ -14,6 +14,18 @@ from mercer._base.errors import InputError
 UNPACK = {"": bytes, ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
+def checked_part(who, part, parts):
+    """What a loader knows about a part, or an error that lists its parts."""
+    if part not in parts:
+        raise InputError(f"{who} has no part {part!r}. Parts: {', '.join(parts)}.")
+    return parts[part]
+
+
+def is_there(folder, name, root=None):
+    """Whether a file of a data set is there, plain or packed."""
+    return bool(_packed_forms(folder, name, root))
+
+
 def verified_bytes(folder, name, sha256, origin, root=None):
     """The content of a file of a data set, unpacked.
 
@@ -24,12 +36,10 @@ def verified_bytes(folder, name, sha256, origin, root=None):
     origin : where the official file lives, for the error messages
     root : directory of the data sets; None for the one that MERCER_DATA names
     """
-    root = Path(root or os.environ.get("MERCER_DATA") or ".")
-    found = [(root / folder / (name + suffix), unpack) for suffix, unpack in UNPACK.items()]
-    found = [(path, unpack) for path, unpack in found if path.is_file()]
+    found = _packed_forms(folder, name, root)
     if not found:
         raise InputError(
-            f"There is no {name} (plain, .gz, .bz2 or .xz) in {root / folder}. It can be had from {origin}. "
+            f"There is no {name} (plain, .gz, .bz2 or .xz) in {_root(root) / folder}. It can be had from {origin}. "
             f"Put it into a folder {folder!r} and let MERCER_DATA name the directory above it."
         )
     path, unpack = found[0]
@@ -44,3 +54,13 @@ def verified_bytes(folder, name, sha256, origin, root=None):
             f"{sha256[:16]}.... It can be had from {origin}."
         )
     return content
+
+
+def _packed_forms(folder, name, root):
+    """The forms of a file that are there, as pairs (path, function that unpacks)."""
+    forms = [(_root(root) / folder / (name + suffix), unpack) for suffix, unpack in UNPACK.items()]
+    return [(path, unpack) for path, unpack in forms if path.is_file()]
+
+
+def _root(root):
+    return Path(root or os.environ.get("MERCER_DATA") or ".")

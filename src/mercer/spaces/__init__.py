@@ -5,6 +5,8 @@ are the H, and a predictor is weights on phi turned back into a function of x. L
 """
 
 from mercer.spaces.coded_rows import BitRows, CodeRows
+from mercer.spaces.decoded_rows import DecodedRows
+from mercer.spaces.design import Design
 from mercer.spaces.factored import BlockFactor, CumulativeSum, Factor
 from mercer.spaces.inner import BlockDiagonal, Identity, InnerProduct, block_diag
 from mercer.spaces.predictors import GridPredictor, LandmarkPredictor, MapPredictor, Predictor
@@ -18,7 +20,9 @@ __all__ = [
     "CSRRows",
     "CodeRows",
     "CumulativeSum",
+    "DecodedRows",
     "DenseRows",
+    "Design",
     "Factor",
     "GridPredictor",
     "Identity",

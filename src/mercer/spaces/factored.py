@@ -9,11 +9,14 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import rank_revealing_factor
+from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native import factors as factor_loops
 from mercer._native import segments as segment_loops
 from mercer.spaces._blocks import row_tasks
 from mercer.spaces.inner import InnerProduct, inner_class
+
+BLOCKS_AT_ONCE = 256  # factors converted to float64 at a time
 
 
 @inner_class
@@ -134,8 +137,11 @@ class _Factored(InnerProduct):
         with single_threaded():
             for stack, taken, given in runs:
                 blocks, n_out, n_in = stack.shape
-                product = stack @ source[:, taken].reshape(self._repeat, blocks, n_in, C)
-                target[:, given] = product.reshape(self._repeat, blocks * n_out, C)
+                operand = source[:, taken].reshape(self._repeat, blocks, n_in, C)
+                product = target[:, given].reshape(self._repeat, blocks, n_out, C)  # a view: whole blocks of rows
+                for part in row_chunks(blocks, 8 * n_in * n_out, most=BLOCKS_AT_ONCE):
+                    # float32 factors become float64 a few blocks at a time
+                    np.matmul(stack[part].astype(np.float64, copy=False), operand[:, part], out=product[:, part])
 
     def _add_entries(self, v, columns, values, delta):
         factor_loops.add_factor_row(columns, values, self._flat, self._starts, self._ranks, self._offsets, delta, v)
@@ -155,7 +161,8 @@ class BlockFactor(_Factored):
 
     Parameters
     ----------
-    factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes
+    factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes; kept in float32 if all of
+        them are float32, as the codebooks of a quantiser, else in float64
     repeat : how often they follow each other; one factor that d dimensions share is kept once, with repeat=d
     """
 
@@ -163,7 +170,9 @@ class BlockFactor(_Factored):
     repeat: int = 1
 
     def __post_init__(self):
-        factors = [np.asarray(factor, dtype=np.float64) for factor in self.factors]
+        factors = [np.asarray(factor) for factor in self.factors]
+        is_single = all(factor.dtype == np.float32 for factor in factors)
+        factors = [factor.astype(np.float32 if is_single else np.float64, copy=False) for factor in factors]
         if not factors or any(factor.ndim != 2 for factor in factors):
             raise InputError(
                 "BlockFactor needs factors of shape (blocks, r, P) or a sequence of arrays (r, P), got "

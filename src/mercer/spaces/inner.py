@@ -5,7 +5,7 @@
 
 Solvers keep weights as u in the factor space: norm(u)^2 is the regulariser, v = lift(u) scores rows, and no inverse of
 H is ever needed. Nothing here forms a D x D matrix, but :meth:`InnerProduct.matrix`, which is there for tests. Results
-have the type of the argument (float32 stays, the rest is float64); factors are kept and sums run in float64.
+have the type of the argument (float32 stays, the rest is float64); sums run in float64.
 """
 
 __all__ = ["BlockDiagonal", "Identity", "InnerProduct", "block_diag", "inner_class"]

@@ -12,9 +12,11 @@ __all__ = [
     "FORMATS",
     "ArgumentError",
     "InputRules",
+    "RowSource",
     "Table",
     "format_of",
     "open_for_writing",
+    "open_rows",
     "read_table",
     "read_tables",
     "writable_format",
@@ -24,4 +26,5 @@ __all__ = [
 
 from mercer._base.tables.reading import Table, read_table, read_tables
 from mercer._base.tables.rules import FORMATS, ArgumentError, InputRules, format_of
+from mercer._base.tables.sources import RowSource, open_rows
 from mercer._base.tables.writing import open_for_writing, writable_format, write_columns, write_rows

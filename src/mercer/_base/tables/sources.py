@@ -1,0 +1,337 @@
+"""Rows that need not fit into memory: read block by block, as often as they are needed.
+
+The type of the numbers follows the rule of the package. Every block is checked when it is read: a number that is not
+finite is reported with its file, row and column.
+"""
+
+__all__ = ["ArraySource", "RowSource", "open_rows"]
+
+import logging
+import struct
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mercer._base.errors import InputError
+from mercer._base.tables.formats import (
+    _ARCHIVE_ERRORS,
+    _SPARSE_MEMBERS,
+    _choose_member,
+    _load_npy,
+    _split_columns,
+    _two_dimensional,
+)
+from mercer._base.tables.npy import give_back, map_npy
+from mercer._base.tables.reading import _open, _split_member, read_table
+from mercer._base.tables.rules import ArgumentError, InputRules, format_of, label_position, settle_dtype, tidy_labels
+
+BLOCK_ROWS = 8192  # rows of a block at most, when the caller does not say
+BLOCK_BYTES = 2**26  # memory of such a block at most
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip member: signature, ..., lengths of the name and the extra field
+logger = logging.getLogger("mercer")
+
+
+class RowSource:
+    """Rows in a file or an array, in blocks. Made by :func:`open_rows`.
+
+    Attributes
+    ----------
+    shape : (rows, features)
+    dtype : float32 or float64, the type of every block
+    y : labels, or None
+    feature_names : names of the columns, or None
+    name : the file, as it is called in messages
+    """
+
+    def __init__(self, shape, name: str, rules: InputRules, feature_names: Sequence[str] | None = None):
+        if 0 in shape:
+            raise InputError(f"{name} holds no data: {shape[0]} rows and {shape[1]} columns of numbers.")
+        self.shape: tuple[int, int] = shape
+        self.name = name
+        self.feature_names = None if feature_names is None else tuple(feature_names)
+        self._rules = rules
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.name!r}, {self.shape[0]} x {self.shape[1]})"
+
+    @cached_property
+    def dtype(self):
+        """float32 or float64. Large integers may have to be read once to know."""
+        import numpy as np
+
+        return np.dtype(self._rules.dtype or self._natural_dtype())
+
+    @cached_property
+    def y(self):
+        """The labels, read when they are first asked for; None if there are none."""
+        return self._labels()
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[Any, slice]]:
+        """Consecutive blocks as pairs (array or CSR, slice), with boundaries at the multiples of ``size``.
+
+        Parameters
+        ----------
+        size : rows of a block; if None, 8192 or as many as take 64 MiB
+        """
+        if size is not None and size < 1:
+            raise InputError(f"{type(self).__name__}.blocks needs size >= 1, got {size}.")
+        for rows, part in self._raw_blocks(size or self._default_size()):
+            yield self._checked(rows, range(part.start, part.stop)), part
+
+    def sample(self, n: int, random_state=None):
+        """``n`` different rows chosen at random, or all if there are fewer, in the order of the file.
+
+        Parameters
+        ----------
+        n : how many rows
+        random_state : seed, generator or None
+        """
+        import numpy as np
+        from sklearn.utils import check_random_state
+        from sklearn.utils.random import sample_without_replacement
+
+        if n < 1:
+            raise InputError(f"{type(self).__name__}.sample needs n >= 1, got {n}.")
+        random_state = check_random_state(random_state)
+        chosen = np.sort(sample_without_replacement(len(self), min(n, len(self)), random_state=random_state))
+        return self._checked(self._raw_rows(chosen), chosen)
+
+    # ------------------------------------------------------------------------------------ what a kind of file defines
+
+    def _raw_blocks(self, size: int) -> Iterator[tuple[Any, slice]]:
+        """Blocks as they are stored, without the label column."""
+        raise NotImplementedError
+
+    def _raw_rows(self, chosen):
+        """The rows of these ascending numbers."""
+        raise NotImplementedError
+
+    def _natural_dtype(self):
+        """The type of the numbers when nothing is said."""
+        raise NotImplementedError
+
+    def _labels(self):
+        raise NotImplementedError
+
+    def _default_size(self) -> int:
+        return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * self.shape[1])))
+
+    def _checked(self, rows, numbers):
+        """Rows in the type of the source, all finite. ``numbers`` says which rows they are."""
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            block = rows.astype(self.dtype, copy=False)
+        finite = np.isfinite(block.data if hasattr(block, "indptr") else block)
+        if not finite.all():
+            self._refuse(rows, int(np.argmin(finite)), numbers)
+        return block
+
+    def _refuse(self, rows, position, numbers):
+        """Raise for the value at flat ``position`` into the rows, or into the data of a CSR matrix."""
+        import numpy as np
+
+        if hasattr(rows, "indptr"):
+            i = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+            column, value = int(rows.indices[position]), rows.data[position]
+        else:
+            i, column = divmod(position, self.shape[1])
+            value = rows[i, column]
+        title = f" ({self.feature_names[column]!r})" if self.feature_names else ""
+        what = f"{value}, too large for {self.dtype}" if np.isfinite(value) else f"{value}"
+        raise InputError(
+            f"{self.name}, row {numbers[i]}, column {column}{title}, both counted from 0, holds {what}. Every number "
+            "must be finite: drop the row, or fill the value."
+        )
+
+
+class ArraySource(RowSource):
+    """Rows of an array, in memory or memory-mapped, or of a CSR matrix.
+
+    Blocks of an array in memory are views if its type needs no change; blocks of a mapped one are copies, and the pages
+    they came from are given back, so that one block is in memory at a time.
+    """
+
+    def __init__(self, X, name: str, rules: InputRules, y=None, feature_names=None):
+        import numpy as np
+
+        if X.dtype.kind not in "fiub":
+            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+        self._stored = X
+        self._rows = X if hasattr(X, "indptr") else np.asarray(X)
+        self._known_labels, self._label, self._kept = y, None, None
+        width = X.shape[1]
+        if rules.label is not None:
+            self._label = label_position(rules.label, None, width, name)
+            self._kept = np.delete(np.arange(width), self._label)
+            width -= 1
+        super().__init__((X.shape[0], width), name, rules, feature_names)
+
+    def _raw_blocks(self, size):
+        for start in range(0, len(self), size):
+            part = slice(start, min(start + size, len(self)))
+            yield self._read(part), part
+
+    def _raw_rows(self, chosen):
+        import numpy as np
+
+        if hasattr(self._rows, "indptr"):
+            return self._read(chosen)
+        step = self._default_size()
+        return np.concatenate([self._read(chosen[start : start + step]) for start in range(0, len(chosen), step)])
+
+    def _read(self, which):
+        import numpy as np
+
+        rows = self._rows[which]
+        if self._kept is not None:
+            rows = rows[:, self._kept]
+        if not hasattr(self._stored, "_mmap"):
+            return rows
+        rows = np.array(rows, order="C", copy=True if isinstance(which, slice) else None)
+        touched = which if isinstance(which, slice) else slice(which[0], which[-1] + 1)
+        give_back(self._stored, self._rows[touched])
+        return rows
+
+    def _natural_dtype(self):
+        stored, rules = self._rows.dtype, replace(self._rules, format=None)
+        if stored.kind == "f" or stored.itemsize <= 2:
+            return settle_dtype(self._rows[:1], rules, self.name).dtype
+        # integers become float64 only if one of them needs it
+        settled = (settle_dtype(rows, rules, self.name).dtype for rows, _ in self._raw_blocks(self._default_size()))
+        return next((dtype for dtype in settled if dtype.itemsize == 8), "float32")
+
+    def _labels(self):
+        import numpy as np
+
+        if self._label is None:
+            return self._known_labels
+        parts = []
+        for start in range(0, len(self), self._default_size()):
+            rows = self._rows[start : start + self._default_size()]
+            parts.append(np.array(rows[:, self._label]))
+            give_back(self._stored, rows)
+        return tidy_labels(np.concatenate(parts))
+
+    def _default_size(self):
+        if not hasattr(self._rows, "indptr"):
+            return super()._default_size()
+        entries = max(1, self._rows.nnz // len(self))
+        return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (16 * entries)))
+
+
+def open_rows(source: Any, **rules: Any) -> RowSource:
+    """Rows of a file or an array, to be read block by block.
+
+    Parameters
+    ----------
+    source : path of a file, or an array, a memory-mapped array or a sparse matrix. An npy file, an uncompressed member
+        of an npz file (``"data.npz::X"``) and a parquet file are read in blocks; other formats are read as a whole
+    **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
+        labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file) ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = open_rows(np.arange(10, dtype=np.uint8).reshape(5, 2), label=-1)
+    >>> [(block.tolist(), part.start) for block, part in rows.blocks(size=3)]
+    [([[0.0], [2.0], [4.0]], 0), ([[6.0], [8.0]], 3)]
+    >>> rows.y.tolist()
+    [1, 3, 5, 7, 9]
+    """
+    unknown = set(rules) - {field.name for field in fields(InputRules)}
+    if unknown:
+        raise TypeError(f"open_rows has no rule named {', '.join(sorted(unknown))}.")
+    known = InputRules(**rules)
+    if isinstance(source, RowSource):
+        if rules:
+            raise ArgumentError(f"{source.name} is open already; say how to read it when it is opened.")
+        return source
+    if isinstance(source, str | Path):
+        return _open_file(str(source), known)
+    if hasattr(source, "read"):
+        return _read_whole(source, known)
+    return _open_array(source, known)
+
+
+def _open_file(source: str, rules: InputRules) -> RowSource:
+    path, member = _split_member(source)
+    format = format_of(path, rules.format)
+    rules = replace(rules, format=format, array=member or rules.array)
+    if rules.array is not None and format != "npz":
+        raise ArgumentError(f"{path} is read as {format}, which has no member {rules.array!r}; only npz has members.")
+    if path == "-" or (Path(path).exists() and not Path(path).is_file()):
+        return _read_whole(path, rules)
+    if format == "parquet":
+        from mercer._base.tables.parquet_source import ParquetSource
+
+        _open(path, format).close()  # a file that is not there is reported as everywhere
+        return ParquetSource(path, rules)
+    if format not in ("npy", "npz"):
+        return _read_whole(path, rules)
+    with _open(path, format) as stream:
+        if format == "npy":
+            return ArraySource(_two_dimensional(map_npy(stream, path, path), path), path, rules)
+        mapped = _map_npz(stream, path, path, rules)
+    if mapped is None:
+        return _read_whole(path, rules)
+    X, y, label_used = mapped
+    if y is not None and y.shape != X.shape[:1]:
+        raise InputError(f"{path} has {X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed.")
+    return ArraySource(_two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules, y)
+
+
+def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
+    """(array, labels or None, whether the label rule was a member) of an npz file; None if it cannot be mapped.
+
+    That is the case of compressed and of sparse members, and of damaged files, which a reader has better words for.
+    """
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            if rules.array is None and members.keys() >= _SPARSE_MEMBERS:
+                return None
+            chosen = _choose_member(members, name, rules.array)
+            info, titled = members[chosen], rules.label in members
+            if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+                return None
+            y, wanted = None, rules.label if titled else "y" if rules.label is None and chosen == "X" else None
+            if wanted in members:
+                with archive.open(members[wanted]) as part:
+                    y = tidy_labels(_load_npy(part, members[wanted].file_size, f"{name}::{wanted}"))
+            stream.seek(info.header_offset)
+            signature, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+            if signature != b"PK\x03\x04":
+                return None
+            X = map_npy(stream, path, f"{name}::{chosen}", stream.tell() + sum(lengths), info.file_size)
+    except InputError:
+        raise
+    except (*_ARCHIVE_ERRORS, struct.error):
+        return None
+    return X, y, titled
+
+
+def _read_whole(source: str | BinaryIO, rules: InputRules) -> RowSource:
+    table = read_table(source, **{field.name: getattr(rules, field.name) for field in fields(InputRules)})
+    logger.info("%s was read as a whole: its format (%s) has no blocks to read it in.", table.name, table.format)
+    return ArraySource(table.X, table.name, replace(rules, label=None), table.y, table.feature_names)
+
+
+def _open_array(X: Any, rules: InputRules) -> RowSource:
+    import numpy as np
+    from scipy import sparse
+
+    name = "the array"
+    if isinstance(X, np.memmap):
+        name = str(X.filename or name)
+        return ArraySource(_two_dimensional(X, name), name, rules)
+    if not sparse.issparse(X):
+        return ArraySource(_two_dimensional(np.asarray(X), name), name, rules)
+    X, y, _ = _split_columns(sparse.csr_array(X), name, rules)
+    return ArraySource(X, name, replace(rules, label=None), y)

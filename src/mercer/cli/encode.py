@@ -1,0 +1,130 @@
+"""``mercer encode``: rows as a quantiser, a map or a learner stores them, and codes back to rows."""
+
+__all__ = ["EXAMPLES", "encode"]
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
+from mercer.cli.learning import OutFormatOption, answers, load_model, open_data, warm_up
+from mercer.cli.options import Settings, common_options, input_options, option_groups
+from mercer.cli.output import note, print_json, progress
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+A quantiser, the codes of rows under it, and the rows that the codes stand for:
+  mercer map fit X.npy --map pq:block_size=8,bits=8 --out pq.mercer
+  mercer encode pq.mercer X.npy --out codes.npy
+  mercer encode pq.mercer codes.npy --decode --out approximate.npy
+
+What a fitted model sees of the rows:
+  mercer encode digits.mercer X.npy --out features.npy
+"""
+
+
+@option_groups(settings=common_options, rules=input_options)
+def encode(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file written by mercer map fit or, for its map, by mercer fit.")
+    ],
+    x: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
+    ],
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FILE", help="Where the codes go (npy, npz, csv, tsv); - is the output."),
+    ],
+    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
+    decode: Annotated[bool, typer.Option("--decode", help="From codes back to the rows they stand for.")] = False,
+    dense: Annotated[bool, typer.Option("--dense", help="Write the zeros of sparse features too.")] = False,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Write what a quantiser or a map turns rows into, in the order of the rows and without their labels.
+
+    A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
+    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense.
+    """
+    if out == "-" and settings.json:
+        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    format = writable_format(out, out_format)
+    encoder = _encoder(model, decode)
+    data = open_data(x, rules, width=len(encoder.block_sizes_) if decode else encoder.n_features_in_)
+    ask = _decoder(encoder, data) if decode else encoder.transform
+    n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
+    warm_up(data, ask)
+    started = time.perf_counter()
+    with progress(settings):
+        written = _write(answers(data, ask, bytes_per_row=8 * n_numbers), data.shape[0], out, format, dense)
+    seconds = time.perf_counter() - started
+    if settings.json:
+        head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
+        print_json(head | written | {"seconds": seconds, "out": out})
+    what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
+    size = " x ".join(map(str, written["shape"]))
+    where = "" if out == "-" else f", written to {out}"
+    note(settings, f"{size} {what}, {written['bytes_per_row']:.4g} bytes per row, in {seconds:.2g} s{where}")
+
+
+def _encoder(path: str, decode: bool):
+    """The quantiser or map in a model file; of a learner, the one it was fitted with."""
+    model = load_model(path)
+    encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
+    if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
+        raise ArgumentError(
+            f"{path} holds {type(model).__name__}, which encodes nothing. Make what does with mercer map fit."
+        )
+    if decode and not _is_quantiser(encoder):
+        raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")
+    return encoder
+
+
+def _is_quantiser(encoder) -> bool:
+    return hasattr(encoder, "inverse_transform")
+
+
+def _decoder(encoder, data: RowSource):
+    """From numbers, as every file is read, to codes and on to rows."""
+    import numpy as np
+
+    def decoded(block):
+        codes = block.toarray() if hasattr(block, "indptr") else block
+        if ((codes < 0) | (codes > 255) | (codes != np.floor(codes))).any():
+            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 to 255.")
+        try:
+            return encoder.inverse_transform(codes.astype(np.uint8))
+        except InputError as error:
+            raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
+
+    return decoded
+
+
+def _write(blocks: Iterator[Any], n_rows: int, out: str, format: str, dense: bool) -> dict[str, Any]:
+    """Write the blocks one after the other; what was written."""
+    first = next(blocks)
+    is_sparse = hasattr(first, "indptr") and not dense
+    shape = (n_rows, first.shape[1])
+    found = {"shape": shape, "dtype": str(first.dtype), "sparse": is_sparse}
+    everything = itertools.chain([first], blocks)
+    if not is_sparse:
+        arrays = (block.toarray() if hasattr(block, "indptr") else block for block in everything)
+        write_rows(out, arrays, shape, first.dtype, format=format)
+        return found | {"bytes_per_row": first.dtype.itemsize * first.shape[1]}
+    if format != "npz":
+        raise ArgumentError(
+            f"The features are sparse, and {format} would hold their zeros too. Write npz, or say --dense."
+        )
+    import scipy.sparse
+
+    whole = scipy.sparse.vstack(list(everything), format="csr")
+    with open_for_writing(out) as stream:
+        scipy.sparse.save_npz(stream, whole)
+    return found | {"bytes_per_row": (whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes) / n_rows}

@@ -1,0 +1,146 @@
+"""``mercer fit``: a classifier or regressor with a kernel, learned from labelled rows and written to a model file."""
+
+__all__ = ["EXAMPLES", "fit"]
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.tables import ArgumentError
+from mercer.cli.errors import INTERRUPTED
+from mercer.cli.labels import LabelsOption, labels_of
+from mercer.cli.learner_building import Choices, build_learner, learner_options
+from mercer.cli.learning import blaming, check_folder, open_data, rows_to_fit
+from mercer.cli.options import Settings, common_options, input_options, option_groups
+from mercer.cli.output import note, print_json, print_table, progress
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+Histograms in csv, with a column of labels:
+  mercer fit train.csv --label species --kernel chi2 --out species.mercer
+
+What would be done, and how much memory it would take:
+  mercer fit X.npy --labels y.npy --kernel intersection --dry-run
+
+C by cross-validation, and probabilities:
+  mercer fit X.npy --labels y.npy --C auto --probability --out m.mercer
+
+A map of your choice; learning on codes of one byte per eight columns:
+  mercer fit X.npy --labels y.npy --map nystroem:n_landmarks=512 --kernel rbf -p kernel__gamma=0.5 --out m.mercer
+  mercer fit X.npy --labels y.npy --map pq:block_size=8 --out m.mercer
+"""
+_FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
+
+
+@option_groups(choices=learner_options, rules=input_options, settings=common_options)
+def fit(
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")] = None,
+    labels: Annotated[str | None, LabelsOption] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    *,
+    choices: Choices,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
+
+    The plan says how rows are encoded, with which inner product, by which solver they are learned on and how much
+    memory that takes; --dry-run stops there. Whole numbers and words are taken as classes, fractions as numbers to
+    predict, unless --task says otherwise. How good the model is on rows it has not seen, mercer evaluate tells.
+    """
+    if not dry_run:
+        if out is None:
+            raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
+        check_folder(out)
+    data = open_data(x, rules)
+    y = labels_of(data, labels, rules)
+    learner = build_learner(choices, y, settings.seed)
+    _point_out_quantities(settings, choices, y)
+    head = {"learner": type(learner).__name__, "data": data.name, "rows": data.shape[0], "columns": data.shape[1]}
+    if dry_run:
+        with blaming(data):
+            plan = learner.plan(rows_to_fit(data, choices.storage), y)
+        _print(settings, head | {"plan": _described(plan)}, plan, {})
+        return
+    started = time.perf_counter()
+    with progress(settings), blaming(data), _watching_for_interrupts() as interrupts:
+        learner.fit(rows_to_fit(data, choices.storage), y)
+    seconds = time.perf_counter() - started
+    from mercer import save
+
+    save(learner, out)
+    found = _found(learner) | {"seconds": seconds, "out": str(out)}
+    _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
+    if interrupts:  # the best model so far was written
+        raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _watching_for_interrupts() -> Iterator[list[str]]:
+    """What the learner says about Ctrl-C, which it takes as the wish to stop with the best model so far."""
+    said: list[str] = []
+    show = warnings.showwarning
+
+    def watch(message, *rest, **more):
+        if "interrupted" in str(message):
+            said.append(str(message))
+        show(message, *rest, **more)
+
+    warnings.showwarning = watch
+    try:
+        yield said
+    finally:
+        warnings.showwarning = show
+
+
+def _point_out_quantities(settings: Settings, choices: Choices, y) -> None:
+    """Say what can be done about whole numbers that are hardly classes."""
+    import numpy as np
+
+    if choices.task is None and y.dtype.kind in "iu":
+        n_classes = len(np.unique(y))
+        if n_classes > _FEW_CLASSES and n_classes > len(y) / _ROWS_PER_CLASS:
+            note(settings, f"The labels are taken as {n_classes} classes. If they are quantities, say --task regress.")
+
+
+def _described(plan) -> dict[str, Any]:
+    """The plan for a JSON document."""
+    return plan.get_params() | {"total_bytes": plan.total_bytes}
+
+
+def _found(learner) -> dict[str, Any]:
+    """What the fit came to, for a JSON document."""
+    found = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
+    found["C"] = getattr(learner, "C_", None) or learner.C
+    names = ("objective", "dual_objective", "gap")
+    return found | {name: getattr(learner, f"{name}_") for name in names} | {"iterations": learner.n_iter_}
+
+
+def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, Any]) -> None:
+    if settings.json:
+        print_json(document)
+        return
+    if settings.quiet and found:  # the file is the result
+        return
+    rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
+    if found:
+        objective = f"{found['objective'].sum():.6g}"
+        if len(found["objective"]) > 1:
+            objective += f", the sum of {len(found['objective'])} problems"
+        rows += [
+            ["C", f"{found['C']:.4g}"],
+            ["objective", objective],
+            ["relative gap", f"{found['gap']:.1e}"],
+            ["iterations", found["iterations"]],
+            ["time", f"{found['seconds']:.2g} s"],
+            ["written to", found["out"]],
+        ]
+    title = f"{document['learner']} on {document['rows']} rows of {document['data']}"
+    print_table(settings, title, ["", "value"], rows, text_columns=2)

@@ -1,0 +1,125 @@
+"""``mercer predict``: labels, scores or probabilities of rows under a fitted model."""
+
+__all__ = ["EXAMPLES", "predict"]
+
+import csv
+import io
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.tables import ArgumentError, open_for_writing, writable_format, write_rows
+from mercer.cli.learning import OutFormatOption, answers, load_learner, open_data, warm_up
+from mercer.cli.options import Settings, common_options, input_options, option_groups
+from mercer.cli.output import note, print_json, progress
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+One label per line:
+  mercer predict iris.mercer new.csv
+  mercer predict iris.mercer new.csv | sort | uniq -c
+
+To a file; the scores of all classes; probabilities, if the model was fitted with --probability:
+  mercer predict digits.mercer X.npy --out labels.npy
+  mercer predict digits.mercer X.npy --scores --out scores.npy
+  mercer predict iris.mercer new.csv --proba --out proba.csv
+"""
+
+
+@option_groups(settings=common_options, rules=input_options)
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit.")],
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the answers go (npy, npz, csv, tsv); - is the output.",
+            show_default="the output",
+        ),
+    ] = None,
+    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Write the label of each row under a fitted model, or its scores or probabilities.
+
+    Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
+    classes above them. A model of two classes has one score, which is positive for the class named above it.
+    """
+    if scores and proba:
+        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
+    if out == "-" and settings.json:
+        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    format = writable_format(out or "-", out_format)
+    what = "scores" if scores else "probabilities" if proba else "labels"
+    learner = load_learner(model)
+    ask, titles = _question(learner, what, model)
+    data = open_data(x, rules, width=learner.n_features_in_)
+    warm_up(data, ask)
+    started = time.perf_counter()
+    with progress(settings):
+        found = answers(data, ask, bytes_per_row=8 * len(titles))
+        if settings.json and out is None:
+            values: dict[str, Any] = {what: _joined(found)}
+        else:
+            _write(out or "-", found, data.shape[0], format, what, titles)
+            values = {"out": out}
+    seconds = time.perf_counter() - started
+    if settings.json:
+        classes = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
+        print_json({"model": model, "data": data.name, "rows": data.shape[0]} | classes | {"seconds": seconds} | values)
+    where = "" if out in (None, "-") else f", written to {out}"
+    note(settings, f"{what.capitalize()} of {data.shape[0]} rows in {seconds:.2g} s{where}")
+
+
+def _question(learner, what: str, model: str):
+    """The method that answers, and the names of the columns it gives."""
+    if what == "labels":
+        return learner.predict, ["label"]
+    if not hasattr(learner, "classes_"):
+        raise ArgumentError(f"{model} predicts numbers; it has no classes to give {what} of. Leave the option out.")
+    names = [str(name) for name in learner.classes_]
+    if what == "scores":
+        has_one_score = len(names) == 2 and learner.multi_class_ != "labels"
+        return learner.decision_function, names[1:] if has_one_score else names
+    if not hasattr(learner, "predict_proba"):
+        raise ArgumentError(f"{model} was fitted without probabilities. Fit it again with --probability.")
+    return learner.predict_proba, names
+
+
+def _joined(blocks: Iterable[Any]):
+    import numpy as np
+
+    return np.concatenate(list(blocks))
+
+
+def _write(out: str, blocks: Iterator[Any], n_rows: int, format: str, what: str, titles: list[str]) -> None:
+    """Write answers that come in blocks; one number or word for each row is an array of one dimension."""
+    if format in ("csv", "tsv"):
+        with open_for_writing(out) as stream:
+            if what != "labels":
+                stream.write(_lines([titles], format))
+            for block in blocks:
+                # as text: the shortest that reads back as the same number
+                stream.write(_lines(block.reshape(len(block), -1).astype(str).tolist(), format))
+        return
+    first = next(blocks)
+    shape = (n_rows, *first.shape[1:])
+    write_rows(out, itertools.chain([first], blocks), shape, first.dtype, format=format, name=what)
+
+
+def _lines(rows: Iterable[Iterable[Any]], format: str) -> bytes:
+    """Lines of text, words in quotes where they could be misread."""
+    text = io.StringIO()
+    csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[format], lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,50 @@
+"""What a quantiser folds weights of the factor space into."""
+
+__all__ = ["CodePredictor"]
+
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer.spaces import Design
+from mercer.spaces.predictors import CHUNK_ROWS, Predictor, predictor_class
+
+
+@predictor_class
+class CodePredictor(Predictor):
+    """f(x) = phi(x)' F' u: encode, then score by the weights of the factor space.
+
+    Parameters
+    ----------
+    quantizer : a fitted ProductQuantizer
+    u : weights, shape (r,) or (r, C)
+    """
+
+    quantizer: Any
+    u: Any
+
+    def __post_init__(self):
+        u, r = np.asarray(self.u), self.quantizer.inner_.n_factors
+        if u.ndim not in (1, 2) or len(u) != r:
+            raise InputError(f"CodePredictor needs u of shape ({r},) or ({r}, classes), got {u.shape}.")
+        self.u = np.ascontiguousarray(u, dtype=np.float32 if u.dtype == np.float32 else np.float64)
+
+    @property
+    def n_features_in_(self):
+        return self.quantizer.n_features_in_
+
+    def __call__(self, X):
+        """Scores of raw rows, shape (n,) or (n, C)."""
+        if not hasattr(X, "iloc"):  # a data frame goes to the quantiser as it is, which checks the names of the columns
+            X = self._checked(X)
+        take, u = getattr(X, "iloc", X), self.u.astype(np.float32, copy=False)
+        scores = [self._scores(take[start : start + CHUNK_ROWS], u) for start in range(0, X.shape[0], CHUNK_ROWS)]
+        is_single = self.u.dtype == np.float32 and getattr(X, "dtype", None) == np.float32
+        return np.concatenate(scores).astype(np.float32 if is_single else np.float64, copy=False)
+
+    def _scores(self, X, u):
+        codes = self.quantizer.rows(X)
+        # scores of every word pay if there are more rows than words
+        expansion = "delayed" if len(codes) > codes.n_words.max() else "immediate"
+        return Design(*self.quantizer.expanded_rows(codes, expansion), self.quantizer.n_jobs).scores(u)

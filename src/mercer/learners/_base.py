@@ -1,0 +1,313 @@
+"""What the estimators share: from raw rows to a design, from a solution to predictions.
+
+    raw rows --map_--> encoded rows, inner product = Design --solve--> u --lift, fold--> predictor on raw rows
+
+The weights u in factor space are all that a model keeps beside its map; the predictor follows from them.
+"""
+
+__all__ = ["KernelLearner", "check_number", "subset", "without_idle_rows"]
+
+import logging
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mercer._base.errors import InputError
+from mercer._base.progress import show_progress
+from mercer._base.threads import thread_limit
+from mercer.kernels import get_kernel
+from mercer.learners import _encode
+from mercer.learners._plan import Plan, choose_map, choose_storage, resolve_kernel
+from mercer.learners._solve import choose_solver, solve
+from mercer.maps._base import FeatureMap
+
+EXPANSIONS = ("delayed", "immediate", "dense")
+PLAN_ROWS = 2048  # rows from which a plan is made before fitting
+CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+logger = logging.getLogger("mercer")
+
+
+class KernelLearner(BaseEstimator):
+    """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
+
+    _task: str
+
+    # -------------------------------------------------------------------------------------------------- the public door
+
+    def plan(self, X, y=None):
+        """What ``fit(X, y)`` would do and take, from a few rows, without encoding or learning.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        Plan
+            ``str(plan)`` is a small table.
+        """
+        learner = clone(self)
+        learner._check_parameters()
+        with learner._working(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
+            X, y, weights = learner._read(X, y, None)
+            learner._fit_map(_encode.few_rows(X, PLAN_ROWS), is_rough=True)
+            learner._set_targets(y, weights)
+            return learner._planned(X)
+
+    def plot_functions(self, features=None, path=None):
+        """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
+
+        Parameters
+        ----------
+        features : None, or column numbers or names
+            None takes the (at most 12) columns whose functions vary most.
+        path : None, or the file to write, whose suffix says the format
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        from mercer.learners._functions_plot import draw_functions
+
+        figure = draw_functions(self, features)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    @property
+    def predictor_(self):
+        """The model as a function of raw rows, ``map_.fold`` of its weights; the intercept is not in it."""
+        check_is_fitted(self)
+        return self._predictor
+
+    # --------------------------------------------------------------------------------------------- reading and encoding
+
+    def _read(self, X, y, sample_weight, **y_checks):
+        """Validated (X, y, weights); what lies on disk stays there."""
+        if _encode.is_on_disk(X):
+            y = getattr(X, "y", None) if y is None else y
+            validate_data(self, X, y, skip_check_array=True)
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
+            check_consistent_length(X, y)
+            return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, y = validate_data(self, X, y, **CHECKS, **y_checks)
+        return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _fit_map(self, X, is_rough=False):
+        """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
+        is_quantizer = _encode.is_quantizer(self.map)
+        if self.expansion != "delayed" and not is_quantizer:
+            raise InputError(
+                f"{type(self).__name__} has expansion={self.expansion!r} for quantisers only, such as "
+                "map=ProductQuantizer(). Leave it at 'delayed'."
+            )
+        if _encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
+            X = _encode.sample_rows(X, self._seed)
+        self.map_ = self._new_map(X)
+        if is_rough and "n_iter" in self.map_.get_params():
+            self.map_.set_params(n_iter=1)
+        self.map_.fit(X)
+        self.feature_range_ = None if is_quantizer else _encode.column_range(X)
+
+    def _new_map(self, X):
+        if self.map is None:
+            return choose_map(resolve_kernel(self.kernel, X, self.n_jobs), X.shape[1], self._seed, self.n_jobs)
+        if not isinstance(self.map, FeatureMap):
+            raise InputError(
+                f"{type(self).__name__} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
+                f"map={self.map!r}."
+            )
+        found = clone(self.map)
+        own = found.get_params(deep=False)
+        unset = {name: value for name, value in (("random_state", self._seed), ("n_jobs", self.n_jobs))
+                 if name in own and own[name] is None}  # fmt: skip
+        return found.set_params(**unset)
+
+    def _design(self, X):
+        """The encoded rows, where the plan wants them, with their inner product."""
+        return _encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
+
+    def _planned(self, X):
+        """The plan for rows X, once ``map_`` and the targets are set."""
+        loss, (title, n_columns) = self._loss(), self._columns_title()
+        sizes = _encode.expected(self.map_, X, self.expansion)
+        solver = self.solver
+        if solver == "auto":
+            solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
+        who, memory = type(self).__name__, sizes.memory(n_columns, solver)
+        return Plan(
+            estimator=who,
+            kernel=repr(self.map_.kernel_),
+            map=type(self.map_).__name__,
+            rows=f"{type(sizes.rows).__name__} of {sizes.rows.dtype}",
+            inner=type(sizes.inner).__name__,
+            n_rows=X.shape[0],
+            n_inputs=self.map_.n_features_in_,
+            n_features=sizes.inner.n_features,
+            n_factors=sizes.inner.n_factors,
+            n_columns=n_columns,
+            problems=title,
+            loss=loss.name,
+            solver=solver,
+            storage=choose_storage(self.storage, memory["rows_bytes"], who),
+            **memory,
+        )
+
+    # ---------------------------------------------------------------------------------------------------------- solving
+
+    def _solve(self, problem, start=None):
+        return solve(
+            problem,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
+            start=start,
+        )
+
+    def _solve_fold(self, problem, start=None):
+        """As :meth:`_solve`, but Ctrl-C ends the work: there is no model yet that could be kept."""
+        found = self._solve(problem, start)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found
+
+    def _keep(self, solution):
+        """Set what a solution says, and warn if it is not one."""
+        self.coef_, self.intercept_ = solution.u, solution.intercept
+        self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
+        self.gap_ = float(solution.gaps.max(initial=0.0))
+        self.n_iter_ = int(solution.n_iter)
+        self.plan_ = replace(self.plan_, solver=solution.solver)
+        self.history_ = {name: list(map(float, values)) for name, values in solution.history.items()}
+        self._fold()
+        self._warn_unless(solution.converged, solution.interrupted)
+
+    def _warn_unless(self, converged, interrupted):
+        who = type(self).__name__
+        if interrupted:
+            message = f"{who} was interrupted after {self.n_iter_} passes with relative gap {self.gap_:.1e}. The best "
+            warnings.warn(message + "model so far is kept; fit again to go on.", ConvergenceWarning, stacklevel=4)
+        elif not converged:
+            warnings.warn(
+                f"{who} stopped after max_iter={self.max_iter} with relative gap {self.gap_:.1e} > tol={self.tol:.0e}. "
+                "Raise max_iter or tol, lower C, or use a smooth loss such as 'squared_hinge'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _fold(self):
+        if _encode.is_quantizer(self.map_):
+            self._predictor = self.map_.fold_factors(self.coef_)
+        else:
+            self._predictor = self.map_.fold(self.map_.inner_.lift(self.coef_))
+
+    @property
+    def _intercept(self):
+        if not self.fit_intercept:
+            return "none"
+        return "free" if self.intercept_scaling is None else "scaled"
+
+    # ------------------------------------------------------------------------------------------------------- prediction
+
+    def _scores(self, X):
+        """Scores of raw rows, shape (n, P)."""
+        check_is_fitted(self)
+        with thread_limit(self.n_jobs):
+            if _encode.is_on_disk(X):
+                validate_data(self, X, reset=False, skip_check_array=True)
+                return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
+            X = validate_data(self, X, reset=False, **CHECKS)
+            return self.predictor_(X) + self.intercept_
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    def _check_parameters(self):
+        who = type(self).__name__
+        check_number(self.tol, "tol", who)
+        if self.intercept_scaling is not None:
+            check_number(self.intercept_scaling, "intercept_scaling", who)
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise InputError(f"{who} needs max_iter as a whole number >= 1, got {self.max_iter!r}.")
+        if self.expansion not in EXPANSIONS:
+            raise InputError(f"{who} needs expansion to be one of {', '.join(EXPANSIONS)}; got {self.expansion!r}.")
+
+    @contextmanager
+    def _working(self):
+        """Threads, progress and a seed as the parameters say."""
+        given = self.random_state
+        is_seed = given is None or isinstance(given, Integral)
+        self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
+        with thread_limit(self.n_jobs), _shown(self.verbose):
+            yield
+
+    def _check_loaded(self):
+        if not isinstance(self.map_, FeatureMap):
+            raise ValueError("map_ must be a map or a quantiser.")
+        u, b, inner = self.coef_, self.intercept_, self.map_.inner_
+        if not (isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype == np.float64 and np.isfinite(u).all()):
+            raise ValueError("coef_ must be a finite float64 matrix.")
+        if len(u) != inner.n_factors or self.map_.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"coef_ {u.shape} and the map do not fit together.")
+        if np.shape(b) != u.shape[1:] or not np.isfinite(b).all():
+            raise ValueError("intercept_ must have one finite number per column of coef_.")
+        if self.feature_range_ is not None and np.shape(self.feature_range_) != (2, self.n_features_in_):
+            raise ValueError("feature_range_ must have a smallest and a largest value per column.")
+        if not isinstance(self.plan_, Plan):
+            raise ValueError("plan_ must be a Plan.")
+        self._fold()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.map is None:
+            tags.input_tags.sparse = True
+            tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        else:
+            of_map = get_tags(self.map).input_tags
+            tags.input_tags.sparse, tags.input_tags.positive_only = of_map.sparse, of_map.positive_only
+        return tags
+
+
+def without_idle_rows(X, y, weights):
+    """The rows of weight > 0, which alone may influence a map; of what lies on disk, all rows."""
+    kept = np.flatnonzero(weights)
+    if len(kept) == len(weights) or _encode.is_on_disk(X):
+        return X, y, weights
+    return X[kept], y[kept], weights[kept]
+
+
+def subset(problem, which):
+    """The problem on some of its rows."""
+    return replace(
+        problem,
+        design=problem.design.take(which),
+        targets=problem.targets[which],
+        weights=problem.weights[which],
+    )
+
+
+@contextmanager
+def _shown(verbose):
+    """A progress bar on the standard error, for whoever asks for it."""
+    if not verbose:
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as display, show_progress(display):
+        yield
+
+
+def check_number(value, name, who):
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+        raise InputError(f"{who} needs {name} as a finite number > 0, got {name}={value!r}.")

@@ -1,0 +1,220 @@
+"""Dual coordinate descent, for rows whose inner product is the usual one. [hsieh08dual]
+
+Each column of scores is a problem of its own and a task of its own, so that classes run side by side. A column descends
+for a while, then scores all rows: that gives the relative duality gap, on which it stops, and the rows worth visiting
+next. The loops, and the form in which they see a loss, are in `mercer._native.dual_descent`.
+"""
+
+__all__ = ["FORMS", "solve_dual"]
+
+import itertools
+import math
+import time
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer._base.errors import InputError
+from mercer._base.progress import track
+from mercer._base.threads import run_blocks, single_threaded
+from mercer._native.dual_descent import Form, descend_csr, descend_dense, keep_movable, sum_objectives
+from mercer._native.losses import HUBER_WIDTH
+from mercer.learners._problem import Solution, relative_gaps
+from mercer.spaces.inner import Identity
+from mercer.spaces.rows import CSRRows, DenseRows
+
+# visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a look
+MOST_VISITS = 10
+SMALL = 2**20  # entries of the rows times columns, below which threads take longer to start than to work
+
+FORMS = {
+    "hinge": lambda loss: Form(1.0, 0.0, 1.0, 0.0, False),
+    "squared_hinge": lambda loss: Form(1.0, 0.5, math.inf, 0.0, False),
+    "huber_hinge": lambda loss: Form(1.0 + HUBER_WIDTH, 2.0 * HUBER_WIDTH, 1.0, 0.0, False),
+    "squared": lambda loss: Form(1.0, 1.0, math.inf, 0.0, True),
+    "absolute": lambda loss: Form(1.0, 0.0, 1.0, 0.0, True),
+    "epsilon_insensitive": lambda loss: Form(1.0, 0.0, 1.0, loss.epsilon, True),
+}
+
+
+def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
+    """Minimise until every relative duality gap is at most ``tol``.
+
+    Parameters
+    ----------
+    problem : :class:`Problem` with dense or CSR rows, the identity as inner product, a loss of ``FORMS`` and an
+        intercept that is ``"scaled"`` or ``"none"``
+    tol : relative duality gap, (primal - dual) / primal
+    max_iter : passes over the rows at most, as visits of single rows divided by their number
+    random_state : int, RandomState or None, for the order of visits
+    start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
+    """
+    _check(problem)
+    with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
+        work = _Work(problem, random_state, start)
+        interrupted = False
+        try:
+            for _ in track(itertools.count(), "Dual coordinate descent"):
+                if work.note(tol, max_iter):
+                    break
+                work.run(_Column.descend)
+        except KeyboardInterrupt:
+            interrupted = True
+    return work.solution(tol, interrupted)
+
+
+def _check(problem):
+    design = problem.design
+    if not isinstance(design.inner, Identity) or not isinstance(design.rows, (CSRRows, DenseRows)):
+        raise InputError(
+            f"Dual coordinate descent needs dense or CSR rows with the identity as inner product, got {design!r}. "
+            "Use solver='bundle'."
+        )
+    if problem.loss.name not in FORMS:
+        raise InputError(
+            f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {', '.join(FORMS)}; use "
+            "one of them or another solver."
+        )
+    if problem.intercept == "free":
+        raise InputError(
+            "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularised "
+            "intercept. Use intercept_scaling=1 or solver='bundle'."
+        )
+
+
+class _Work:
+    """All columns of a run, and what is known of each: best weights, primal and dual value."""
+
+    def __init__(self, problem, random_state, start):
+        self.floors = problem.floors()
+        self.problem = problem
+        X = problem.design.rows.X
+        is_small = (X.size if isinstance(X, np.ndarray) else X.nnz) * problem.n_columns <= SMALL
+        self.n_jobs = 1 if is_small else problem.design.n_jobs
+        rng = check_random_state(random_state)
+        keys = rng.randint(2**32, size=(problem.n_columns, 2), dtype=np.uint64)
+        caps = float(problem.C) * np.ascontiguousarray(problem.weights, dtype=np.float64)
+        norms = problem.design.inner.row_norms(problem.design.rows, self.n_jobs)
+        self.columns = [
+            _Column(problem, p, norms, caps, (key[0] << np.uint64(32)) | key[1], self.n_jobs)
+            for p, key in enumerate(keys)
+        ]
+        self.began = time.perf_counter()
+        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "active": []}
+        b = None if start is None else start["b"] * (problem.C / start["C"])
+        self.open = self.columns
+        self.run(lambda column: column.begin(b))
+
+    def run(self, step):
+        """A step of every open column."""
+        run_blocks(step, self.open, self.n_jobs)
+
+    def note(self, tol, max_iter):
+        """Record where the work stands; whether everything is done."""
+        primal, dual = self._values()
+        gaps = relative_gaps(primal, dual, self.floors)
+        self.history["objective"].append(float(primal.sum()))
+        self.history["dual_objective"].append(float(dual.sum()))
+        self.history["gap"].append(float(gaps.max(initial=0.0)))
+        self.history["seconds"].append(time.perf_counter() - self.began)
+        self.history["active"].append(sum(column.n_active for column in self.open))
+        most = max_iter * self.problem.design.shape[0]
+        self.open = [
+            column
+            for column, gap in zip(self.columns, gaps, strict=True)
+            if gap > tol and column.n_active and column.visits < most
+        ]
+        return not self.open
+
+    def _values(self):
+        return (np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual"))
+
+    def solution(self, tol, interrupted):
+        primal, dual = self._values()
+        D = self.problem.design.shape[1]
+        w = np.array([column.best for column in self.columns]).reshape(-1, D + 1).T
+        n = max(1, self.problem.design.shape[0])
+        scale = self.columns[0].scale if self.columns else 0.0
+        return Solution(
+            u=np.ascontiguousarray(w[:D]),
+            intercept=scale * w[D],
+            objectives=primal,
+            dual_objectives=dual,
+            floors=self.floors,
+            n_iter=math.ceil(max((column.visits for column in self.columns), default=0) / n),
+            converged=bool((relative_gaps(primal, dual, self.floors) <= tol).all()),
+            interrupted=interrupted,
+            solver="dual",
+            history=self.history,
+            state={
+                "b": np.array([column.b for column in self.columns]).reshape(-1, self.problem.design.shape[0]).T,
+                "C": float(self.problem.C),
+            },
+        )
+
+
+class _Column:
+    """One problem.
+
+    Attributes
+    ----------
+    b, w : dual variables (n,), and the weights they stand for (D + 1,), the intercept's last
+    order, n_active : the rows to visit are order[:n_active]
+    visits : rows visited so far
+    best, primal, dual : weights with the smallest primal value so far, that value, and the largest dual value
+    """
+
+    def __init__(self, problem, p, norms, caps, key, n_jobs):
+        self.rows, self.n_jobs = problem.design.rows, n_jobs
+        is_sparse = isinstance(self.rows, CSRRows)
+        X = self.rows.X
+        self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
+        self.loop = descend_csr if is_sparse else descend_dense
+        self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
+        self.p, self.norms, self.caps, self.key = p, norms, caps, key
+        self.targets = np.ascontiguousarray(problem.targets[:, p])
+        self.form = FORMS[problem.loss.name](problem.loss)
+        n, D = self.rows.shape
+        self.b, self.w = np.zeros(n), np.zeros(D + 1)
+        self.order, self.n_active = np.empty(n, dtype=np.int32), 0
+        self.visits, self.n_sweeps = 0, 0
+        self.best, self.primal, self.dual = self.w, math.inf, 0.0  # no loss is negative
+
+    def begin(self, start):
+        if start is not None:
+            self.b[:] = start[:, self.p]
+            self.w[:-1] = self.rows.accumulate(self.b)
+            self.w[-1] = self.scale * self.b.sum()
+        self._look()
+
+    def descend(self):
+        """Visit movable rows for as long as that is worth it, then look at all rows."""
+        visits, sweeps = self.loop(
+            self.arrays,
+            self.scale,
+            self.norms,
+            self.targets,
+            self.caps,
+            self.form,
+            self.order,
+            self.n_active,
+            self.key,
+            self.n_sweeps,
+            MOST_VISITS * len(self.b),
+            self.b,
+            self.w,
+        )
+        self.visits += visits
+        self.n_sweeps += sweeps
+        self._look()
+
+    def _look(self):
+        """Score all rows: the primal and the dual value, and the rows that can move."""
+        scores = self.rows.scores(self.w[:-1], self.n_jobs)
+        scores += self.scale * self.w[-1]
+        losses, gains = sum_objectives(scores, self.targets, self.caps, self.form, self.b)
+        sq_norm = self.w @ self.w
+        self.dual = max(self.dual, gains - 0.5 * sq_norm)
+        if losses + 0.5 * sq_norm < self.primal:
+            self.best, self.primal = self.w.copy(), losses + 0.5 * sq_norm
+        self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)

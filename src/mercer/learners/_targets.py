@@ -1,0 +1,207 @@
+"""Classes as columns of scores, and scores as classes.
+
+    one-vs-rest    a column per class: its rows against all others; two classes need a single column
+    one-vs-one     a column per pair a < b: +1 for the rows of b, -1 for those of a, 0 for all others
+    joint          a column per class, all in one problem: Crammer-Singer, multinomial
+    labels         a column per label of an indicator matrix
+
+Every column has a positive side; what is known of a column is turned into what is known of the classes.
+
+Notation
+    K, P     classes, columns
+    codes    class numbers, int64 (n,); of labels, the indicator matrix (n, P)
+    q        probability of the positive side of each column, (n, P)
+"""
+
+__all__ = ["MULTI_CLASS", "ClassColumns", "choose_columns", "class_columns"]
+
+from itertools import combinations
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.memory import row_chunks
+
+MULTI_CLASS = ("auto", "ovr", "ovo")
+# One-vs-one is the more accurate with additive kernels, whose functions tell two classes apart better than one from a
+# mixture of all others; it has (K - 1) / 2 times as many columns. "auto" takes it up to this many classes and weights.
+MOST_CLASSES = 20
+MOST_WEIGHTS = 2**21
+LEAST_PROBABILITY = 1e-7  # of a side of a pair: coupling needs both to be possible
+
+
+class ClassColumns:
+    """How K classes become P columns of scores, and back.
+
+    Parameters
+    ----------
+    n_classes : K, or the number of labels
+    """
+
+    name: str
+    title: str
+
+    def __init__(self, n_classes):
+        self.n_classes = self.n_columns = n_classes
+
+    def targets(self, codes):
+        """What the loss compares the scores with: int8 (n, P) of -1, 0, +1, or class numbers for a joint loss."""
+        return self.signs(codes)
+
+    def signs(self, codes):
+        """+1, -1 or, for rows that have no part in a column, 0: int8 (n, P)."""
+        return np.where(codes[:, None] == np.arange(self.n_classes), 1, -1).astype(np.int8)
+
+    def decision(self, scores):
+        """What ``decision_function`` returns: (n,) for two classes, else (n, K)."""
+        return scores
+
+    def choose(self, decision):
+        """Class numbers of the largest decisions."""
+        return (decision > 0).astype(np.int64) if decision.ndim == 1 else decision.argmax(axis=1)
+
+    def by_class(self, scores):
+        """Scores of the classes, linear in those of the columns: (n, K), or (n, 1) for two classes."""
+        return scores
+
+    def probabilities(self, q):
+        """Probabilities of the classes, (n, K), from those of the columns: in proportion to them."""
+        total = q.sum(axis=1, keepdims=True)
+        return np.divide(q, total, out=np.full_like(q, 1 / q.shape[1]), where=total > 0)
+
+
+class OneVsRest(ClassColumns):
+    """Each class against all others."""
+
+    name, title = "ovr", "one-vs-rest"
+
+    def __init__(self, n_classes):
+        super().__init__(n_classes)
+        self.n_columns = 1 if n_classes == 2 else n_classes
+
+    def signs(self, codes):
+        return super().signs(codes)[:, -self.n_columns :]
+
+    def decision(self, scores):
+        return scores[:, 0] if self.n_columns == 1 else scores
+
+    def probabilities(self, q):
+        return np.hstack([1 - q, q]) if self.n_columns == 1 else super().probabilities(q)
+
+
+class OneVsOne(ClassColumns):
+    """Each pair of classes by itself. Decisions are votes, ties being broken by the sums of the scores."""
+
+    name, title = "ovo", "one-vs-one"
+
+    def __init__(self, n_classes):
+        super().__init__(n_classes)
+        self.first, self.second = np.array(list(combinations(range(n_classes), 2))).T
+        self.n_columns = len(self.first)
+
+    def signs(self, codes):
+        is_second = (codes[:, None] == self.second).astype(np.int8)
+        return is_second - (codes[:, None] == self.first).astype(np.int8)
+
+    def decision(self, scores):
+        if self.n_columns == 1:
+            return scores[:, 0]
+        sides, wins = self._sides, (scores > 0).astype(np.float64)
+        votes = wins @ (sides > 0) + (1 - wins) @ (sides < 0)
+        confidence = scores @ sides
+        # squeezed into (-1/3, 1/3), so that scores never outweigh a vote: as scikit-learn's OneVsOneClassifier
+        return votes + confidence / (3 * (np.abs(confidence) + 1))
+
+    def by_class(self, scores):
+        return scores if self.n_columns == 1 else scores @ self._sides / (self.n_classes - 1)
+
+    @property
+    def _sides(self):
+        """Which side of each pair a class is on: +1, -1 or 0, (P, K)."""
+        sides, pairs = np.zeros((self.n_columns, self.n_classes)), np.arange(self.n_columns)
+        sides[pairs, self.second], sides[pairs, self.first] = 1, -1
+        return sides
+
+    def probabilities(self, q):
+        """The p that fit all pairs best: minimise sum over a < b of (q_ba p_a - q_ab p_b)^2. [wu04probability]"""
+        if self.n_columns == 1:
+            return np.hstack([1 - q, q])
+        q, K = np.clip(q, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), self.n_classes
+        out = np.empty((len(q), K))
+        for part in row_chunks(len(q), 16 * (K + 1) ** 2):
+            wins = np.zeros((part.stop - part.start, K, K))  # of class a against class b
+            wins[:, self.second, self.first] = q[part]
+            wins[:, self.first, self.second] = 1 - q[part]
+            system = np.ones((len(wins), K + 1, K + 1))  # with a multiplier for sum(p) = 1
+            system[:, :K, :K] = -wins * wins.transpose(0, 2, 1)
+            system[:, np.arange(K), np.arange(K)] = np.einsum("nba,nba->na", wins, wins)
+            system[:, K, K] = 0
+            out[part] = np.linalg.solve(system, np.eye(K + 1)[None, :, K:])[:, :K, 0]
+        return np.clip(out, 0, 1) / np.clip(out, 0, 1).sum(axis=1, keepdims=True)
+
+
+class Joint(ClassColumns):
+    """A column per class, which one loss looks at together."""
+
+    name, title = "joint", "joint"
+
+    def targets(self, codes):
+        return codes
+
+    def decision(self, scores):
+        return scores[:, 1] - scores[:, 0] if self.n_classes == 2 else scores
+
+
+class Labels(ClassColumns):
+    """Labels that a row may have or not, independently."""
+
+    name, title = "labels", "one per label"
+
+    def signs(self, codes):
+        return np.where(codes > 0, 1, -1).astype(np.int8)
+
+    def choose(self, decision):
+        return (decision > 0).astype(np.int64)
+
+    def probabilities(self, q):
+        return q
+
+
+COLUMNS = {columns.name: columns for columns in (OneVsRest, OneVsOne, Joint, Labels)}
+
+
+def class_columns(name, n_classes):
+    """The columns of that name.
+
+    >>> class_columns("ovo", 4).n_columns
+    6
+    """
+    return COLUMNS[name](n_classes)
+
+
+def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
+    """The columns for the parameters of an estimator and the sizes of its problem.
+
+    Parameters
+    ----------
+    multi_class : one of MULTI_CLASS
+    loss : the loss, which may be joint
+    n_classes, n_factors : K and r
+    are_labels : whether y is an indicator matrix
+    who : name of the estimator, for errors
+    """
+    if multi_class not in MULTI_CLASS:
+        raise InputError(f"{who} needs multi_class to be one of {', '.join(MULTI_CLASS)}; got {multi_class!r}.")
+    if are_labels:
+        if loss.joint or multi_class == "ovo":
+            raise InputError(
+                f"{who} learns each column of an indicator y by itself, which loss={loss.name!r} with "
+                f"multi_class={multi_class!r} does not allow. Use multi_class='ovr' and a loss of single columns."
+            )
+        return Labels(n_classes)
+    if loss.joint:
+        return Joint(n_classes)
+    if multi_class == "auto":
+        n_pairs = n_classes * (n_classes - 1) // 2
+        multi_class = "ovo" if n_classes <= MOST_CLASSES and n_pairs * n_factors <= MOST_WEIGHTS else "ovr"
+    return class_columns(multi_class, n_classes)

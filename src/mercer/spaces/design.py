@@ -1,0 +1,193 @@
+"""Rows seen through their inner product: the two products that learning is made of.
+
+    scores(u)      = Phi F' u      u (r,) or (r, P) -> (n,) or (n, P)
+    accumulate(s)  = F Phi' s      s (n,) or (n, P) -> (r,) or (r, P)
+
+Weights stay in the factor space, where the regulariser is the plain norm. In general these are a lift and the products
+of the rows. For codes whose inner product has a factor per block ([vedaldi12sparse] Sec. 3, "delayed expansion") both
+run block by block and the table of all words, which is words / block size times as large as u, is never formed.
+"""
+
+__all__ = ["Design"]
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.threads import run_blocks
+from mercer._native.coded import accumulate_coded, score_coded
+from mercer._native.lanes import LANES
+from mercer.spaces._blocks import even_slices, width_of
+from mercer.spaces.coded_rows import CodeRows
+from mercer.spaces.factored import BlockFactor
+from mercer.spaces.rows import as_rows
+
+CHUNK_ROWS = 8192  # rows whose eight scores fit the second-level cache
+STRIPS = 32  # parts of the blocks, each one task; partial scores are kept for every one
+STRIP_BLOCKS = 8  # blocks worth a task of their own
+PARTIAL_BYTES = 2**27  # memory that partial scores may take together
+
+
+class Design:
+    """n rows in the factor space of their inner product.
+
+    Parameters
+    ----------
+    rows : rows, array or sparse matrix
+    inner : inner product on their features
+    n_jobs : threads, None for as many as are allowed
+
+    Attributes
+    ----------
+    shape : (n, r), rows and factors
+    dtype : type in which scores are computed
+    """
+
+    def __init__(self, rows, inner, n_jobs=None):
+        self.rows, self.inner, self.n_jobs = as_rows(rows), inner, n_jobs
+        if self.rows.shape[1] != inner.n_features:
+            raise InputError(
+                f"Design needs rows and an inner product on equally many features, got rows of shape {self.rows.shape} "
+                f"and {inner!r}."
+            )
+        self.shape = (len(self.rows), inner.n_factors)
+        self._coded = _CodedProducts.of(self.rows, inner, n_jobs)
+        is_single = self.rows.dtype == np.float32 if self._coded is None else self._coded.dtype == np.float32
+        self.dtype = np.dtype(np.float32 if is_single else np.float64)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"Design({self.rows!r}, {self.inner!r})"
+
+    def scores(self, u):
+        """Phi F' u, shape (n,) or (n, P), in the type of the design."""
+        u = self._operand(u, self.shape[1], "scores")
+        if self._coded is not None:
+            return self._coded.scores(u)
+        return self.rows.scores(self.inner.lift(u), self.n_jobs)
+
+    def accumulate(self, slopes):
+        """F Phi' slopes, shape (r,) or (r, P), in the type of the design."""
+        slopes = self._operand(slopes, self.shape[0], "accumulate")
+        if self._coded is not None:
+            return self._coded.accumulate(slopes)
+        return self.inner.project(self.rows.accumulate(slopes, self.n_jobs))
+
+    def take(self, which):
+        """The design of some of the rows."""
+        return Design(self.rows.take(which), self.inner, self.n_jobs)
+
+    def _operand(self, a, length, method):
+        a = np.asarray(a)
+        if a.ndim not in (1, 2) or a.shape[0] != length:
+            raise InputError(f"Design.{method} needs shape ({length},) or ({length}, columns), got {a.shape}.")
+        return np.ascontiguousarray(a, dtype=self.dtype)
+
+
+class _CodedProducts:
+    """Both products for codes with one factor per block."""
+
+    @classmethod
+    def of(cls, rows, inner, n_jobs):
+        """None unless the blocks of the codes are the blocks of the inner product."""
+        fits = (
+            isinstance(rows, CodeRows)
+            and isinstance(inner, BlockFactor)
+            and inner.repeat == 1
+            and np.array_equal(np.append(rows.starts, rows.shape[1]), inner._starts)
+        )
+        return cls(rows, inner, n_jobs) if fits and rows.codes.shape[1] else None
+
+    def __init__(self, rows, inner, n_jobs):
+        self.n_jobs, self.dtype = n_jobs, inner._flat.dtype
+        self.n, self.M = rows.codes.shape
+        self.words = np.diff(inner._starts)
+        self.factors = (inner._flat, inner._ranks, inner._offsets, inner._rank_starts)
+        self.r = inner.n_factors
+        self.strips = even_slices(self.M, max(1, min(STRIPS, self.M // STRIP_BLOCKS)))
+        self.chunks = [slice(at, min(at + CHUNK_ROWS, self.n)) for at in range(0, self.n, CHUNK_ROWS)]
+        self.codes = rows.codes
+        # codes on disk are transposed in every pass: a kept copy would bring them into memory
+        self.transposed = None if _is_mapped(rows.codes) else [self._transpose(chunk) for chunk in self.chunks]
+
+    def _transpose(self, chunk):
+        return np.ascontiguousarray(self.codes[chunk].T)
+
+    def _chunk(self, c):
+        return self._transpose(self.chunks[c]) if self.transposed is None else self.transposed[c]
+
+    def _work(self, count):
+        most = int(self.words.max())
+        return np.empty((count, most, LANES), dtype=self.dtype)
+
+    def scores(self, u):
+        grouped = _to_lanes(u)
+        out = np.empty((self.n, width_of(u)), dtype=self.dtype)
+
+        def score(codes, c, strip):
+            part = np.zeros((grouped.shape[0], codes.shape[1], LANES), dtype=self.dtype)
+            score_coded(codes, self.words, *self.factors, grouped, strip.start, strip.stop, self._work(4), part)
+            return part
+
+        for c, parts in self._chunk_parts(score, grouped.shape[0] * CHUNK_ROWS * len(self.strips)):
+            out[self.chunks[c]] = _from_lanes(_ordered_sum(parts), out.shape[1])
+        return out[:, 0] if u.ndim == 1 else out
+
+    def accumulate(self, slopes):
+        rank_starts = self.factors[-1]
+        total = np.zeros((self.r, width_of(slopes)))
+
+        def accumulate(codes, c, strip):
+            grouped = _to_lanes(slopes[self.chunks[c]])
+            part = np.zeros((len(grouped), rank_starts[strip.stop] - rank_starts[strip.start], LANES), self.dtype)
+            accumulate_coded(codes, self.words, *self.factors, grouped, strip.start, strip.stop, self._work(2), part)
+            return part
+
+        for _, parts in self._chunk_parts(accumulate, self.r * -(-total.shape[1] // LANES)):
+            for strip, part in zip(self.strips, parts, strict=True):
+                total[rank_starts[strip.start] : rank_starts[strip.stop]] += _from_lanes(part, total.shape[1])
+        total = total.astype(self.dtype, copy=False)
+        return total[:, 0] if slopes.ndim == 1 else total
+
+    def _chunk_parts(self, function, n_rows_of_lanes):
+        """(c, results of the strips) for each chunk of rows in order, several chunks at a time while memory allows."""
+        together = max(1, PARTIAL_BYTES // (n_rows_of_lanes * LANES * self.dtype.itemsize))
+        for start in range(0, len(self.chunks), together):
+            chosen = range(start, min(start + together, len(self.chunks)))
+            codes = {c: self._chunk(c) for c in chosen}
+            tasks = [(c, strip) for c in chosen for strip in self.strips]
+            parts = run_blocks(lambda task: function(codes[task[0]], *task), tasks, self.n_jobs)
+            for k, c in enumerate(chosen):
+                yield c, parts[k * len(self.strips) : (k + 1) * len(self.strips)]
+
+
+def _to_lanes(a):
+    """(k, P) as (groups of eight columns, k, 8), padded with zeros."""
+    k, P = len(a), width_of(a)
+    groups = -(-P // LANES)
+    padded = np.zeros((k, groups * LANES), dtype=a.dtype)
+    padded[:, :P] = a.reshape(k, P)
+    return np.ascontiguousarray(padded.reshape(k, groups, LANES).transpose(1, 0, 2))
+
+
+def _from_lanes(a, P):
+    """(groups, k, 8) as (k, P)."""
+    groups, k, _ = a.shape
+    return a.transpose(1, 0, 2).reshape(k, groups * LANES)[:, :P]
+
+
+def _ordered_sum(parts):
+    total = parts[0].astype(np.float64)
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _is_mapped(a):
+    """Whether the array lies in a memory-mapped file."""
+    while a is not None:
+        if isinstance(a, np.memmap):
+            return True
+        a = getattr(a, "base", None)
+    return False

@@ -1,0 +1,109 @@
+"""Dual coordinate descent, row by row from the formulas: every step is the best of a few candidates."""
+
+import numpy as np
+
+from tests.reference.counter import bits_of
+
+
+def interval(target, cap, form):
+    """(lower, upper, B) of a row."""
+    if cap == 0:
+        return 0.0, 0.0, 0.0
+    reach = form.reach * cap
+    lower, upper = -reach, reach
+    if not form.two_sided:
+        lower, upper = min(0.0, target * reach if target else 0.0), max(0.0, target * reach if target else 0.0)
+    return lower, upper, form.bend / cap
+
+
+def best_of_parabola(slope, curvature, epsilon, lower, upper):
+    """The b in [lower, upper] with the smallest curvature b^2 / 2 + epsilon |b| - slope b, by trying the corners."""
+    candidates = [b for b in (lower, 0.0, upper) if np.isfinite(b)]
+    if curvature > 0:
+        candidates += [np.clip((slope + sign * epsilon) / curvature, lower, upper) for sign in (-1, 1)]
+    values = [0.5 * curvature * b * b + epsilon * abs(b) - slope * b for b in candidates]
+    return candidates[int(np.argmin(values))]
+
+
+def _sweep(row_of, scale, norms, targets, caps, form, order, n_active, b, w):
+    k, fall = 0, 0.0
+    while k < n_active:
+        i = order[k]
+        x = np.append(row_of(i), scale)
+        lower, upper, B = interval(targets[i], caps[i], form)
+        curvature = norms[i] + scale**2 + B
+        # the objective in b_i alone, others fixed: curvature b^2 / 2 + epsilon |b| - slope b
+        slope = form.shift * targets[i] - (w @ x - (norms[i] + scale**2) * b[i])
+        best = best_of_parabola(slope, curvature, form.epsilon, lower, upper)
+        if abs(best - b[i]) <= 1e-12 * abs(best):
+            n_active -= 1
+            order[k], order[n_active] = order[n_active], i
+            continue
+        before, after = (curvature * z**2 / 2 + form.epsilon * abs(z) - slope * z for z in (b[i], best))
+        w += (best - b[i]) * x
+        b[i] = best
+        fall += before - after
+        k += 1
+    return n_active, fall
+
+
+def _descend(row_of, scale, norms, targets, caps, form, order, n_active, key, number, most, b, w):
+    visits, falls = [], []
+    while n_active and sum(visits) < most:
+        shuffle(order, n_active, bits_of(key, number + len(visits)))
+        visits.append(n_active)
+        n_active, fall = _sweep(row_of, scale, norms, targets, caps, form, order, n_active, b, w)
+        falls.append(fall)
+        if falls[-1] / visits[-1] < sum(falls) / (sum(visits) + len(b) / 2):
+            break
+    return sum(visits), len(visits)
+
+
+def shuffle(order, count, stream):
+    for k in range(count - 1, 0, -1):
+        j = (bits_of(stream, k) >> 32) * (k + 1) >> 32
+        order[k], order[j] = order[j], order[k]
+
+
+def descend_csr(rows, *arguments):
+    indptr, indices, data = rows
+    D = len(arguments[-1]) - 1
+
+    def row_of(i):
+        x = np.zeros(D)
+        x[indices[indptr[i] : indptr[i + 1]]] = data[indptr[i] : indptr[i + 1]]
+        return x
+
+    return _descend(row_of, *arguments)
+
+
+def descend_dense(rows, *arguments):
+    return _descend(lambda i: rows[0][i].astype(float), *arguments)
+
+
+def sum_objectives(scores, targets, caps, form, b):
+    losses, gains = 0.0, 0.0
+    for i in range(len(scores)):
+        lower, upper, B = interval(targets[i], caps[i], form)
+        t = form.shift * targets[i]
+        best = best_of_parabola(t - scores[i], B, form.epsilon, lower, upper)
+        losses += best * (t - scores[i]) - form.epsilon * abs(best) - B * best**2 / 2
+        gains += t * b[i] - form.epsilon * abs(b[i]) - B * b[i] ** 2 / 2
+    return losses, gains
+
+
+def keep_movable(scores, targets, caps, form, b, order):
+    movable = []
+    for i in range(len(scores)):
+        lower, upper, B = interval(targets[i], caps[i], form)
+
+        def objective(b_i, i=i, B=B):
+            return (scores[i] - form.shift * targets[i]) * (b_i - b[i]) + B * b_i**2 / 2 + form.epsilon * abs(b_i)
+
+        # the score moves with b_i too, but not to first order
+        small = 1e-7
+        steps = [b_i for b_i in (b[i] - small, b[i] + small) if lower <= b_i <= upper]
+        if any(objective(b_i) < objective(b[i]) - 1e-12 for b_i in steps):
+            movable.append(i)
+    order[: len(movable)] = movable
+    return len(movable)
