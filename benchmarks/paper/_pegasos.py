@@ -19,9 +19,11 @@ import time
 
 import numpy as np
 
+GROWTH = 1.25  # from one look at the weights to the next
 
-def pegasos(rows, inner, targets, regulariser, batch, n_passes, delay=0.0, seed=0):
-    """Yields (passes over the rows, seconds, u) after 1/8, 1/4, 1/2, 1, 2, 3 ... passes; the clock stops meanwhile.
+
+def pegasos(rows, inner, targets, regulariser, batch, delay=0.0, seed=0):
+    """Yields (passes over the rows, seconds, u) at ever longer intervals, without end; the clock stops meanwhile.
 
     Parameters
     ----------
@@ -29,17 +31,15 @@ def pegasos(rows, inner, targets, regulariser, batch, n_passes, delay=0.0, seed=
     targets : (n, P) of -1 and +1
     regulariser : lambda of lambda / 2 |u|^2 + mean hinge loss
     batch : rows per step
-    n_passes : when to stop
     delay : steps that the step size is behind; 0 as published
     seed : of the order of the rows
     """
     n, P = targets.shape
     rng = np.random.default_rng(seed)
     u = np.zeros((inner.n_factors, P))
-    stops = _stops(n_passes)
-    seconds, seen, t = 0.0, 0, 0
+    seconds, seen, t, stop = 0.0, 0, 0, n / 8
     start = time.perf_counter()
-    while stops:
+    while True:
         order = rng.permutation(n)
         shuffled, y = rows.take(order), targets[order].astype(np.float64)
         for first in range(0, n, batch):
@@ -47,10 +47,10 @@ def pegasos(rows, inner, targets, regulariser, batch, n_passes, delay=0.0, seed=
             t += 1
             u = _step(shuffled.take(part), inner, y[part], u, regulariser, t + delay)
             seen += part.stop - part.start
-            if stops and seen >= stops[0] * n:
-                stops.pop(0)
+            if seen >= stop:
                 seconds += time.perf_counter() - start
                 yield seen / n, seconds, u.copy()
+                stop = GROWTH * seen
                 start = time.perf_counter()
 
 
@@ -62,9 +62,3 @@ def _step(rows, inner, y, u, regulariser, t):
     # the optimum lies in this ball ([shalev07pegasos] Fig. 1), so that going back to it can only help
     norms = np.sqrt((u**2).sum(axis=0))
     return u * np.minimum(1, 1 / (np.sqrt(regulariser) * np.maximum(norms, 1e-300)))
-
-
-def _stops(n_passes):
-    """Where the objective is looked at: often at first, then after each of a growing number of passes."""
-    whole = np.unique(np.round(np.geomspace(1, n_passes, 20)).astype(int))
-    return [1 / 8, 1 / 4, 1 / 2, *whole.tolist()]

@@ -67,6 +67,17 @@ def test_sums_of_many_classes_are_added_to_what_is_there(rng, dtype, classes, wi
 
 
 @dtypes
+@pytest.mark.parametrize(("classes", "spread"), [(None, 20_000), (5, 200)])
+def test_sums_that_no_cache_holds_are_the_same(rng, dtype, classes, spread):
+    """Large totals are asked for ahead of their use."""
+    indptr, indices, data = csr_rows(rng, dtype)
+    tail, name = ((), "accumulate_csr_vector") if classes is None else ((8,), "accumulate_csr_matrix")
+    assert N_FEATURES * spread * (8 if tail else 1) > loops.CACHED * (1 if tail else 16)
+    r = rng.standard_normal((N_ROWS, classes) if classes else N_ROWS).astype(dtype)
+    compare(name, (indptr, indices * spread, data, r, 0, N_ROWS), (N_FEATURES * spread, *tail), np.float64, start=7.0)
+
+
+@dtypes
 def test_squares(rng, dtype):
     indptr, _, data = csr_rows(rng, dtype)
     compare("sum_csr_squares", (indptr, data, 2, 11), N_ROWS, np.float64, start=7.0)

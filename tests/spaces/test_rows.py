@@ -67,8 +67,14 @@ def test_results_have_the_same_bits_on_one_and_two_threads(kind, tail, monkeypat
     close(results[0][1] / 1000, full.T.astype(np.float64) @ r / 1000, np.float32)
 
 
+@pytest.mark.parametrize("round_entries", [2**24, 700])
+@pytest.mark.parametrize("strip_entries", [20, 1, 10**6])
 @pytest.mark.parametrize(("most", "partial_bytes"), [(16, 2**28), (4, 2**28), (16, 1)])
-def test_sums_do_not_depend_on_how_rows_and_classes_are_cut(most, partial_bytes, monkeypatch):
+def test_sums_do_not_depend_on_how_rows_and_classes_are_cut(
+    most, partial_bytes, strip_entries, round_entries, monkeypatch
+):
+    monkeypatch.setattr(cutting, "STRIP_ENTRIES", strip_entries)
+    monkeypatch.setattr(cutting, "ROUND_ENTRIES", round_entries)
     monkeypatch.setattr(cutting, "TASK_ROWS", 10)
     monkeypatch.setattr(cutting, "MOST_STRIPS", most)
     monkeypatch.setattr(cutting, "PARTIAL_BYTES", partial_bytes)

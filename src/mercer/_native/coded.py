@@ -1,4 +1,4 @@
-"""Products of code rows with factor-space weights: Phi F' u and F Phi' r, block by block, without the table of all words.
+"""Products of code rows with factor-space weights, Phi F' u and F Phi' r, block by block, without a table of all words.
 
     phi(x)   one word per block          F = diag(Z_1, Z_2, ...)      u, r with the classes in groups of eight
 
@@ -13,7 +13,7 @@ __all__ = ["accumulate_coded", "score_coded"]
 import numpy as np
 
 from mercer._native._jit import jit
-from mercer._native.lanes import LANES, add_lanes, add_products, add_words
+from mercer._native._lanes import LANES, add_lanes, add_products, add_words
 
 
 @jit

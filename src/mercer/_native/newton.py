@@ -9,8 +9,9 @@ where the share a lies in A = [-1, 1] (two-sided), or between 0 and the target -
     l_delta(f) = cap * max over a in A of  a (t - f) - epsilon |a| - bend / 2 a^2 - delta / 2 (a - centre)^2
 
 the best share moves from one end of A to the other while the score moves by bend + delta, and l_delta has the
-derivative -cap * a. (This is the proximal point method on the dual problem: with the shares found as the next centres,
-the minimisers approach those of l itself, for any delta.) A target of 0 in a one-sided loss takes the row out.
+derivative -cap * a. (This is the proximal point method on the dual problem, [rockafellar76monotone]: with the
+shares found as the next centres, the minimisers approach those of l itself, for any delta.) A target of 0 in a
+one-sided loss takes the row out.
 
 Arrays of (n, P) numbers come flat, columns last; sums are over the rows `first` to `last`. The form of a loss is that
 of `dual_descent`, with reach 1.

@@ -16,8 +16,8 @@ __all__ = [
 
 import numpy as np
 
-from mercer._native._jit import jit
-from mercer._native._vectors import add_eight, add_four, fetch
+from mercer._native._jit import inline, jit
+from mercer._native._lanes import add_eight, add_four, fetch
 
 WIDENED_ROWS = 64  # rows whose residuals are made float64 at once
 AHEAD = np.uintp(16)  # entries between asking for the sums of a column and adding to them
@@ -105,6 +105,28 @@ def accumulate_csr_vector(indptr, indices, data, r, first, last, total):
             total[np.uintp(indices[q])] += residual * np.float64(data[q])
 
 
+@inline
+def _add_classes(sums, k, x, residuals, start, W):
+    c = np.uintp(0)
+    while c + EIGHT <= W:
+        add_eight(sums, k + c, x, residuals, start + c)
+        c += EIGHT
+    if c < W:
+        add_four(sums, k + c, x, residuals, start + c)
+
+
+@inline
+def _add_classes_fetching(sums, k, x, residuals, start, W, ahead):
+    c = np.uintp(0)
+    while c + EIGHT <= W:
+        fetch(sums, ahead + c)
+        add_eight(sums, k + c, x, residuals, start + c)
+        c += EIGHT
+    if c < W:
+        fetch(sums, ahead + c)
+        add_four(sums, k + c, x, residuals, start + c)
+
+
 @jit
 def accumulate_csr_matrix(indptr, indices, data, r, first, last, total):
     """total[:, :C] += Phi[first:last].T @ r[first:last]
@@ -128,16 +150,12 @@ def accumulate_csr_matrix(indptr, indices, data, r, first, last, total):
             from_row = (i - np.uintp(start)) * W
             if W % FOUR == 0:
                 for q in entries:
-                    x, k, c = np.float64(data[q]), np.uintp(indices[q]) * W, np.uintp(0)
+                    x, k = np.float64(data[q]), np.uintp(indices[q]) * W
                     if is_far:
                         ahead = np.uintp(indices[min(q + AHEAD, final)]) * W
-                        for line in range(ahead, ahead + W, EIGHT):
-                            fetch(sums, line)
-                    while c + EIGHT <= W:
-                        add_eight(sums, k + c, x, residuals, from_row + c)
-                        c += EIGHT
-                    if c < W:
-                        add_four(sums, k + c, x, residuals, from_row + c)
+                        _add_classes_fetching(sums, k, x, residuals, from_row, W, ahead)
+                    else:
+                        _add_classes(sums, k, x, residuals, from_row, W)
             else:
                 for q in entries:
                     x, k = np.float64(data[q]), np.uintp(indices[q]) * W

@@ -48,10 +48,11 @@ def encode(
     rules: dict[str, Any],
     settings: Settings,
 ) -> None:
-    """Write what a quantiser or a map turns rows into, in the order of the rows and without their labels.
+    """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 
     A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
-    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense.
+    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. The order is that of
+    the rows, and labels are left out.
     """
     if out == "-" and settings.json:
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")

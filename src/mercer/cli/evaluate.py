@@ -39,7 +39,7 @@ def evaluate(
     rules: dict[str, Any],
     settings: Settings,
 ) -> None:
-    """How good the predictions of a fitted model are on labelled rows, best on rows it has not seen.
+    """How good the predictions of a fitted model are, on labelled rows that it has not seen.
 
     For classes: accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for
     each class precision, recall and the average precision (AP) of its scores against all other classes. For numbers:
@@ -67,7 +67,8 @@ def evaluate(
         print_json(document)
         return
     _print(settings, title, document)
-    note(settings, "" if plot is None else f"Plot: {plot}")
+    if plot is not None:
+        note(settings, f"Plot: {plot}")
 
 
 # ---- classes

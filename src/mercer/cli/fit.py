@@ -131,6 +131,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
         return
     rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
     if found:
+        seconds = found["seconds"]
         objective = f"{found['objective'].sum():.6g}"
         if len(found["objective"]) > 1:
             objective += f", the sum of {len(found['objective'])} problems"
@@ -139,7 +140,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
             ["objective", objective],
             ["relative gap", f"{found['gap']:.1e}"],
             ["iterations", found["iterations"]],
-            ["time", f"{found['seconds']:.2g} s"],
+            ["time", f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"],
             ["written to", found["out"]],
         ]
     title = f"{document['learner']} on {document['rows']} rows of {document['data']}"

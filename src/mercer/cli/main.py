@@ -18,11 +18,11 @@ _DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer"
 _EXAMPLES = """
 [bold]Examples[/bold]
 
-  mercer demo                                  what a kernel buys, on digits
-  mercer kernel X.npy --kernel js --top 10     the most similar rows
-  mercer fit X.csv --label kind --out m.mercer   a classifier
-  mercer predict m.mercer new.csv              and what it says
-  mercer inspect model.mercer                  what a model file holds
+  mercer demo                                   what a kernel buys, on digits
+  mercer kernel X.npy --kernel js --top 10      the most similar rows
+  mercer fit X.csv --label kind --out m.mercer  a classifier
+  mercer predict m.mercer new.csv               what it says of other rows
+  mercer inspect m.mercer                       what a model file holds
 
 Data comes as npy, npz, csv, tsv, parquet or svmlight; - is the standard
 input or output. Exit codes: 0 success, 1 failure, 2 a command line that

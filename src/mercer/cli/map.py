@@ -57,7 +57,7 @@ MapOption = typer.Option(
     "--map",
     "-m",
     metavar="NAME[:P=V,...]",
-    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier or minhash, with parameters behind a colon.",
+    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash or pq, with parameters behind a colon.",
 )
 KernelOption = typer.Option(
     "--kernel", "-k", metavar="NAME", help="Kernel, by the names of mercer kernel.", show_default="the map's own"
@@ -169,7 +169,7 @@ def apply(
         document = {"rows": table.X.shape[0], "sparse": sparse, "seconds": seconds, "out": out}
         print_json(_describe(fitted) | document)
     where = "" if out == "-" else f", written to {out}"
-    features = fitted.inner_.n_features
+    features = fitted._n_features_out
     note(settings, f"{table.X.shape[0]} x {features} {'sparse ' if sparse else ''}features in {seconds:.2g} s{where}")
 
 
@@ -269,7 +269,7 @@ def _feature_blocks(fitted, X) -> Iterator[Any]:
     from mercer._base.memory import row_chunks
     from mercer._base.progress import track
 
-    chunks = list(row_chunks(X.shape[0], bytes_per_row=8 * fitted.inner_.n_features, most=_CHUNK_ROWS))
+    chunks = list(row_chunks(X.shape[0], bytes_per_row=8 * fitted._n_features_out, most=_CHUNK_ROWS))
     for chunk in track(chunks, "Features"):
         yield fitted.transform(X[chunk])
 
@@ -281,7 +281,7 @@ def _describe(fitted) -> dict[str, Any]:
         "kernel": fitted.kernel_.name,
         "parameters": fitted.get_params(deep=False),
         "columns": fitted.n_features_in_,
-        "features": fitted.inner_.n_features,
+        "features": fitted._n_features_out,
     }
 
 

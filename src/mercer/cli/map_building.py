@@ -15,10 +15,12 @@ _OF_KERNEL = "kernel__"  # scikit-learn's way of naming the parameters of a para
 
 def build_map(text: str, kernel: str | None, param: Sequence[str], project: int | None, seed: int):
     """The map that NAME[:PARAM=VALUE,...], the kernel and further parameters stand for, not fitted."""
+    from mercer.codes import ProductQuantizer
     from mercer.maps import MAPS, ProjectedMap
 
     name, _, inline = text.partition(":")
     known = {key: cls for key, cls in MAPS.items() if cls is not ProjectedMap}  # which --project makes
+    known["pq"] = ProductQuantizer
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f"Did you mean {near[0]!r}? " if near else ""

@@ -17,8 +17,8 @@ from mercer.spaces._blocks import even_slices
 from mercer.spaces.inner import Identity
 from mercer.spaces.rows import DenseRows
 
-FEW_FACTORS = 256  # up to here H costs less than the steps that it saves; with more where few rows are curved
-MOST_FACTORS = 2048  # of a matrix that is factored
+FEW_FACTORS = 256  # up to here H costs less than the conjugate gradient steps that it saves
+MOST_FACTORS = 2048  # of a preconditioner
 SAMPLE_PER_FACTOR = 4  # rows of its sample
 MOST_BYTES = 2**28  # of all matrices of a kind together
 BLOCK_ROWS = 2048
@@ -40,13 +40,12 @@ def newton_directions(design, scale, ridge, bends, gradient):
     gradient : g, (R, P)
     """
     n, r = design.shape
-    can_factor = r <= MOST_FACTORS and 8 * gradient.size * r <= MOST_BYTES
-    if can_factor and r * np.count_nonzero(bends) <= FEW_FACTORS * bends.size:
+    if r <= FEW_FACTORS:
         solve = _solver(_hessians(design, scale, ridge, bends, 1.0), design.n_jobs)
         return -solve(gradient), 1
     solve = np.copy
     n_sample = SAMPLE_PER_FACTOR * r
-    if can_factor and 2 * n_sample <= n:
+    if r <= MOST_FACTORS and 8 * gradient.size * r <= MOST_BYTES and 2 * n_sample <= n:
         chosen = np.linspace(0, n - 1, n_sample).astype(np.int64)
         hessians = _hessians(design.take(chosen), scale, ridge, np.ascontiguousarray(bends[chosen]), n / n_sample)
         solve = _solver(hessians, design.n_jobs)

@@ -45,11 +45,11 @@ def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
     start : ``Solution.state`` of an earlier call on the same rows, with any C
     """
     with single_threaded():  # once for all products: switching BLAS's threads on and off costs more than some of them
-        interrupted = False
+        began, interrupted = time.perf_counter(), False
         if start is None and (sample := _sample(problem)) is not None:
             found = solve_newton(sample, SAMPLE_TOL, MOST_SAMPLE_PASSES)
             start, interrupted = found.state, found.interrupted
-        work = _Work(problem, start)
+        work = _Work(problem, start, began)
         try:
             for _ in track(itertools.repeat(None, 0 if interrupted else max_iter), "Newton steps", total=max_iter):
                 if work.note(tol) or work.n_iter >= max_iter:
@@ -78,7 +78,7 @@ def _sample(problem):
 class _Work:
     """The state of one run. Arrays hold the columns ``open`` that are not solved; best, primal, dual and deltas all."""
 
-    def __init__(self, problem, start):
+    def __init__(self, problem, start, began):
         self.floors = problem.floors()
         self.design, self.loss = problem.design, smoothed(problem)
         n, self.r = problem.design.shape
@@ -95,7 +95,7 @@ class _Work:
             self.scores = self._scores(self.u)
         self.best, self.primal, self.dual = self.u.copy(), np.full(P, np.inf), np.zeros(P)  # no loss is negative
         self.deltas = self.loss.deltas.copy()
-        self.n_iter, self.began = 0, time.perf_counter()
+        self.n_iter, self.began = 0, began
         self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": []}
         self._evaluate()
 

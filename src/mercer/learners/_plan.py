@@ -3,7 +3,7 @@
 The map of a kernel is chosen here, from what the kernel is and never from labels.
 """
 
-__all__ = ["Plan", "choose_map", "choose_storage", "resolve_kernel"]
+__all__ = ["Plan", "available_memory", "choose_map", "choose_storage", "resolve_kernel"]
 
 import os
 from contextlib import suppress

@@ -222,7 +222,7 @@ class CSRRows(Rows):
         def add(strip, r, total):
             loop(X.indptr, X.indices, X.data, r, strip.start, strip.stop, total)
 
-        return ordered_total(add, self.shape, X.nnz, r, n_jobs)
+        return ordered_total(add, self.shape, X.nnz, r, n_jobs, lanes=4)
 
     def _sq_norms(self, n_jobs):
         X, out = self.X, np.empty(len(self))

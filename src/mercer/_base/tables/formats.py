@@ -7,13 +7,13 @@ that does not fit the file an ArgumentError.
 __all__ = ["READERS"]
 
 import lzma
-import tokenize
 import zipfile
 import zlib
 from math import prod
 from typing import BinaryIO
 
 from mercer._base.errors import InputError, require_extra
+from mercer._base.tables.npy import npy_header
 from mercer._base.tables.rules import ArgumentError, InputRules, label_position, settle_dtype, tidy_labels
 from mercer._base.tables.text import read_csv
 
@@ -125,21 +125,9 @@ READERS = {
 def _load_npy(stream, size: int, name: str):
     """One array; its header is believed only as far as ``size``, the number of bytes there are, allows."""
     import numpy as np
-    from numpy.lib import format as npy
 
-    try:
-        version = npy.read_magic(stream)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran_order, dtype = read_header(stream)
-        if min(shape, default=0) < 0:
-            raise ValueError(f"its header gives the shape {shape}")
-    except (ValueError, EOFError, tokenize.TokenError) as error:
-        raise InputError(f"{name} is not an npy array: {_first_line(error)}.") from error
-    if dtype.hasobject:
-        raise InputError(f"{name} holds pickled Python objects, which are never loaded. Save it as numbers instead.")
+    shape, fortran_order, dtype = npy_header(stream, size, name)
     n_bytes = prod(shape) * dtype.itemsize
-    if n_bytes > size:
-        raise InputError(f"{name} is cut short: its header promises {n_bytes} bytes of numbers, it has {size} in all.")
     array = np.empty(prod(shape), dtype=dtype)
     unfilled = array.view(np.uint8) if n_bytes else array
     while len(unfilled):

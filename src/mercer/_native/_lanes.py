@@ -1,0 +1,178 @@
+"""Instructions that the compiler does not find by itself: several numbers at a time, and reading ahead.
+
+LLVM turns a loop into vector instructions only where it runs long enough; over two to twenty classes it pays for its
+checks and gains nothing (measured: half the speed), and a loop over exactly eight is unrolled before it is looked at.
+These few steps say the instructions outright, for any processor: LLVM splits a vector that is too wide for it. All
+arrays are flat and C-contiguous; positions are those of the first number. Without compilation the plain functions run.
+"""
+
+__all__ = ["LANES", "add_eight", "add_four", "add_lanes", "add_products", "add_words", "fetch"]
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+LANES = 8  # numbers that the products of codes take at a time: a register of float32
+FUSED = ("contract",)  # a product and a sum may become one instruction
+
+
+def add_lanes(target, i, source, j):
+    """target[i : i + 8] += source[j : j + 8]"""
+    target[i : i + LANES] += source[j : j + LANES]
+
+
+def add_words(target, i, tables, k0, k1, k2, k3):
+    """target[i : i + 8] += (tables[k0 : k0 + 8] + tables[k1 : k1 + 8]) + (tables[k2 : k2 + 8] + tables[k3 : k3 + 8])"""
+    first, second = (tables[k : k + LANES] + tables[q : q + LANES] for k, q in ((k0, k1), (k2, k3)))
+    target[i : i + LANES] += first + second
+
+
+def add_products(target, i, factors, q, stride, source, j):
+    """target[i : i + 8] += sum of factors[q + t * stride] * source[j + 8 t : j + 8 t + 8] over t = 0, 1, 2, 3"""
+    for t in range(4):
+        target[i : i + LANES] += factors[q + t * stride] * source[j + t * LANES : j + (t + 1) * LANES]
+
+
+def fetch(array, k):
+    """Bring array[k] into the cache, to be changed soon. A hint: it computes nothing."""
+
+
+# ------------------------------------------------------------------------------------------------- as instructions
+
+
+class _Vectors:
+    """Loads and stores of ``width`` numbers of flat arrays; ``array`` counts the arguments of the intrinsic."""
+
+    def __init__(self, context, builder, signature, arguments, width=LANES):
+        self.context, self.builder, self.width = context, builder, width
+        self.types, self.arguments = signature.args, arguments
+
+    def number(self, array, position):
+        """The address of one number."""
+        data = self.context.make_array(self.types[array])(self.context, self.builder, self.arguments[array]).data
+        return self.builder.gep(data, [position])
+
+    def at(self, array, position, offset=0):
+        """The address of a vector."""
+        if offset:
+            position = self.builder.add(position, position.type(offset))
+        kind = ir.VectorType(self.context.get_data_type(self.types[array].dtype), self.width)
+        return self.builder.bitcast(self.number(array, position), kind.as_pointer())
+
+    def load(self, address):
+        return self.builder.load(address, align=4)
+
+    def store(self, value, address):
+        self.builder.store(value, address, align=4)
+
+    def repeated(self, number):
+        """A vector of equal numbers."""
+        undefined = ir.Constant(ir.VectorType(number.type, self.width), ir.Undefined)
+        single = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
+        first = ir.Constant(ir.VectorType(ir.IntType(32), self.width), [0] * self.width)
+        return self.builder.shuffle_vector(single, undefined, first)
+
+    def plus_product(self, total, x, y):
+        return self.builder.fadd(total, self.builder.fmul(x, y, flags=FUSED), flags=FUSED)
+
+
+@intrinsic
+def _add_lanes(typing_context, target, i, source, j):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        at = vectors.at(0, arguments[1])
+        vectors.store(builder.fadd(vectors.load(at), vectors.load(vectors.at(2, arguments[3]))), at)
+        return context.get_dummy_value()
+
+    return types.void(target, i, source, j), generate
+
+
+@intrinsic
+def _add_words(typing_context, target, i, tables, k0, k1, k2, k3):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        at = vectors.at(0, arguments[1])
+        w0, w1, w2, w3 = (vectors.load(vectors.at(2, position)) for position in arguments[3:])
+        total = builder.fadd(builder.fadd(w0, w1), builder.fadd(w2, w3))
+        vectors.store(builder.fadd(vectors.load(at), total), at)
+        return context.get_dummy_value()
+
+    return types.void(target, i, tables, k0, k1, k2, k3), generate
+
+
+@intrinsic
+def _add_products(typing_context, target, i, factors, q, stride, source, j):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, _, q, stride, _, j = arguments
+        at = vectors.at(0, i)
+        total = vectors.load(at)
+        for t in range(4):
+            factor = builder.load(vectors.number(2, builder.add(q, builder.mul(stride, stride.type(t)))))
+            total = vectors.plus_product(total, vectors.repeated(factor), vectors.load(vectors.at(5, j, LANES * t)))
+        vectors.store(total, at)
+        return context.get_dummy_value()
+
+    return types.void(target, i, factors, q, stride, source, j), generate
+
+
+@overload(add_lanes, inline="always")
+def _compiled_lanes(target, i, source, j):
+    return lambda target, i, source, j: _add_lanes(target, i, source, j)
+
+
+@overload(add_words, inline="always")
+def _compiled_words(target, i, tables, k0, k1, k2, k3):
+    return lambda target, i, tables, k0, k1, k2, k3: _add_words(target, i, tables, k0, k1, k2, k3)
+
+
+@overload(add_products, inline="always")
+def _compiled_products(target, i, factors, q, stride, source, j):
+    return lambda target, i, factors, q, stride, source, j: _add_products(target, i, factors, q, stride, source, j)
+
+
+def _adder(width):
+    """total[k : k + width] += x * row[c : c + width], in float64"""
+
+    def add_scaled(total, k, x, row, c):
+        total[k : k + width] += x * row[c : c + width]
+
+    @intrinsic
+    def add_vector(typing_context, total, k, x, row, c):
+        def generate(context, builder, signature, arguments):
+            vectors = _Vectors(context, builder, signature, arguments, width)
+            _, k, x, _, c = arguments
+            at = vectors.at(0, k)
+            total = vectors.plus_product(vectors.load(at), vectors.repeated(x), vectors.load(vectors.at(3, c)))
+            vectors.store(total, at)
+            return context.get_dummy_value()
+
+        return types.void(total, types.uintp, types.float64, row, types.uintp), generate
+
+    @overload(add_scaled, inline="always")
+    def compiled(total, k, x, row, c):
+        return lambda total, k, x, row, c: add_vector(total, k, x, row, c)
+
+    return add_scaled
+
+
+add_four, add_eight = map(_adder, (4, 8))
+
+
+@intrinsic
+def _prefetch(typing_context, array, k):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+        address = builder.bitcast(vectors.number(0, arguments[1]), byte)
+        builder.call(hint, [address, number(1), number(3), number(1)])  # to write, into every cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.uintp), generate
+
+
+@overload(fetch, inline="always")
+def _compiled_fetch(array, k):
+    return lambda array, k: _prefetch(array, k)
