@@ -238,7 +238,7 @@ def test_the_functions_of_the_columns_add_up_to_the_scores(digits, map, tmp_path
     X, y, X_test, _ = digits
     model = KernelClassifier(map=map, multi_class="ovr", tol=0.1).fit(X[:, 20:28], y)
     X_test = np.minimum(X_test[:20, 20:28], X[:, 20:28].max(axis=0))
-    total = sum(functions(model, j, X_test[:, j]) for j in range(8)) + model.intercept_
+    total = functions(model, np.arange(8), np.ascontiguousarray(X_test.T)).sum(axis=0) + model.intercept_
     np.testing.assert_allclose(total, model.decision_function(X_test), atol=1e-9)
     figure = model.plot_functions(features=[0, 5], path=tmp_path / "f.png")
     shown = [axis for axis in figure.axes if axis.get_visible()]

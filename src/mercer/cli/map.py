@@ -57,7 +57,7 @@ MapOption = typer.Option(
     "--map",
     "-m",
     metavar="NAME[:P=V,...]",
-    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash or pq, with parameters behind a colon.",
+    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash or pq; parameters behind a colon.",
 )
 KernelOption = typer.Option(
     "--kernel", "-k", metavar="NAME", help="Kernel, by the names of mercer kernel.", show_default="the map's own"

@@ -19,6 +19,7 @@ STYLES = ("-", "--", ":", "-.")
 MOST_PANELS = 12
 COLUMNS = 4
 POINTS, FEW_POINTS = 129, 17
+TOGETHER = 1024  # columns looked at in one go
 
 
 def draw_functions(model, features=None):
@@ -52,14 +53,21 @@ def draw_functions(model, features=None):
     return figure
 
 
-def functions(model, j, values):
-    """f_j at the values, one column per class (one in all for two classes) or target."""
-    k, d = len(values), model.n_features_in_
-    rows = sparse.csr_array((values, np.full(k, j), np.arange(k + 1)), shape=(k, d))
+def functions(model, columns, values):
+    """f_j of some columns at values of their own, shape (columns, values, classes).
+
+    Parameters
+    ----------
+    model : fitted KernelClassifier or KernelRegressor
+    columns : m column numbers
+    values : array of shape (m, k)
+    """
+    (m, k), d = values.shape, model.n_features_in_
+    entries = (values.ravel(), np.repeat(columns, k), np.arange(m * k + 1))
+    rows = sparse.csr_array(entries, shape=(m * k, d))
     rows.eliminate_zeros()
-    zero = model.predictor_(sparse.csr_array((1, d), dtype=np.float64))
-    scores = model.predictor_(rows) - zero
-    return model._by_class(scores)
+    scores = model.predictor_(rows) - model.predictor_(sparse.csr_array((1, d), dtype=np.float64))
+    return model._by_class(scores).reshape(m, k, -1)
 
 
 def check_additive(model):
@@ -76,8 +84,10 @@ def _chosen(model, features):
     """Numbers of the columns to draw."""
     d = model.n_features_in_
     if features is None:
-        spans = [np.ptp(functions(model, j, _values(model, j, FEW_POINTS)), axis=0).max() for j in range(d)]
-        return sorted(np.argsort(spans)[::-1][:MOST_PANELS].tolist())
+        groups = [np.arange(start, min(start + TOGETHER, d)) for start in range(0, d, TOGETHER)]
+        curves = (functions(model, group, _values(model, group, FEW_POINTS)) for group in groups)
+        spans = np.concatenate([np.ptp(part, axis=1).max(axis=1) for part in curves])
+        return sorted(np.argsort(-spans, kind="stable")[:MOST_PANELS].tolist())
     names = list(getattr(model, "feature_names_in_", []))
     chosen = []
     for feature in np.atleast_1d(np.asarray(features, dtype=object)):
@@ -89,11 +99,11 @@ def _chosen(model, features):
 
 
 def _panel(axis, model, j):
-    values = _values(model, j, POINTS)
-    curves = functions(model, j, values)
-    for c, (curve, label) in enumerate(zip(curves.T, model._line_labels(), strict=True)):
-        colour = COLOURS[c % len(COLOURS)]
-        axis.plot(values, curve, color=colour, linestyle=STYLES[c // len(COLOURS) % len(STYLES)], label=label)
+    values = _values(model, [j], POINTS)
+    curves = functions(model, [j], values)[0].T
+    for c, (curve, label) in enumerate(zip(curves, model._line_labels(), strict=True)):
+        style = {"color": COLOURS[c % len(COLOURS)], "linestyle": STYLES[c // len(COLOURS) % len(STYLES)]}
+        axis.plot(values[0], curve, label=label, **style)
     axis.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     names = getattr(model, "feature_names_in_", None)
     axis.set_title(f"column {j}" if names is None else str(names[j]), fontsize=9, loc="left")
@@ -101,7 +111,7 @@ def _panel(axis, model, j):
     axis.tick_params(labelsize=8)
 
 
-def _values(model, j, count):
-    """Values over the range that column j had in training."""
-    low, high = model.feature_range_[:, j]
-    return np.linspace(low, high if high > low else low + 1.0, count)
+def _values(model, columns, count):
+    """Values over the range that each column had in training, shape (columns, count)."""
+    low, high = model.feature_range_[:, columns]
+    return np.linspace(low, np.where(high > low, high, low + 1.0), count, axis=1)
