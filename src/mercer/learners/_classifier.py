@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer.learners._base import KernelLearner, check_number, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
-from mercer.learners._losses import get_loss
+from mercer.learners._losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners._problem import Problem
 from mercer.learners._targets import choose_columns, class_columns
 
@@ -292,5 +292,6 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        loss = CLASSIFICATION_LOSSES.get(self.loss)
+        tags.classifier_tags.multi_label = self.multi_class != "ovo" and not (loss and loss.joint)
         return tags
