@@ -1,6 +1,7 @@
 """KernelClassifier: the exact machine where the map is exact, one model whatever the storage, clear errors."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import mercer
 from mercer import HomogeneousMap, InputError, NystroemMap, SparseAdditiveMap, get_kernel, thread_limit
 from mercer._base.tables import open_rows
 from mercer.codes import ProductQuantizer
-from mercer.learners import KernelClassifier
+from mercer.learners import KernelClassifier, KernelClassifierCV, _base
 
 TIGHT = {"tol": 1e-6, "max_iter": 3000}
 
@@ -324,3 +325,28 @@ def test_an_unfinished_fit_says_how_far_it_came(digits):
         model = KernelClassifier("intersection", max_iter=2, tol=1e-6).fit(*digits[:2])
     assert model.gap_ > 1e-6
     assert len(model.history_["gap"]) >= model.n_iter_
+
+
+def test_an_interrupted_fit_keeps_the_best_model_so_far(digits, monkeypatch):
+    X, y, *_ = digits
+
+    def interrupted(*args, **kwargs):
+        return replace(solve(*args, **kwargs), interrupted=True)
+
+    solve = _base.solve
+    monkeypatch.setattr(_base, "solve", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted after .* best model so far is kept"):
+        model = KernelClassifier(tol=0.1).fit(X, y)
+    assert model.score(X, y) > 0.9
+    with pytest.raises(KeyboardInterrupt):  # halfway through the values of C there is no model to keep
+        KernelClassifierCV(Cs=2, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "classes_", "map_", "plan_", "multi_class_", "feature_range_"])
+def test_files_whose_parts_do_not_fit_are_refused(digits, tmp_path, name):
+    model = KernelClassifier(tol=0.1).fit(*digits[:2])
+    wrong = {"map_": model.plan_, "plan_": "none", "multi_class_": "joint"}
+    setattr(model, name, wrong[name] if name in wrong else getattr(model, name)[:-1])
+    mercer.save(model, tmp_path / "m.mercer")
+    with pytest.raises(mercer.ModelFileError, match="does not describe a valid KernelClassifier"):
+        mercer.load(tmp_path / "m.mercer")

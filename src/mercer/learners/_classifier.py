@@ -54,8 +54,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         others; beyond that, one-vs-rest. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
-    solver : {"auto", "bundle", "dual"}
-        "auto" takes the quicker one of those that apply.
+    solver : {"auto", "bundle", "dual", "newton", "projected"}
+        "auto" takes the one that is likely the quickest of those that apply.
     tol : float
         Relative duality gap at which to stop: objective and optimum differ by at most this share.
     max_iter : int
@@ -83,7 +83,6 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``.
     intercept_ : ndarray of shape (columns,)
-    predictor_ : the scores as a function of raw rows, without the intercept
     plan_ : Plan
     multi_class_ : str
         "ovr", "ovo", "joint" or, for an indicator matrix, "labels".
