@@ -37,12 +37,3 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"Mercer {version}"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 html_show_sourcelink = False
-
-
-def without_inherited_pages(app, what, name, member, skip, options):
-    """Leave out what scikit-learn adds with docstrings that point into its own manual."""
-    return True if name == "score" or name.endswith("_request") else None
-
-
-def setup(app):
-    app.connect("autodoc-skip-member", without_inherited_pages)

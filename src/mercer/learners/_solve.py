@@ -1,9 +1,9 @@
 """Which solver, and one call for all of them.
 
-dual        coordinate descent, for plain rows (H = I): text, and dense rows that are not many more than features
-newton      few factors, or a smooth loss: second derivatives pay
-projected   at least as many factors as rows, through any H
-bundle      everything, through any H: joint losses, a free intercept, what the others do not do
+- dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features
+- newton: few factors and many rows, where second derivatives pay
+- projected: at least as many factors as rows, through any H
+- bundle: everything, through any H: joint losses, a free intercept, what the others do not do
 """
 
 __all__ = ["SOLVERS", "choose_solver", "solve"]
@@ -23,7 +23,8 @@ SOLVERS = ("auto", "bundle", "dual", "newton", "projected")
 FEW_FACTORS = 1000  # so many that a Hessian is formed
 WIDE_SPREAD, SAMPLE_ROWS = 0.25, 256  # Fisher vectors have 0.5; histograms of few bins, seen through any kernel, 0.1
 MOST_PROJECTED = 200  # passes after which cutting planes take over
-ROWS_PER_FACTOR = 5  # of dense rows, beyond which second derivatives beat coordinates
+# rows per factor from which second derivatives beat coordinates and planes, for losses with a corner and without
+ROWS_PER_FACTOR = {False: 100, True: 30}
 
 
 def choose_solver(rows, inner, loss, intercept):
@@ -38,14 +39,14 @@ def choose_solver(rows, inner, loss, intercept):
     if loss.joint:
         return "bundle"
     n, r = rows.shape[0], inner.n_factors
-    suits_dual = _is_plain(rows, inner) and loss.name in FORMS and intercept != "free"
-    if suits_dual and (isinstance(rows, CSRRows) or n < ROWS_PER_FACTOR * r):
+    enough = n >= ROWS_PER_FACTOR[loss.is_smooth] * r
+    if _is_plain(rows, inner) and loss.name in FORMS and intercept != "free" and not enough:
         return "dual"
-    if r <= FEW_FACTORS and n >= r:
+    if r <= FEW_FACTORS and (enough or (loss.is_smooth and n >= r)):
         return "newton"
     if r >= n and loss.name in BOXES and intercept != "free":
         return "projected"
-    return "newton" if loss.is_smooth else "bundle"
+    return "bundle"
 
 
 def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start=None):
