@@ -33,6 +33,7 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     for name, kernel in kernels.items():
         yield f"kernel-{name}", kernel, "__call__", HISTOGRAMS
     yield from maps()
+    yield from learners()
 
 
 def maps() -> Iterator[tuple[str, Any, str, list]]:
@@ -56,6 +57,21 @@ def maps() -> Iterator[tuple[str, Any, str, list]]:
     for name in ("homogeneous", "nystroem", "nystroem-per-dimension", "sparse-additive-chi2"):
         weights = np.linspace(-1, 1, 2 * found[name].inner_.n_features).reshape(-1, 2)
         yield f"predictor-{name}", found[name].fold(weights), "__call__", HISTOGRAMS
+
+
+def learners() -> Iterator[tuple[str, Any, str, list]]:
+    """A quantiser, and a model on each kind of rows, with the method that people ask."""
+    X, y = np.array(HISTOGRAMS), np.array(["a", "b", "a", "b"])
+    words = np.array(HISTOGRAMS * 2) + np.arange(8)[:, None]  # eight different rows
+    quantizer = mercer.ProductQuantizer(2, bits=2, random_state=0)
+    additive = mercer.SparseAdditiveMap("intersection", n_points=4, random_state=0)
+    yield "quantizer", quantizer.fit(words), "transform", HISTOGRAMS
+    yield "classifier-chi2", mercer.KernelClassifier("chi2").fit(X, y), "decision_function", HISTOGRAMS
+    yield "classifier-grid", mercer.KernelClassifier(map=additive).fit(X, y), "decision_function", HISTOGRAMS
+    on_codes = mercer.KernelClassifier(map=quantizer).fit(words, [0, 1, 2, 0, 1, 2, 0, 1])
+    yield "classifier-codes", on_codes, "decision_function", HISTOGRAMS
+    regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
+    yield "regressor-rbf", regressor, "predict", HISTOGRAMS
 
 
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:

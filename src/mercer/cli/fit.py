@@ -3,9 +3,6 @@
 __all__ = ["EXAMPLES", "fit"]
 
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +67,7 @@ def fit(
         _print(settings, head | {"plan": _described(plan)}, plan, {})
         return
     started = time.perf_counter()
-    with progress(settings), blaming(data), _watching_for_interrupts() as interrupts:
+    with progress(settings), blaming(data):
         learner.fit(rows_to_fit(data, choices.storage), y)
     seconds = time.perf_counter() - started
     from mercer import save
@@ -78,26 +75,8 @@ def fit(
     save(learner, out)
     found = _found(learner) | {"seconds": seconds, "out": str(out)}
     _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
-    if interrupts:  # the best model so far was written
+    if learner.interrupted_:  # the best model so far was written
         raise typer.Exit(INTERRUPTED)
-
-
-@contextmanager
-def _watching_for_interrupts() -> Iterator[list[str]]:
-    """What the learner says about Ctrl-C, which it takes as the wish to stop with the best model so far."""
-    said: list[str] = []
-    show = warnings.showwarning
-
-    def watch(message, *rest, **more):
-        if "interrupted" in str(message):
-            said.append(str(message))
-        show(message, *rest, **more)
-
-    warnings.showwarning = watch
-    try:
-        yield said
-    finally:
-        warnings.showwarning = show
 
 
 def _point_out_quantities(settings: Settings, choices: Choices, y) -> None:

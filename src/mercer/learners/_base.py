@@ -186,7 +186,7 @@ class KernelLearner(BaseEstimator):
         self.coef_, self.intercept_ = solution.u, solution.intercept
         self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
         self.gap_ = float(solution.gaps.max(initial=0.0))
-        self.n_iter_ = int(solution.n_iter)
+        self.n_iter_, self.interrupted_ = int(solution.n_iter), bool(solution.interrupted)
         self.plan_ = replace(self.plan_, solver=solution.solver)
         self.history_ = {name: list(map(float, values)) for name, values in solution.history.items()}
         self._fold()

@@ -90,6 +90,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     gap_ : float
         The largest relative duality gap.
     n_iter_ : int
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit; the model is then the best so far.
     sigmoids_ : ndarray of shape (2, columns), or None
         Slopes and offsets that turn scores into probabilities.
     history_ : dict of lists

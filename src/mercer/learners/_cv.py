@@ -53,7 +53,7 @@ class KernelClassifierCV(KernelClassifier):
     best_index_ : int
     classes_, map_, coef_, intercept_, predictor_, plan_, multi_class_
         As in :class:`KernelClassifier`, of the fit to all rows with the chosen C.
-    objective_, dual_objective_, gap_, n_iter_, history_
+    objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
         The same.
 
     Examples

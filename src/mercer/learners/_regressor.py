@@ -32,7 +32,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
     Attributes
     ----------
-    map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, history_
+    map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
         As in :class:`KernelClassifier`, a column per target.
 
     Examples
@@ -129,7 +129,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         return y.reshape(len(y), self._width), weights
 
     def _columns_title(self):
-        return ("a target" if self._width == 1 else "one per target"), self._width
+        return ("the target" if self._width == 1 else "one per target"), self._width
 
     def _loss(self):
         parameters = {"epsilon": self.epsilon} if self.loss == "epsilon_insensitive" else {}

@@ -14,6 +14,7 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer._native import factors as factor_loops
 from mercer._native import segments as segment_loops
 from mercer.spaces._blocks import row_tasks
+from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.inner import InnerProduct, inner_class
 
 BLOCKS_AT_ONCE = 256  # factors converted to float64 at a time
@@ -145,6 +146,19 @@ class _Factored(InnerProduct):
 
     def _add_entries(self, v, columns, values, delta):
         factor_loops.add_factor_row(columns, values, self._flat, self._starts, self._ranks, self._offsets, delta, v)
+
+    def row_norms(self, rows, n_jobs=None):
+        """phi' H phi of each row, float64."""
+        rows = self._checked_rows(rows)
+        if isinstance(rows, CodeRows) and np.array_equal(rows.n_words, np.tile(np.diff(self._starts), self._repeat)):
+            # one word per block: words of one row never meet inside a block, and their norms add up
+            return rows.scores(np.tile(self._word_norms(), self._repeat), n_jobs)
+        return super().row_norms(rows, n_jobs)
+
+    def _word_norms(self):
+        """The diagonal of H, of one repetition."""
+        columns = (np.einsum("brp,brp->bp", stack, stack, dtype=np.float64).reshape(-1) for stack, _, _ in self._runs)
+        return np.concatenate(list(columns))
 
     def _sparse_norms(self, X, out, n_jobs):
         tables = (self._flat, self._starts, self._ranks, self._offsets)
