@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer._native import _descent
 from mercer._native import dual_descent as loops
+from mercer._native._descent import Form
 from mercer._native._jit import jit
-from mercer._native.dual_descent import Form
 from tests.reference import dual_descent as twins
 
 # without compilation, numpy warns of the overflow that random bits are made by
@@ -54,10 +55,10 @@ def test_a_few_sweeps(rng, dtype, form, kind, has_intercept):
     rows = (csr.indptr, csr.indices, csr.data) if kind == "csr" else (X,)
     found = []
     for module in (loops, twins):
-        order, state = np.arange(N, dtype=np.int32), (b.copy(), w.copy())
+        order, dual, state = np.arange(N, dtype=np.int32), b.copy(), (w[:-1].copy(), w[-1:].copy())
         descend = getattr(module, f"descend_{kind}")
-        counts = descend(rows, scale, norms, targets, caps, form, order, N, np.uint64(5), 2, 3 * N, *state)
-        found.append((counts, order, *state))
+        counts = descend(rows, scale, norms, targets, caps, form, order, N, np.uint64(5), 2, 3 * N, dual, state)
+        found.append((counts, order, dual, *state))
     assert found[0][0] == found[1][0], "not the same number of visits and sweeps"
     for mine, theirs in zip(found[0][1:], found[1][1:], strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
@@ -70,7 +71,8 @@ def test_a_few_sweeps(rng, dtype, form, kind, has_intercept):
 def test_no_sweep_begins_after_the_last_visit_allowed(rng, most):
     X, targets, caps, norms, b, w, scale = make(rng, np.float64, FORMS["squared"])
     order = np.arange(N, dtype=np.int32)
-    arguments = (X,), scale, norms, targets, caps, FORMS["squared"], order, N, np.uint64(5), 0, most, b, w
+    state = w[:-1].copy(), w[-1:].copy()
+    arguments = (X,), scale, norms, targets, caps, FORMS["squared"], order, N, np.uint64(5), 0, most, b, state
     assert loops.descend_dense(*arguments)[1] == (1 if most == 1 else 2)
 
 
@@ -90,7 +92,7 @@ def test_objectives_and_rows_that_can_move(rng, dtype, form):
 
 @jit
 def shuffled(order, count, stream):
-    loops._shuffle(order, count, stream)
+    _descent._shuffle(order, count, stream)
 
 
 def test_orders_are_permutations_that_depend_on_the_stream():

@@ -25,34 +25,33 @@ def best_of_parabola(slope, curvature, epsilon, lower, upper):
     return candidates[int(np.argmin(values))]
 
 
-def _sweep(row_of, scale, norms, targets, caps, form, order, n_active, b, w):
+def sweep(weights, scale, norms, targets, caps, form, order, n_active, b):
     k, fall = 0, 0.0
     while k < n_active:
         i = order[k]
-        x = np.append(row_of(i), scale)
         lower, upper, B = interval(targets[i], caps[i], form)
         curvature = norms[i] + scale**2 + B
         # the objective in b_i alone, others fixed: curvature b^2 / 2 + epsilon |b| - slope b
-        slope = form.shift * targets[i] - (w @ x - (norms[i] + scale**2) * b[i])
+        slope = form.shift * targets[i] - (weights.score(i) - (norms[i] + scale**2) * b[i])
         best = best_of_parabola(slope, curvature, form.epsilon, lower, upper)
         if abs(best - b[i]) <= 1e-12 * abs(best):
             n_active -= 1
             order[k], order[n_active] = order[n_active], i
             continue
         before, after = (curvature * z**2 / 2 + form.epsilon * abs(z) - slope * z for z in (b[i], best))
-        w += (best - b[i]) * x
+        weights.add(i, best - b[i])
         b[i] = best
         fall += before - after
         k += 1
     return n_active, fall
 
 
-def _descend(row_of, scale, norms, targets, caps, form, order, n_active, key, number, most, b, w):
+def descend(weights, scale, norms, targets, caps, form, order, n_active, key, number, most, b):
     visits, falls = [], []
     while n_active and sum(visits) < most:
         shuffle(order, n_active, bits_of(key, number + len(visits)))
         visits.append(n_active)
-        n_active, fall = _sweep(row_of, scale, norms, targets, caps, form, order, n_active, b, w)
+        n_active, fall = sweep(weights, scale, norms, targets, caps, form, order, n_active, b)
         falls.append(fall)
         if falls[-1] / visits[-1] < sum(falls) / (sum(visits) + len(b) / 2):
             break
@@ -65,20 +64,35 @@ def shuffle(order, count, stream):
         order[k], order[j] = order[j], order[k]
 
 
-def descend_csr(rows, *arguments):
+class Weights:
+    """w and the weight of the constant feature, changed in place."""
+
+    def __init__(self, row_of, scale, state):
+        self.row_of, self.scale, (self.w, self.sums) = row_of, scale, state
+
+    def score(self, i):
+        return self.w @ self.row_of(i) + self.scale * self.sums[0]
+
+    def add(self, i, step):
+        self.w += step * self.row_of(i)
+        self.sums[0] += step * self.scale
+
+
+def descend_csr(rows, scale, *arguments):
     indptr, indices, data = rows
-    D = len(arguments[-1]) - 1
+    *rest, state = arguments
 
     def row_of(i):
-        x = np.zeros(D)
+        x = np.zeros(len(state[0]))
         x[indices[indptr[i] : indptr[i + 1]]] = data[indptr[i] : indptr[i + 1]]
         return x
 
-    return _descend(row_of, *arguments)
+    return descend(Weights(row_of, scale, state), scale, *rest)
 
 
-def descend_dense(rows, *arguments):
-    return _descend(lambda i: rows[0][i].astype(float), *arguments)
+def descend_dense(rows, scale, *arguments):
+    *rest, state = arguments
+    return descend(Weights(lambda i: rows[0][i].astype(float), scale, state), scale, *rest)
 
 
 def sum_objectives(scores, targets, caps, form, b):

@@ -6,7 +6,7 @@ These few steps say the instructions outright, for any processor: LLVM splits a 
 arrays are flat and C-contiguous; positions are those of the first number. Without compilation the plain functions run.
 """
 
-__all__ = ["LANES", "add_eight", "add_four", "add_lanes", "add_products", "add_words", "fetch"]
+__all__ = ["LANES", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch"]
 
 from llvmlite import ir
 from numba import types
@@ -31,6 +31,12 @@ def add_products(target, i, factors, q, stride, source, j):
     """target[i : i + 8] += sum of factors[q + t * stride] * source[j + 8 t : j + 8 t + 8] over t = 0, 1, 2, 3"""
     for t in range(4):
         target[i : i + LANES] += factors[q + t * stride] * source[j + t * LANES : j + (t + 1) * LANES]
+
+
+def add_ramp(target, i, step, x, k):
+    """target[i : i + 8] += step * min(k + [0, 1, ..., 7] - x, 0)"""
+    for t in range(LANES):
+        target[i + t] += step * min(k + t - x, 0)
 
 
 def fetch(array, k):
@@ -116,9 +122,32 @@ def _add_products(typing_context, target, i, factors, q, stride, source, j):
     return types.void(target, i, factors, q, stride, source, j), generate
 
 
+@intrinsic
+def _add_ramp(typing_context, target, i, step, x, k):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, step, x, k = arguments
+        at = vectors.at(0, i)
+        number = step.type
+        ramp = ir.Constant(ir.VectorType(number, LANES), [float(t) for t in range(LANES)])
+        rise = builder.fadd(vectors.repeated(builder.fsub(k, x)), ramp)
+        zero = ir.Constant(rise.type, [0.0] * LANES)
+        rise = builder.select(builder.fcmp_ordered("<", rise, zero), rise, zero)
+        vectors.store(vectors.plus_product(vectors.load(at), vectors.repeated(step), rise), at)
+        return context.get_dummy_value()
+
+    number = target.dtype
+    return types.void(target, types.uintp, number, number, number), generate
+
+
 @overload(add_lanes, inline="always")
 def _compiled_lanes(target, i, source, j):
     return lambda target, i, source, j: _add_lanes(target, i, source, j)
+
+
+@overload(add_ramp, inline="always")
+def _compiled_ramp(target, i, step, x, k):
+    return lambda target, i, step, x, k: _add_ramp(target, i, step, x, k)
 
 
 @overload(add_words, inline="always")

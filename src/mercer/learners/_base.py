@@ -38,6 +38,7 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
+    _checks = CHECKS
 
     # -------------------------------------------------------------------------------------------------- the public door
 
@@ -58,6 +59,7 @@ class KernelLearner(BaseEstimator):
         with learner._working(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
             X, y, weights = learner._read(X, y, None)
+            learner._choose(X, y)
             learner._fit_map(_encode.few_rows(X, PLAN_ROWS), is_rough=True)
             learner._set_targets(y, weights)
             return learner._planned(X)
@@ -99,8 +101,11 @@ class KernelLearner(BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
             check_consistent_length(X, y)
             return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        X, y = validate_data(self, X, y, **CHECKS, **y_checks)
+        X, y = validate_data(self, X, y, **self._checks, **y_checks)
         return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _choose(self, X, y):
+        """Choose what depends on the targets too, before anything is encoded."""
 
     def _fit_map(self, X, is_rough=False):
         """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
@@ -140,7 +145,7 @@ class KernelLearner(BaseEstimator):
         """The plan for rows X, once ``map_`` and the targets are set."""
         loss, (title, n_columns) = self._loss(), self._columns_title()
         sizes = _encode.expected(self.map_, X, self.expansion)
-        solver = self.solver
+        solver = self._solver_name(X)
         if solver == "auto":
             solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
         who, memory = type(self).__name__, sizes.memory(n_columns, solver)
@@ -164,10 +169,19 @@ class KernelLearner(BaseEstimator):
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
+    def _solver_name(self, rows):
+        """The solver as `mercer.learners._solve` calls it, for so many rows."""
+        return self.solver
+
+    def _penalty(self):
+        """The C of the problem."""
+        check_number(self.C, "C", type(self).__name__)
+        return float(self.C)
+
     def _solve(self, problem, start=None):
         return solve(
             problem,
-            solver=self.solver,
+            solver=self._solver_name(problem.design.rows),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
@@ -226,7 +240,7 @@ class KernelLearner(BaseEstimator):
             if _encode.is_on_disk(X):
                 validate_data(self, X, reset=False, skip_check_array=True)
                 return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
-            X = validate_data(self, X, reset=False, **CHECKS)
+            X = validate_data(self, X, reset=False, **self._checks)
             return self.predictor_(X) + self.intercept_
 
     # ---------------------------------------------------------------------------------------------------------- helpers
@@ -268,13 +282,15 @@ class KernelLearner(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if self.map is None:
-            tags.input_tags.sparse = True
-            tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
-        else:
-            of_map = get_tags(self.map).input_tags
-            tags.input_tags.sparse, tags.input_tags.positive_only = of_map.sparse, of_map.positive_only
+        tags.input_tags.sparse, tags.input_tags.positive_only = self._input_kinds()
         return tags
+
+    def _input_kinds(self):
+        """Whether rows may be sparse, and whether they must be non-negative."""
+        if self.map is None:
+            return True, get_kernel(self.kernel).positive_definite_on == "non-negative"
+        of_map = get_tags(self.map).input_tags
+        return of_map.sparse, of_map.positive_only
 
 
 def without_idle_rows(X, y, weights):

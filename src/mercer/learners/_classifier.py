@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
-from mercer.learners._base import KernelLearner, check_number, without_idle_rows
+from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
 from mercer.learners._losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners._problem import Problem
@@ -162,10 +162,11 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         sample_weight : None, or how much each row counts
         """
         self._check_parameters()
-        check_number(self.C, "C", type(self).__name__)
+        self._penalty()  # an error before any work
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
-            problem, codes = self._prepare(X, y, weights, float(self.C))
+            self._choose(X, y)
+            problem, codes = self._prepare(X, y, weights, self._penalty())
             self._keep(self._solve(problem))
             self._calibrate(problem, codes)
         return self

@@ -1,8 +1,9 @@
-"""Dual coordinate descent, for rows whose inner product is the usual one. [hsieh08dual]
+"""Dual coordinate descent: rows with the usual inner product [hsieh08dual], and rows of levels, ICD [wu10fast].
 
 Each column of scores is a problem of its own and a task of its own, so that classes run side by side. A column descends
 for a while, then scores all rows: that gives the relative duality gap, on which it stops, and the rows worth visiting
-next. The loops, and the form in which they see a loss, are in `mercer._native.dual_descent`.
+next. The loops, and the form in which they see a loss, are in `mercer._native._descent`; what they keep for each kind
+of rows is in `mercer.learners._coordinates`.
 """
 
 __all__ = ["FORMS", "solve_dual"]
@@ -17,15 +18,16 @@ from sklearn.utils import check_random_state
 from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native.dual_descent import Form, descend_csr, descend_dense, keep_movable, sum_objectives
+from mercer._native._descent import Form
+from mercer._native.dual_descent import keep_movable, sum_objectives
 from mercer._native.losses import HUBER_WIDTH
+from mercer.learners._coordinates import coordinates_of
 from mercer.learners._problem import Solution, relative_gaps
-from mercer.spaces.inner import Identity
-from mercer.spaces.rows import CSRRows, DenseRows
 
 # visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a look
 MOST_VISITS = 10
 SMALL = 2**20  # entries of the rows times columns, below which threads take longer to start than to work
+LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
 
 FORMS = {
     "hinge": lambda loss: Form(1.0, 0.0, 1.0, 0.0, False),
@@ -42,16 +44,17 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
 
     Parameters
     ----------
-    problem : :class:`Problem` with dense or CSR rows, the identity as inner product, a loss of ``FORMS`` and an
-        intercept that is ``"scaled"`` or ``"none"``
+    problem : :class:`Problem` with dense or CSR rows and the identity as inner product, or rows with one word per
+        column such as those of a LevelQuantizer; a loss of ``FORMS``; an intercept that is ``"scaled"`` or ``"none"``
     tol : relative duality gap, (primal - dual) / primal
     max_iter : passes over the rows at most, as visits of single rows divided by their number
     random_state : int, RandomState or None, for the order of visits
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
     """
     _check(problem)
+    coordinates = _coordinates(problem, tol)
     with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
-        work = _Work(problem, random_state, start)
+        work = _Work(problem, coordinates, random_state, start)
         interrupted = False
         try:
             for _ in track(itertools.count(), "Dual coordinate descent"):
@@ -63,13 +66,18 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     return work.solution(tol, interrupted)
 
 
-def _check(problem):
+def _coordinates(problem, tol):
     design = problem.design
-    if not isinstance(design.inner, Identity) or not isinstance(design.rows, (CSRRows, DenseRows)):
+    found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64)
+    if found is None:
         raise InputError(
-            f"Dual coordinate descent needs dense or CSR rows with the identity as inner product, got {design!r}. "
-            "Use solver='bundle'."
+            "Dual coordinate descent needs dense or CSR rows with the identity as inner product, or one word per "
+            f"column as LevelQuantizer gives; got {design!r}. Use solver='bundle'."
         )
+    return found
+
+
+def _check(problem):
     if problem.loss.name not in FORMS:
         raise InputError(
             f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {', '.join(FORMS)}; use "
@@ -85,18 +93,18 @@ def _check(problem):
 class _Work:
     """All columns of a run, and what is known of each: best weights, primal and dual value."""
 
-    def __init__(self, problem, random_state, start):
+    def __init__(self, problem, coordinates, random_state, start):
         self.floors = problem.floors()
         self.problem = problem
-        X = problem.design.rows.X
-        is_small = (X.size if isinstance(X, np.ndarray) else X.nnz) * problem.n_columns <= SMALL
+        rows = problem.design.rows
+        is_small = rows.nbytes // rows.dtype.itemsize * problem.n_columns <= SMALL
         self.n_jobs = 1 if is_small else problem.design.n_jobs
         rng = check_random_state(random_state)
         keys = rng.randint(2**32, size=(problem.n_columns, 2), dtype=np.uint64)
         caps = float(problem.C) * np.ascontiguousarray(problem.weights, dtype=np.float64)
         norms = problem.design.inner.row_norms(problem.design.rows, self.n_jobs)
         self.columns = [
-            _Column(problem, p, norms, caps, (key[0] << np.uint64(32)) | key[1], self.n_jobs)
+            _Column(problem, coordinates, p, norms, caps, (key[0] << np.uint64(32)) | key[1], self.n_jobs)
             for p, key in enumerate(keys)
         ]
         self.began = time.perf_counter()
@@ -131,13 +139,13 @@ class _Work:
 
     def solution(self, tol, interrupted):
         primal, dual = self._values()
-        D = self.problem.design.shape[1]
-        w = np.array([column.best for column in self.columns]).reshape(-1, D + 1).T
+        r = self.problem.design.inner.n_factors
+        u = np.array([column.best for column in self.columns]).reshape(len(self.columns), r).T
         n = max(1, self.problem.design.shape[0])
         scale = self.columns[0].scale if self.columns else 0.0
         return Solution(
-            u=np.ascontiguousarray(w[:D]),
-            intercept=scale * w[D],
+            u=np.ascontiguousarray(u),
+            intercept=scale * np.array([column.best_constant for column in self.columns]),
             objectives=primal,
             dual_objectives=dual,
             floors=self.floors,
@@ -147,7 +155,7 @@ class _Work:
             solver="dual",
             history=self.history,
             state={
-                "b": np.array([column.b for column in self.columns]).reshape(-1, self.problem.design.shape[0]).T,
+                "b": np.array([column.b for column in self.columns]).reshape(len(self.columns), -1).T,
                 "C": float(self.problem.C),
             },
         )
@@ -158,39 +166,37 @@ class _Column:
 
     Attributes
     ----------
-    b, w : dual variables (n,), and the weights they stand for (D + 1,), the intercept's last
+    b, state : dual variables (n,), and the weights they stand for
     order, n_active : the rows to visit are order[:n_active]
     visits : rows visited so far
-    best, primal, dual : weights with the smallest primal value so far, that value, and the largest dual value
+    best, best_constant, primal, dual : weights with the smallest primal value so far and that of the constant feature,
+        that value, and the largest dual value
     """
 
-    def __init__(self, problem, p, norms, caps, key, n_jobs):
-        self.rows, self.n_jobs = problem.design.rows, n_jobs
-        is_sparse = isinstance(self.rows, CSRRows)
-        X = self.rows.X
-        self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
-        self.loop = descend_csr if is_sparse else descend_dense
+    def __init__(self, problem, coordinates, p, norms, caps, key, n_jobs):
+        self.rows, self.coordinates, self.n_jobs = problem.design.rows, coordinates, n_jobs
         self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
         self.p, self.norms, self.caps, self.key = p, norms, caps, key
         self.targets = np.ascontiguousarray(problem.targets[:, p])
         self.form = FORMS[problem.loss.name](problem.loss)
-        n, D = self.rows.shape
-        self.b, self.w = np.zeros(n), np.zeros(D + 1)
+        n = len(self.rows)
+        self.b, self.state = np.zeros(n), coordinates.new_state()
         self.order, self.n_active = np.empty(n, dtype=np.int32), 0
         self.visits, self.n_sweeps = 0, 0
-        self.best, self.primal, self.dual = self.w, math.inf, 0.0  # no loss is negative
+        self.best, self.best_constant = np.zeros(problem.design.inner.n_factors), 0.0
+        self.primal, self.dual = math.inf, 0.0  # no loss is negative
 
     def begin(self, start):
         if start is not None:
             self.b[:] = start[:, self.p]
-            self.w[:-1] = self.rows.accumulate(self.b)
-            self.w[-1] = self.scale * self.b.sum()
+            self.coordinates.restart(self.state, self.b, self.n_jobs)
+            self.state[1][0] = self.scale * self.b.sum()
         self._look()
 
     def descend(self):
         """Visit movable rows for as long as that is worth it, then look at all rows."""
-        visits, sweeps = self.loop(
-            self.arrays,
+        visits, sweeps = self.coordinates.loop(
+            self.coordinates.arrays,
             self.scale,
             self.norms,
             self.targets,
@@ -202,7 +208,7 @@ class _Column:
             self.n_sweeps,
             MOST_VISITS * len(self.b),
             self.b,
-            self.w,
+            self.state,
         )
         self.visits += visits
         self.n_sweeps += sweeps
@@ -210,11 +216,14 @@ class _Column:
 
     def _look(self):
         """Score all rows: the primal and the dual value, and the rows that can move."""
-        scores = self.rows.scores(self.w[:-1], self.n_jobs)
-        scores += self.scale * self.w[-1]
+        u, v = self.coordinates.weights(self.state, self.b, self.n_jobs)
+        constant = self.state[1][0]
+        scores = self.rows.scores(v, self.n_jobs)
+        scores += self.scale * constant
         losses, gains = sum_objectives(scores, self.targets, self.caps, self.form, self.b)
-        sq_norm = self.w @ self.w
+        sq_norm = u @ u + constant * constant
         self.dual = max(self.dual, gains - 0.5 * sq_norm)
         if losses + 0.5 * sq_norm < self.primal:
-            self.best, self.primal = self.w.copy(), losses + 0.5 * sq_norm
+            self.best, self.best_constant = u.copy(), constant
+            self.primal = losses + 0.5 * sq_norm
         self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)

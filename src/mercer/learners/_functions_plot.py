@@ -63,9 +63,9 @@ def functions(model, columns, values):
     values : array of shape (m, k)
     """
     (m, k), d = values.shape, model.n_features_in_
-    entries = (values.ravel(), np.repeat(columns, k), np.arange(m * k + 1))
+    entries = (values.flatten(), np.repeat(columns, k), np.arange(m * k + 1))
     rows = sparse.csr_array(entries, shape=(m * k, d))
-    rows.eliminate_zeros()
+    rows.eliminate_zeros()  # which moves the entries: they are a copy
     scores = model.predictor_(rows) - model.predictor_(sparse.csr_array((1, d), dtype=np.float64))
     return model._by_class(scores).reshape(m, k, -1)
 

@@ -146,6 +146,7 @@ class Plan:
     work_bytes : scores and slopes of all rows, and weights, for all columns
     planes_bytes : cutting planes, at most
     tables_bytes : weights on features, for all columns
+    levels : how values become levels, where they do
     """
 
     estimator: str
@@ -166,6 +167,7 @@ class Plan:
     work_bytes: int
     planes_bytes: int
     tables_bytes: int
+    levels: str = ""
 
     def get_params(self, deep=True):
         """Fields by name, which is what a model file keeps."""
@@ -186,6 +188,7 @@ class Plan:
         place = " on disk" if self.storage == "disk" else ""
         lines = {
             "kernel": self.kernel,
+            "levels": self.levels,
             "map": f"{self.map}: {self.n_inputs:,} columns to {self.n_features:,} features",
             "rows": f"{self.n_rows:,}, {self.rows}: {_size(self.rows_bytes)}{place}",
             "geometry": f"{self.inner}: {self.n_factors:,} factors",
@@ -195,7 +198,7 @@ class Plan:
             f"{_size(self.planes_bytes)}, tables {_size(self.tables_bytes)})",
         }
         width = max(map(len, lines))
-        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines.items())])
+        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines.items() if line)])
 
 
 def _size(n_bytes):

@@ -5,7 +5,7 @@ __all__ = ["KernelRegressor"]
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from mercer.learners._base import KernelLearner, check_number, without_idle_rows
+from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._losses import get_loss
 from mercer.learners._problem import Problem
 
@@ -92,9 +92,10 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         sample_weight : None, or how much each row counts
         """
         self._check_parameters()
-        check_number(self.C, "C", type(self).__name__)
+        self._penalty()  # an error before any work
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
+            self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
             self._fit_map(X)
             self.plan_ = self._planned(X)
@@ -105,7 +106,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 targets=targets - centre,
                 weights=weights,
                 n_columns=targets.shape[1],
-                C=float(self.C),
+                C=self._penalty(),
                 intercept=self._intercept,
                 intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
             )

@@ -1,6 +1,7 @@
 """Which solver, and one call for all of them.
 
-- dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features
+- dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features; and for
+  levels, where a step changes few entries of a table
 - newton: few factors and many rows, where second derivatives pay
 - projected: at least as many factors as rows, through any H
 - bundle: everything, through any H: joint losses, a free intercept, what the others do not do
@@ -13,11 +14,11 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.threads import single_threaded
 from mercer.learners._bundle import solve_bundle
+from mercer.learners._coordinates import has_coordinates
 from mercer.learners._dual import FORMS, solve_dual
 from mercer.learners._newton import solve_newton
 from mercer.learners._projected import BOXES, solve_projected
 from mercer.spaces.inner import Identity
-from mercer.spaces.rows import CSRRows, DenseRows
 
 SOLVERS = ("auto", "bundle", "dual", "newton", "projected")
 FEW_FACTORS = 1000  # so many that a Hessian is formed
@@ -40,7 +41,8 @@ def choose_solver(rows, inner, loss, intercept):
         return "bundle"
     n, r = rows.shape[0], inner.n_factors
     enough = n >= ROWS_PER_FACTOR[loss.is_smooth] * r
-    if _is_plain(rows, inner) and loss.name in FORMS and intercept != "free" and not enough:
+    has_levels = not isinstance(inner, Identity)
+    if has_coordinates(rows, inner) and loss.name in FORMS and intercept != "free" and (has_levels or not enough):
         return "dual"
     if r <= FEW_FACTORS and (enough or (loss.is_smooth and n >= r)):
         return "newton"
@@ -99,7 +101,3 @@ def _spread(design):
         gram = vectors.T @ vectors
     squares = float((gram**2).sum())
     return float(np.trace(gram)) ** 2 / squares / m if squares > 0 else 0.0
-
-
-def _is_plain(rows, inner):
-    return isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows))

@@ -22,8 +22,8 @@ from mercer.spaces.factored import BlockFactor
 from mercer.spaces.rows import as_rows
 
 CHUNK_ROWS = 8192  # rows whose eight scores fit the second-level cache
-STRIPS = 32  # parts of the blocks, each one task; partial scores are kept for every one
-STRIP_BLOCKS = 8  # blocks worth a task of their own
+TASKS = 16  # parts of the work: chunks of rows times strips of blocks; partial scores are kept for every strip
+STRIP_BLOCKS, MOST_BLOCKS = 8, 1024  # blocks worth a task of their own, and added up in the type of the factors
 PARTIAL_BYTES = 2**27  # memory that partial scores may take together
 
 
@@ -105,8 +105,9 @@ class _CodedProducts:
         self.words = np.diff(inner._starts)
         self.factors = (inner._flat, inner._ranks, inner._offsets, inner._rank_starts)
         self.r = inner.n_factors
-        self.strips = even_slices(self.M, max(1, min(STRIPS, self.M // STRIP_BLOCKS)))
         self.chunks = [slice(at, min(at + CHUNK_ROWS, self.n)) for at in range(0, self.n, CHUNK_ROWS)]
+        n_strips = min(-(-TASKS // max(1, len(self.chunks))), self.M // STRIP_BLOCKS)
+        self.strips = even_slices(self.M, max(1, -(-self.M // MOST_BLOCKS), n_strips))
         self.codes = rows.codes
         # codes on disk are transposed in every pass: a kept copy would bring them into memory
         self.transposed = None if _is_mapped(rows.codes) else [self._transpose(chunk) for chunk in self.chunks]
@@ -125,12 +126,13 @@ class _CodedProducts:
         grouped = _to_lanes(u)
         out = np.empty((self.n, width_of(u)), dtype=self.dtype)
 
-        def score(codes, c, strip):
+        def score(codes, _, strip):
             part = np.zeros((grouped.shape[0], codes.shape[1], LANES), dtype=self.dtype)
             score_coded(codes, self.words, *self.factors, grouped, strip.start, strip.stop, self._work(4), part)
             return part
 
-        for c, parts in self._chunk_parts(score, grouped.shape[0] * CHUNK_ROWS * len(self.strips)):
+        n_lanes = grouped.shape[0] * CHUNK_ROWS * len(self.strips)
+        for c, parts in self._chunk_parts(score, lambda c: None, n_lanes):
             out[self.chunks[c]] = _from_lanes(_ordered_sum(parts), out.shape[1])
         return out[:, 0] if u.ndim == 1 else out
 
@@ -138,26 +140,29 @@ class _CodedProducts:
         rank_starts = self.factors[-1]
         total = np.zeros((self.r, width_of(slopes)))
 
-        def accumulate(codes, c, strip):
-            grouped = _to_lanes(slopes[self.chunks[c]])
+        def accumulate(codes, grouped, strip):
             part = np.zeros((len(grouped), rank_starts[strip.stop] - rank_starts[strip.start], LANES), self.dtype)
             accumulate_coded(codes, self.words, *self.factors, grouped, strip.start, strip.stop, self._work(2), part)
             return part
 
-        for _, parts in self._chunk_parts(accumulate, self.r * -(-total.shape[1] // LANES)):
+        n_lanes = self.r * -(-total.shape[1] // LANES)
+        for _, parts in self._chunk_parts(accumulate, lambda c: _to_lanes(slopes[self.chunks[c]]), n_lanes):
             for strip, part in zip(self.strips, parts, strict=True):
                 total[rank_starts[strip.start] : rank_starts[strip.stop]] += _from_lanes(part, total.shape[1])
         total = total.astype(self.dtype, copy=False)
         return total[:, 0] if slopes.ndim == 1 else total
 
-    def _chunk_parts(self, function, n_rows_of_lanes):
-        """(c, results of the strips) for each chunk of rows in order, several chunks at a time while memory allows."""
-        together = max(1, PARTIAL_BYTES // (n_rows_of_lanes * LANES * self.dtype.itemsize))
+    def _chunk_parts(self, function, operand, n_lanes):
+        """(c, results of the strips) for each chunk of rows in order, several chunks at a time while memory allows.
+
+        A result is function(codes of the chunk, operand(c), strip).
+        """
+        together = max(1, PARTIAL_BYTES // (n_lanes * LANES * self.dtype.itemsize))
         for start in range(0, len(self.chunks), together):
             chosen = range(start, min(start + together, len(self.chunks)))
-            codes = {c: self._chunk(c) for c in chosen}
-            tasks = [(c, strip) for c in chosen for strip in self.strips]
-            parts = run_blocks(lambda task: function(codes[task[0]], *task), tasks, self.n_jobs)
+            operands = [(self._chunk(c), operand(c)) for c in chosen]
+            tasks = [(*pair, strip) for pair in operands for strip in self.strips]
+            parts = run_blocks(lambda task: function(*task), tasks, self.n_jobs)
             for k, c in enumerate(chosen):
                 yield c, parts[k * len(self.strips) : (k + 1) * len(self.strips)]
 

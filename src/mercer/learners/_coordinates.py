@@ -1,0 +1,193 @@
+"""Rows that can be visited one at a time: how dual coordinate descent keeps the weights of each kind.
+
+    Plain     dense or CSR rows with the usual inner product; the state is w
+    Levels    one word per column, and an inner product inside columns; the state is Wu's table [wu10fast]
+
+A state is what the loops change row by row. Weights are read from it, or made anew from the dual variables b: tables in
+float32 would drift, and b is exact.
+"""
+
+__all__ = ["coordinates_of", "has_coordinates"]
+
+import numpy as np
+
+from mercer._native._lanes import LANES
+from mercer._native.dual_descent import descend_csr, descend_dense
+from mercer._native.level_descent import (
+    descend_gram_csr,
+    descend_gram_dense,
+    descend_intersection_csr,
+    descend_intersection_dense,
+)
+from mercer.spaces.coded_rows import CodeRows
+from mercer.spaces.factored import BlockFactor, CumulativeSum
+from mercer.spaces.inner import Identity
+from mercer.spaces.rows import CSRRows, DenseRows
+
+MOST_GRAM = 2**28  # numbers in the kernel matrices of all columns
+
+
+def coordinates_of(design, dtype=np.float64):
+    """The rows of a design as coordinates, with tables of this type; None if they are of another kind."""
+    rows, inner = design.rows, design.inner
+    if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
+        return Plain(design)
+    is_sparse = isinstance(rows, CSRRows)
+    if not (is_sparse or isinstance(rows, CodeRows)) or (is_sparse and not _has_words(rows.X, inner)):
+        return None
+    if isinstance(inner, CumulativeSum) and (is_sparse or _has_all_levels(rows, inner)):
+        return (SparseIntersection if is_sparse else DenseIntersection)(design, dtype)
+    if isinstance(inner, BlockFactor) and _gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
+        return GramLevels(design, dtype)
+    return None
+
+
+def has_coordinates(rows, inner):
+    """Whether coordinate descent suits the rows, by their kinds alone."""
+    if isinstance(inner, Identity):
+        return isinstance(rows, (CSRRows, DenseRows))
+    return isinstance(inner, CumulativeSum) and isinstance(rows, CodeRows)
+
+
+class Plain:
+    """The usual inner product: w = sum_i b_i x_i."""
+
+    def __init__(self, design):
+        self.rows = design.rows
+        X = self.rows.X
+        is_sparse = isinstance(self.rows, CSRRows)
+        self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
+        self.loop = descend_csr if is_sparse else descend_dense
+
+    def new_state(self):
+        return np.zeros(self.rows.shape[1]), np.zeros(1)
+
+    def restart(self, state, b, n_jobs):
+        """Make the state that of dual variables b, but for the constant feature."""
+        state[0][:] = self.rows.accumulate(b, n_jobs)
+
+    def weights(self, state, b, n_jobs):
+        """(u, v): weights of factors and of features."""
+        return state[0], state[0]
+
+
+class Levels:
+    """Words of columns under H: what the rows see is v = H Phi'b, Wu's table T."""
+
+    def __init__(self, design, dtype):
+        self.rows, self.inner, self.dtype = design.rows, design.inner, np.dtype(dtype)
+
+    def restart(self, state, b, n_jobs):
+        self.weights(state, b, n_jobs)
+
+    def weights(self, state, b, n_jobs):
+        u = self.inner.project(self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False))
+        v = self.inner.lift(u)
+        self._write(state, v)
+        return u, v
+
+
+class DenseIntersection(Levels):
+    """Every level of a column from 0 to its highest, in tables that begin at multiples of eight."""
+
+    loop = staticmethod(descend_intersection_dense)
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        heights, starts = self.rows.n_words, self.rows.starts
+        rooms = -(-heights // LANES) * LANES
+        own = np.cumsum(rooms) - rooms
+        self.arrays = self.rows.codes, own
+        self._size = int(rooms.sum())
+        self._ends = starts + heights - 1
+        self._places = np.arange(self.rows.shape[1]) + np.repeat(own - starts, heights)
+        self._heights = heights
+
+    def new_state(self):
+        return np.zeros(self._size, dtype=self.dtype), np.zeros(2)
+
+    def _write(self, state, v):
+        table, sums = state
+        ends = v[self._ends]
+        sums[1] = ends.sum()
+        table[self._places] = v - np.repeat(ends, self._heights)
+
+
+class SparseIntersection(Levels):
+    """The levels that occur in a column, in ascending order; zero has no word."""
+
+    loop = staticmethod(descend_intersection_csr)
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        X, starts = self.rows.X, self.inner.starts
+        self._counts = np.diff(starts)
+        owners = np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts)
+        self.arrays = X.indptr, X.indices, self.inner._points.astype(dtype), owners, starts
+
+    def new_state(self):
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1 + len(self._counts))
+
+    def _write(self, state, v):
+        table, sums = state
+        used = self._counts > 0
+        sums[1:][used] = v[self.inner.starts[1:][used] - 1]
+        table[:] = v - np.repeat(sums[1:], self._counts)
+
+
+class GramLevels(Levels):
+    """Any inner product inside columns, as the kernel matrix of their words."""
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        inner, is_sparse = self.inner, isinstance(self.rows, CSRRows)
+        sizes = np.diff(inner._starts)
+        grams = [(F.T.astype(np.float64) @ F).astype(dtype).ravel() for F in inner.factors]
+        gram_starts = np.tile(np.cumsum(sizes**2) - sizes**2, inner.repeat)
+        starts = np.concatenate([[0], np.cumsum(np.tile(sizes, inner.repeat))])
+        flat = np.concatenate([np.zeros(0, dtype=dtype), *grams])
+        if is_sparse:
+            owners = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+            self.arrays = self.rows.X.indptr, self.rows.X.indices, owners, starts, flat, gram_starts
+        else:
+            self.arrays = self.rows.codes, starts, flat, gram_starts
+        self.loop = descend_gram_csr if is_sparse else descend_gram_dense
+
+    def new_state(self):
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
+
+    def _write(self, state, v):
+        state[0][:] = v
+
+
+# -------------------------------------------------------------------------------------------------------------- kinds
+
+
+def _has_words(X, inner):
+    """Whether every row of a CSR matrix has one word, with weight 1, in each column that it fills."""
+    if not isinstance(inner, (CumulativeSum, BlockFactor)) or not (X.data == 1).all():
+        return False
+    starts = inner.starts if isinstance(inner, CumulativeSum) else _block_starts(inner)
+    owners = np.searchsorted(starts, X.indices, side="right")
+    repeated = owners[1:] == owners[:-1]
+    repeated[X.indptr[1:-1][(X.indptr[1:-1] > 0) & (X.indptr[1:-1] < len(owners))] - 1] = False
+    return not repeated.any()
+
+
+def _has_all_levels(rows, inner):
+    """Whether the words of every column are the levels 0, 1, 2, ..."""
+    unit = np.ones(len(inner.gaps))
+    unit[inner.starts[:-1][np.diff(inner.starts) > 0]] = 0.0
+    return np.array_equal(rows.n_words, np.diff(inner.starts)) and np.array_equal(unit, inner.gaps)
+
+
+def _fits(rows, inner):
+    return np.array_equal(rows.n_words, np.diff(_block_starts(inner)))
+
+
+def _block_starts(inner):
+    return np.concatenate([[0], np.cumsum(np.tile(np.diff(inner._starts), inner.repeat))])
+
+
+def _gram_size(inner):
+    return int((np.diff(inner._starts) ** 2).sum())
