@@ -8,6 +8,7 @@ from sklearn.datasets import load_diabetes, load_digits
 import mercer
 
 WORDS = np.array(["zero", "one", "two"])
+NO_BINS = ("--bins", "none")
 
 
 @pytest.fixture(autouse=True)
@@ -177,6 +178,62 @@ def test_whole_numbers_that_look_like_quantities_are_pointed_out(command):
     assert "--task regress" in result.stderr
 
 
+def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
+    X, y = digits
+    counts = 16 * X
+    same = mercer.IntersectionSVC(solver="icd", random_state=0).fit(counts, y)
+    np.savez("counts.npz", X=counts, y=y)
+    np.savetxt("counts.csv", np.column_stack([counts, y]), delimiter=",", fmt="%d")
+    model = fitted("--solver", "icd", data=["counts.npz"])
+    assert model.get_params() == same.get_params()
+    assert model.plan_.levels == "whole numbers as they are, up to 16"
+    np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))
+    model = fitted("--solver", "icd", data=["counts.csv", "--label", "-1"])
+    np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))
+
+
+def test_options_of_icd_reach_the_estimator(fitted, digits):
+    model = fitted(
+        *("--solver", "icd", "--bins", "12", "--binning", "column", "--kernel", "chi2", "--multi-class", "ovr"),
+        *("--C", "0.02", "--loss", "hinge", "--class-weight", "balanced", "--seed", "3", "--tol", "0.01"),
+    )
+    expected = {"bins": 12, "binning": "column", "kernel": "chi2", "multi_class": "ovr", "C": 0.02, "loss": "hinge"}
+    expected |= {"class_weight": "balanced", "random_state": 3, "tol": 0.01, "solver": "icd"}
+    assert {name: getattr(model, name) for name in expected} == expected
+    assert model.plan_.levels == "12 bins for each column"
+    model = fitted("--solver", "icd", "-k", "power-mean", "-p", "kernel__p=-3", "--bins", "auto")
+    assert (model.kernel_, model.bins, model.C) == (mercer.PowerMean(-3), "auto", 1e-3)
+    X, y = digits
+    np.savez("d.npz", X=16 * X, y=y / 2)
+    model = fitted("--solver", "icd", "--bins", "none", "--epsilon", "0.2", data=["d.npz"])
+    assert (type(model), model.bins, model.epsilon) == (mercer.IntersectionSVR, None, 0.2)
+
+
+def test_icd_tells_its_levels_and_what_chose_its_kernel(succeeds, digits):
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--solver", "icd", "--kernel", "auto")
+    plan = succeeds(*arguments, "--dry-run", "--json")["plan"]
+    assert plan["levels"] in succeeds(*arguments, "--dry-run")
+    document = succeeds(*arguments, "--out", "m.mercer", "--json")
+    model = mercer.load("m.mercer")
+    assert document["plan"] == plan
+    assert document["trial_scores"] == pytest.approx(model.trial_scores_)
+    assert f"intersection {model.trial_scores_['intersection']:.4g}" in succeeds(*arguments, "--out", "m.mercer")
+
+
+def test_models_of_icd_are_used_like_others(succeeds, fitted, digits):
+    X, y = digits
+    model = fitted("--solver", "icd", "--probability")
+    assert succeeds("predict", "m.mercer", "X.npy", "--json")["labels"] == model.predict(X).tolist()
+    assert succeeds("predict", "m.mercer", "X.npy", "--proba", "--json")["probabilities"][0] == pytest.approx(
+        model.predict_proba(X)[0]
+    )
+    found = succeeds("evaluate", "m.mercer", "X.npy", "--labels", "y.npy", "--json")
+    assert found["accuracy"] == model.score(X, y)
+    assert succeeds("inspect", "m.mercer", "--json")["plan"]["levels"] == model.plan_.levels
+    succeeds("encode", "m.mercer", "X.npy", "--out", "levels.npy")
+    np.testing.assert_array_equal(np.load("levels.npy"), model.map_.transform(X))
+
+
 @pytest.mark.parametrize(
     ("code", "words", "arguments"),
     [
@@ -202,6 +259,23 @@ def test_whole_numbers_that_look_like_quantities_are_pointed_out(command):
         (2, ["chi3"], ["Xy.npz", "--kernel", "chi3", "--out", "m"]),
         (2, ["'order'", "--map"], ["Xy.npz", "-p", "order=2", "--out", "m"]),
         (2, ["'simplex'", "bundle"], ["Xy.npz", "--solver", "simplex", "--out", "m"]),
+        (2, ["--bins", "levels", "Add --solver icd"], ["Xy.npz", "--bins", "9", "--out", "m"]),
+        (2, ["--binning", "levels", "Add --solver icd"], ["Xy.npz", "--binning", "global", "--out", "m"]),
+        (2, ["--kernel auto", "add --solver icd"], ["Xy.npz", "--kernel", "auto", "--out", "m"]),
+        (2, ["--loss crammer_singer"], ["Xy.npz", "--multi-class", "crammer_singer", "--out", "m"]),
+        (2, ["no tuning", "--C out"], ["Xy.npz", "--solver", "icd", "--C", "auto", "--out", "m"]),
+        (2, ["--map", "by itself"], ["Xy.npz", "--solver", "icd", "--map", "pq", "--out", "m"]),
+        (2, ["--storage", "memory"], ["Xy.npz", "--solver", "icd", "--storage", "disk", "--out", "m"]),
+        (2, ["--expansion", "Leave it out"], ["Xy.npz", "--solver", "icd", "--expansion", "delayed", "--out", "m"]),
+        (2, ["sum over columns", "rbf"], ["Xy.npz", "--solver", "icd", "--kernel", "rbf", "--out", "m"]),
+        (2, ["--bins", "65,535", "few"], ["Xy.npz", "--solver", "icd", "--bins", "few", "--out", "m"]),
+        (2, ["--bins", "65,535", "0"], ["Xy.npz", "--solver", "icd", "--bins", "0", "--out", "m"]),
+        (2, ["'adaptive'"], ["Xy.npz", "--solver", "icd", "--binning", "equal", "--out", "m"]),
+        (2, ["nothing to do"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--binning", "column", "--out", "m"]),
+        (2, ["not on levels"], ["Xy.npz", "--solver", "icd", "--kernel", "linear", "--bins", "9", "--out", "m"]),
+        (2, ["'logistic'", "squared_hinge"], ["Xy.npz", "--solver", "icd", "--loss", "logistic", "--out", "m"]),
+        (2, ["'order'", "--solver icd"], ["Xy.npz", "--solver", "icd", "-p", "order=2", "--out", "m"]),
+        (1, ["whole numbers", "fractions"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--out", "m"]),
         (2, ["--probability", "numbers"], ["Xy.npz", "--task", "regress", "--probability", "--out", "m"]),
         (2, ["--C auto", "numbers"], ["Xy.npz", "--task", "regress", "--C", "auto", "--out", "m"]),
         (2, ["--epsilon"], ["Xy.npz", "--epsilon", "0.2", "--out", "m"]),

@@ -92,7 +92,7 @@ def test_objectives_and_rows_that_can_move(rng, dtype, form):
 
 @jit
 def shuffled(order, count, stream):
-    _descent._shuffle(order, count, stream)
+    _descent.shuffle(order, count, stream)
 
 
 def test_orders_are_permutations_that_depend_on_the_stream():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._native import newton as loops
-from mercer._native.dual_descent import Form
+from mercer._native._descent import Form
 from tests.reference import newton as twins
 
 N, P = 60, 3

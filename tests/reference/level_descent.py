@@ -66,7 +66,7 @@ def descend_intersection_csr(rows, scale, *arguments):
     return descend(tables, scale, *rest)
 
 
-def _block_diagonal(starts, grams, gram_starts):
+def block_diagonal(starts, grams, gram_starts):
     H = np.zeros((starts[-1], starts[-1]))
     for j, first in enumerate(gram_starts):
         size = starts[j + 1] - starts[j]
@@ -81,7 +81,7 @@ def _keep(state, T):
 def descend_gram_dense(rows, scale, *arguments):
     codes, starts, grams, gram_starts = rows
     *rest, state = arguments
-    H = _block_diagonal(starts, grams, gram_starts)
+    H = block_diagonal(starts, grams, gram_starts)
     tables = Tables(lambda i: starts[:-1] + codes[i], H, scale, state, lambda state: state[0].astype(float), _keep)
     return descend(tables, scale, *rest)
 
@@ -89,7 +89,7 @@ def descend_gram_dense(rows, scale, *arguments):
 def descend_gram_csr(rows, scale, *arguments):
     indptr, indices, _, starts, grams, gram_starts = rows
     *rest, state = arguments
-    H = _block_diagonal(starts, grams, gram_starts)
+    H = block_diagonal(starts, grams, gram_starts)
     words_of = lambda i: indices[indptr[i] : indptr[i + 1]]  # noqa: E731
     return descend(Tables(words_of, H, scale, state, lambda state: state[0].astype(float), _keep), scale, *rest)
 

@@ -104,6 +104,14 @@ def test_codes_and_bits_have_gram_matrices_and_norms():
     close(v, 3 * H @ full[1])
 
 
+@pytest.mark.parametrize("words", [[4, 2, 3], [4, 5]])
+def test_norms_of_levels_whether_or_not_their_words_are_the_dimensions(words):
+    inner = CumulativeSum.of_grids([[0, 1, 5, 7], [2, 3], [0, 4, 9]])
+    rows = CodeRows(np.array([[0] * len(words), [count - 1 for count in words]], np.uint8), words)
+    full = rows.toarray()
+    close(inner.row_norms(rows), np.diag(full @ inner.matrix() @ full.T))
+
+
 @pytest.mark.parametrize(("words", "repeat"), [([4, 2, 3], 1), ([4, 2, 3, 4, 2, 3], 2), ([4, 5], 1)])
 def test_norms_of_codes_whether_or_not_their_words_are_the_blocks(words, repeat):
     F = [np.random.default_rng(m).random((2, count)).astype(np.float32) for m, count in enumerate([4, 2, 3])]

@@ -22,7 +22,19 @@ Deviation from the paper: a row is set aside as soon as it cannot move, until al
 (:func:`keep_movable`), where the paper keeps it for as long as its gradient is below the largest of the last sweep.
 """
 
-__all__ = ["FOUR", "ONE", "THREE", "TWO", "Form", "bend_of", "best_of", "build_descent", "can_move", "interval_of"]
+__all__ = [
+    "FOUR",
+    "ONE",
+    "THREE",
+    "TWO",
+    "Form",
+    "bend_of",
+    "best_of",
+    "build_descent",
+    "can_move",
+    "interval_of",
+    "shuffle",
+]
 
 from typing import NamedTuple
 
@@ -84,7 +96,7 @@ def best_of(slope, curvature, lower, upper, epsilon):
 
 
 @inline
-def _shuffle(order, count, stream):
+def shuffle(order, count, stream):
     """order[:count] in random order, the one of a stream of `counter`"""
     for k in range(count - 1, 0, -1):
         # 32 random bits times k + 1, without the lower half: a whole number from 0 to k
@@ -146,7 +158,7 @@ def build_descent(dot, add):
         n = b.shape[0]
         visits, sweeps, total = 0, 0, 0.0
         while n_active > 0 and visits < most:
-            _shuffle(order, n_active, bits_of(key, number + sweeps))
+            shuffle(order, n_active, bits_of(key, number + sweeps))
             count = n_active
             n_active, fall = sweep(rows, scale, norms, targets, caps, form, order, n_active, b, state)
             visits += count

@@ -31,6 +31,10 @@ C by cross-validation, and probabilities:
 A map of your choice; learning on codes of one byte per eight columns:
   mercer fit X.npy --labels y.npy --map nystroem:n_landmarks=512 --kernel rbf -p kernel__gamma=0.5 --out m.mercer
   mercer fit X.npy --labels y.npy --map pq:block_size=8 --out m.mercer
+
+Nothing to tune: a table for each column, of histograms as they are, or of any values in bins:
+  mercer fit train.csv --label species --solver icd --out species.mercer
+  mercer fit train.csv --label species --solver icd --bins 200 --binning column --kernel auto --out species.mercer
 """
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
 
@@ -58,17 +62,18 @@ def fit(
         check_folder(out)
     data = open_data(x, rules)
     y = labels_of(data, labels, rules)
+    storage = choices.storage or "auto"
     learner = build_learner(choices, y, settings.seed)
     _point_out_quantities(settings, choices, y)
     head = {"learner": type(learner).__name__, "data": data.name, "rows": data.shape[0], "columns": data.shape[1]}
     if dry_run:
         with blaming(data):
-            plan = learner.plan(rows_to_fit(data, choices.storage), y)
+            plan = learner.plan(rows_to_fit(data, storage), y)
         _print(settings, head | {"plan": _described(plan)}, plan, {})
         return
     started = time.perf_counter()
     with progress(settings), blaming(data):
-        learner.fit(rows_to_fit(data, choices.storage), y)
+        learner.fit(rows_to_fit(data, storage), y)
     seconds = time.perf_counter() - started
     from mercer import save
 
@@ -98,6 +103,8 @@ def _found(learner) -> dict[str, Any]:
     """What the fit came to, for a JSON document."""
     found = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
     found["C"] = getattr(learner, "C_", None) or learner.C
+    if getattr(learner, "trial_scores_", None):  # by which --kernel auto chose
+        found["trial_scores"] = learner.trial_scores_
     names = ("objective", "dual_objective", "gap")
     return found | {name: getattr(learner, f"{name}_") for name in names} | {"iterations": learner.n_iter_}
 
@@ -114,6 +121,9 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
         objective = f"{found['objective'].sum():.6g}"
         if len(found["objective"]) > 1:
             objective += f", the sum of {len(found['objective'])} problems"
+        if "trial_scores" in found:
+            scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
+            rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
         rows += [
             ["C", f"{found['C']:.4g}"],
             ["objective", objective],

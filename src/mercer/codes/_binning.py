@@ -7,7 +7,7 @@ edges at quantiles of each column instead. Of sparse rows only the stored values
 negative values are the positive values of a second set of columns.
 """
 
-__all__ = ["BINNINGS", "MOST_LEVELS", "Bins", "choose_bins", "signed_parts"]
+__all__ = ["BINNINGS", "MOST_LEVELS", "Bins", "are_on_one_scale", "choose_bins", "signed_parts"]
 
 from dataclasses import dataclass
 
@@ -72,6 +72,11 @@ def choose_bins(X, bins, binning, who):
         return Bins("adaptive", n_bins, np.zeros(w), np.zeros(w), np.concatenate([np.zeros(0), *edges]), starts)
     lows, highs = values.ends() if binning == "global" else values.column_ends()
     return Bins(binning, n_bins, *np.broadcast_arrays(*_checked_width(lows, highs - lows, X.shape[1])))
+
+
+def are_on_one_scale(X):
+    """Whether the ranges of the columns differ so little that one scale serves all of them."""
+    return _Values(signed_parts(X) if sparse.issparse(X) else X).on_one_scale()
 
 
 def _checked_width(lows, widths, w):

@@ -4,21 +4,15 @@
     Levels    one word per column, and an inner product inside columns; the state is Wu's table [wu10fast]
 
 A state is what the loops change row by row. Weights are read from it, or made anew from the dual variables b: tables in
-float32 would drift, and b is exact.
+float32 would drift, and b is exact. Each kind has a loop for one column of scores and one for all classes at once.
 """
 
-__all__ = ["coordinates_of", "has_coordinates"]
+__all__ = ["coordinates_of", "gram_size"]
 
 import numpy as np
 
+from mercer._native import dual_descent, joint_descent, level_descent
 from mercer._native._lanes import LANES
-from mercer._native.dual_descent import descend_csr, descend_dense
-from mercer._native.level_descent import (
-    descend_gram_csr,
-    descend_gram_dense,
-    descend_intersection_csr,
-    descend_intersection_dense,
-)
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.factored import BlockFactor, CumulativeSum
 from mercer.spaces.inner import Identity
@@ -37,16 +31,9 @@ def coordinates_of(design, dtype=np.float64):
         return None
     if isinstance(inner, CumulativeSum) and (is_sparse or _has_all_levels(rows, inner)):
         return (SparseIntersection if is_sparse else DenseIntersection)(design, dtype)
-    if isinstance(inner, BlockFactor) and _gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
+    if isinstance(inner, BlockFactor) and gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
         return GramLevels(design, dtype)
     return None
-
-
-def has_coordinates(rows, inner):
-    """Whether coordinate descent suits the rows, by their kinds alone."""
-    if isinstance(inner, Identity):
-        return isinstance(rows, (CSRRows, DenseRows))
-    return isinstance(inner, CumulativeSum) and isinstance(rows, CodeRows)
 
 
 class Plain:
@@ -57,17 +44,24 @@ class Plain:
         X = self.rows.X
         is_sparse = isinstance(self.rows, CSRRows)
         self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
-        self.loop = descend_csr if is_sparse else descend_dense
+        self.loop = dual_descent.descend_csr if is_sparse else dual_descent.descend_dense
+        self.joint_loop = joint_descent.descend_joint_csr if is_sparse else joint_descent.descend_joint_dense
 
     def new_state(self):
+        """(array, sums) of zero weights, see `mercer._native._descent`."""
         return np.zeros(self.rows.shape[1]), np.zeros(1)
 
-    def restart(self, state, b, n_jobs):
-        """Make the state that of dual variables b, but for the constant feature."""
-        state[0][:] = self.rows.accumulate(b, n_jobs)
+    def fresh(self, b, n_jobs):
+        """(u, v): weights of factors and of features, from dual variables b of shape (n,) or (n, K)."""
+        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        """Make the state that of weights v, but for the constant feature."""
+        state[0][:] = v
 
     def weights(self, state, b, n_jobs):
-        """(u, v): weights of factors and of features."""
+        """(u, v) of a state with dual variables b of shape (n,)."""
         return state[0], state[0]
 
 
@@ -77,20 +71,21 @@ class Levels:
     def __init__(self, design, dtype):
         self.rows, self.inner, self.dtype = design.rows, design.inner, np.dtype(dtype)
 
-    def restart(self, state, b, n_jobs):
-        self.weights(state, b, n_jobs)
+    def fresh(self, b, n_jobs):
+        u = self.inner.project(self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False))
+        return u, self.inner.lift(u)
 
     def weights(self, state, b, n_jobs):
-        u = self.inner.project(self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False))
-        v = self.inner.lift(u)
-        self._write(state, v)
+        u, v = self.fresh(b, n_jobs)
+        self.write(state, v)
         return u, v
 
 
 class DenseIntersection(Levels):
     """Every level of a column from 0 to its highest, in tables that begin at multiples of eight."""
 
-    loop = staticmethod(descend_intersection_dense)
+    loop = staticmethod(level_descent.descend_intersection_dense)
+    joint_loop = staticmethod(joint_descent.descend_joint_intersection_dense)
 
     def __init__(self, design, dtype):
         super().__init__(design, dtype)
@@ -106,7 +101,7 @@ class DenseIntersection(Levels):
     def new_state(self):
         return np.zeros(self._size, dtype=self.dtype), np.zeros(2)
 
-    def _write(self, state, v):
+    def write(self, state, v):
         table, sums = state
         ends = v[self._ends]
         sums[1] = ends.sum()
@@ -116,7 +111,8 @@ class DenseIntersection(Levels):
 class SparseIntersection(Levels):
     """The levels that occur in a column, in ascending order; zero has no word."""
 
-    loop = staticmethod(descend_intersection_csr)
+    loop = staticmethod(level_descent.descend_intersection_csr)
+    joint_loop = staticmethod(joint_descent.descend_joint_intersection_csr)
 
     def __init__(self, design, dtype):
         super().__init__(design, dtype)
@@ -128,7 +124,7 @@ class SparseIntersection(Levels):
     def new_state(self):
         return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1 + len(self._counts))
 
-    def _write(self, state, v):
+    def write(self, state, v):
         table, sums = state
         used = self._counts > 0
         sums[1:][used] = v[self.inner.starts[1:][used] - 1]
@@ -149,14 +145,15 @@ class GramLevels(Levels):
         if is_sparse:
             owners = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
             self.arrays = self.rows.X.indptr, self.rows.X.indices, owners, starts, flat, gram_starts
+            self.loop, self.joint_loop = level_descent.descend_gram_csr, joint_descent.descend_joint_gram_csr
         else:
             self.arrays = self.rows.codes, starts, flat, gram_starts
-        self.loop = descend_gram_csr if is_sparse else descend_gram_dense
+            self.loop, self.joint_loop = level_descent.descend_gram_dense, joint_descent.descend_joint_gram_dense
 
     def new_state(self):
         return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
 
-    def _write(self, state, v):
+    def write(self, state, v):
         state[0][:] = v
 
 
@@ -189,5 +186,6 @@ def _block_starts(inner):
     return np.concatenate([[0], np.cumsum(np.tile(np.diff(inner._starts), inner.repeat))])
 
 
-def _gram_size(inner):
+def gram_size(inner):
+    """Kernel values between the words of all blocks."""
     return int((np.diff(inner._starts) ** 2).sum())

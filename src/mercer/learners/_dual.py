@@ -6,7 +6,7 @@ next. The loops, and the form in which they see a loss, are in `mercer._native._
 of rows is in `mercer.learners._coordinates`.
 """
 
-__all__ = ["FORMS", "solve_dual"]
+__all__ = ["FORMS", "JOINT_FORM", "check_intercept", "row_coordinates", "solve_dual"]
 
 import itertools
 import math
@@ -29,6 +29,7 @@ MOST_VISITS = 10
 SMALL = 2**20  # entries of the rows times columns, below which threads take longer to start than to work
 LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
 
+JOINT_FORM = "crammer_singer"  # the one joint loss with such a dual: see _joint_dual
 FORMS = {
     "hinge": lambda loss: Form(1.0, 0.0, 1.0, 0.0, False),
     "squared_hinge": lambda loss: Form(1.0, 0.5, math.inf, 0.0, False),
@@ -52,7 +53,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
     """
     _check(problem)
-    coordinates = _coordinates(problem, tol)
+    coordinates = row_coordinates(problem, tol)
     with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
         work = _Work(problem, coordinates, random_state, start)
         interrupted = False
@@ -66,7 +67,8 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     return work.solution(tol, interrupted)
 
 
-def _coordinates(problem, tol):
+def row_coordinates(problem, tol):
+    """The rows of the problem one at a time, with tables as exact as a gap of ``tol`` needs."""
     design = problem.design
     found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64)
     if found is None:
@@ -79,10 +81,16 @@ def _coordinates(problem, tol):
 
 def _check(problem):
     if problem.loss.name not in FORMS:
+        known = ", ".join([*FORMS, JOINT_FORM])
         raise InputError(
-            f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {', '.join(FORMS)}; use "
-            "one of them or another solver."
+            f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {known}; use one of them "
+            "or another solver."
         )
+    check_intercept(problem)
+
+
+def check_intercept(problem):
+    """Raise unless rows can move one at a time."""
     if problem.intercept == "free":
         raise InputError(
             "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularised "
@@ -189,7 +197,7 @@ class _Column:
     def begin(self, start):
         if start is not None:
             self.b[:] = start[:, self.p]
-            self.coordinates.restart(self.state, self.b, self.n_jobs)
+            self.coordinates.write(self.state, self.coordinates.fresh(self.b, self.n_jobs)[1])
             self.state[1][0] = self.scale * self.b.sum()
         self._look()
 

@@ -5,25 +5,37 @@
 - newton: few factors and many rows, where second derivatives pay
 - projected: at least as many factors as rows, through any H
 - bundle: everything, through any H: joint losses, a free intercept, what the others do not do
+
+"auto" gives each solver but the last a number of passes: which one is quick on a problem, its conditioning decides, and
+that is not known beforehand.
 """
 
 __all__ = ["SOLVERS", "choose_solver", "solve"]
+
+from dataclasses import replace
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.threads import single_threaded
 from mercer.learners._bundle import solve_bundle
-from mercer.learners._coordinates import has_coordinates
-from mercer.learners._dual import FORMS, solve_dual
+from mercer.learners._coordinates import gram_size
+from mercer.learners._dual import FORMS, JOINT_FORM, solve_dual
+from mercer.learners._joint_dual import solve_joint_dual
 from mercer.learners._newton import solve_newton
 from mercer.learners._projected import BOXES, solve_projected
+from mercer.spaces.coded_rows import CodeRows
+from mercer.spaces.factored import BlockFactor, CumulativeSum
 from mercer.spaces.inner import Identity
+from mercer.spaces.rows import CSRRows, DenseRows
 
 SOLVERS = ("auto", "bundle", "dual", "newton", "projected")
 FEW_FACTORS = 1000  # so many that a Hessian is formed
 WIDE_SPREAD, SAMPLE_ROWS = 0.25, 256  # Fisher vectors have 0.5; histograms of few bins, seen through any kernel, 0.1
-MOST_PROJECTED = 200  # passes after which cutting planes take over
+PATIENCE = 200  # passes after which another solver takes over
+# what the states of each solver have and others' have not
+STATES = {"dual": "b", "newton": "deltas", "projected": "a", "bundle": "planes"}
+FEW_ROWS, SMALL_GRAM = 5000, 2**22  # rows, and kernel values between words, up to which codes are visited one at a time
 # rows per factor from which second derivatives beat coordinates and planes, for losses with a corner and without
 ROWS_PER_FACTOR = {False: 100, True: 30}
 
@@ -38,17 +50,28 @@ def choose_solver(rows, inner, loss, intercept):
     intercept : ``"scaled"``, ``"free"`` or ``"none"``
     """
     if loss.joint:
-        return "bundle"
+        # on plain rows of text, cutting planes are many times faster
+        has_levels = isinstance(rows, CodeRows) and isinstance(inner, CumulativeSum)
+        return "dual" if has_levels and loss.name == JOINT_FORM and intercept != "free" else "bundle"
     n, r = rows.shape[0], inner.n_factors
     enough = n >= ROWS_PER_FACTOR[loss.is_smooth] * r
-    has_levels = not isinstance(inner, Identity)
-    if has_coordinates(rows, inner) and loss.name in FORMS and intercept != "free" and (has_levels or not enough):
+    if loss.name in FORMS and intercept != "free" and _suits_coordinates(rows, inner, enough):
         return "dual"
     if r <= FEW_FACTORS and (enough or (loss.is_smooth and n >= r)):
         return "newton"
     if r >= n and loss.name in BOXES and intercept != "free":
         return "projected"
     return "bundle"
+
+
+def _suits_coordinates(rows, inner, enough):
+    if isinstance(inner, Identity):
+        return isinstance(rows, (CSRRows, DenseRows)) and not enough
+    if isinstance(inner, CumulativeSum):
+        return isinstance(rows, CodeRows)
+    # a visit costs as much as all words of the row's blocks, but does not mind how badly conditioned they are
+    is_coded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor)
+    return is_coded and rows.shape[0] <= FEW_ROWS and gram_size(inner) <= SMALL_GRAM
 
 
 def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start=None):
@@ -65,11 +88,23 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
     """
     if solver not in SOLVERS:
         raise InputError(f"There is no solver {solver!r}. Solvers: {', '.join(SOLVERS)}.")
-    design = problem.design
-    if solver == "auto":
-        solver = choose_solver(design.rows, design.inner, problem.loss, problem.intercept)
-        if solver == "projected":
-            return _projected_or_bundle(problem, tol, max_iter, start)
+    if solver != "auto":
+        return _run(problem, solver, tol, max_iter, random_state, start)
+    names, passes = _in_turn(problem, start), 0
+    start = start if start is not None and STATES[names[0]] in start else None
+    for name, later in zip(names, [*names[1:], None], strict=True):
+        most = max_iter - passes if later is None else min(max_iter - passes, PATIENCE)
+        found = _run(problem, name, tol, most, random_state, start)
+        passes += found.n_iter
+        if found.converged or found.interrupted or passes >= max_iter:
+            break
+        start = {"u": found.u, "intercept": found.intercept} if later == "bundle" else None
+    return replace(found, n_iter=passes)
+
+
+def _run(problem, solver, tol, max_iter, random_state, start):
+    if solver == "dual" and problem.loss.name == JOINT_FORM:
+        return solve_joint_dual(problem, tol, max_iter, random_state, start)
     if solver == "dual":
         return solve_dual(problem, tol, max_iter, random_state, start)
     if solver == "newton":
@@ -79,16 +114,21 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
     return solve_bundle(problem, tol, max_iter, start=start)
 
 
-def _projected_or_bundle(problem, tol, max_iter, start):
-    """Projected gradient where rows point in many directions, as long as it gets on; cutting planes where not."""
-    if start is not None and "planes" in start:
-        return solve_bundle(problem, tol, max_iter, start=start)
-    if start is None and _spread(problem.design) < WIDE_SPREAD:
-        return solve_bundle(problem, tol, max_iter)
-    found = solve_projected(problem, tol, min(max_iter, MOST_PROJECTED), start)
-    if found.converged or found.interrupted or found.n_iter >= max_iter:
-        return found
-    return solve_bundle(problem, tol, max_iter - found.n_iter, start={"u": found.u, "intercept": found.intercept})
+def _in_turn(problem, start):
+    """Solvers to try one after the other: the likely quickest, then the more robust.
+
+    One that has left a state has been the right one before.
+    """
+    design, r = problem.design, problem.design.inner.n_factors
+    first = choose_solver(design.rows, design.inner, problem.loss, problem.intercept)
+    if first == "projected" and start is None and _spread(design) < WIDE_SPREAD:
+        first = "bundle"
+    names = [first]
+    if not problem.loss.joint and r <= FEW_FACTORS:
+        names += ["newton"]
+    names = list(dict.fromkeys([*names, "bundle"] if first != "bundle" else names))
+    known = [name for name in names if start is not None and STATES[name] in start]
+    return names[names.index(known[0]) :] if known else names
 
 
 def _spread(design):

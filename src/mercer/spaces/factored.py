@@ -76,6 +76,13 @@ class CumulativeSum(InnerProduct):
     def _add_entries(self, v, columns, values, delta):
         segment_loops.add_cumulative_row(columns, values, self._owner, self.starts, self._points, delta, v)
 
+    def row_norms(self, rows, n_jobs=None):
+        """phi' H phi of each row, float64."""
+        rows = self._checked_rows(rows)
+        if isinstance(rows, CodeRows) and np.array_equal(rows.n_words, np.diff(self.starts)):
+            return rows.scores(self._points, n_jobs)  # one word per dimension: min(z, z) = z, and dimensions add up
+        return super().row_norms(rows, n_jobs)
+
     def _sparse_norms(self, X, out, n_jobs):
         def fill(part):
             segment_loops.square_cumulative_rows(
