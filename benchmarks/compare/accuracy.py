@@ -149,7 +149,8 @@ def _linear(split):
             {"scale": ["passthrough"], "linear__C": [c / scale for c in C_GRID]},
             {"scale": [StandardScaler()], "linear__C": [c / n_columns for c in C_GRID]},
         ]
-    model = Pipeline([("scale", "passthrough"), ("linear", LinearSVC(random_state=0))])
+    # in the primal: in the dual, which liblinear takes for text by itself, a large C takes it hours
+    model = Pipeline([("scale", "passthrough"), ("linear", LinearSVC(dual=False, random_state=0))])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a C too large to be reached is not chosen either
         search = GridSearchCV(model, grids, cv=_folds()).fit(split.X, split.y)

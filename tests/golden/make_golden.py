@@ -70,6 +70,13 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "classifier-grid", mercer.KernelClassifier(map=additive).fit(X, y), "decision_function", HISTOGRAMS
     on_codes = mercer.KernelClassifier(map=quantizer).fit(words, [0, 1, 2, 0, 1, 2, 0, 1])
     yield "classifier-codes", on_codes, "decision_function", HISTOGRAMS
+    counts = (8 * X).astype(int)
+    yield "classifier-levels", mercer.IntersectionSVC().fit(counts, y), "decision_function", HISTOGRAMS
+    signed = sparse.csr_array(counts - 2 * (np.arange(4) == 1))
+    of_parts = mercer.IntersectionSVC(kernel="chi2", bins=5).fit(signed, y)
+    yield "classifier-sparse-levels", of_parts, "decision_function", HISTOGRAMS
+    of_quantiles = mercer.IntersectionSVR(binning="adaptive", bins=3).fit(X, [0.0, 1.0, 2.0, 3.0])
+    yield "regressor-levels", of_quantiles, "predict", HISTOGRAMS
     regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
 

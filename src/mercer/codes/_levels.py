@@ -180,7 +180,9 @@ class LevelQuantizer(FeatureMap):
         kept = weights > 0
         counts = np.add.reduceat(np.append(kept.sum(axis=1), 0), levels.indptr[:-1]) * (np.diff(levels.indptr) > 0)
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return sparse.csr_array((weights[kept].astype(dtype), places[kept], indptr), shape=(n, len(known)))
+        index = np.int32 if max(len(known), indptr[-1]) < 2**31 else np.int64
+        entries = weights[kept].astype(dtype), places[kept].astype(index), indptr.astype(index)
+        return sparse.csr_array(entries, shape=(n, len(known)))
 
     # ----------------------------------------------------------------------------------------------- inner product
 
