@@ -1,9 +1,10 @@
 """IntersectionSVC and IntersectionSVR against exact machines on unary codes, and what they say about what they did."""
 
-import warnings
-
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
@@ -298,6 +299,18 @@ def test_dense_and_sparse_levels_of_counts_are_one_kernel(histograms):
     np.testing.assert_allclose(csr.approximate_kernel(sparse.csr_array(X), sparse.csr_array(X[FIRST])), K, atol=1e-5)
 
 
+@given(
+    counts=arrays(np.int64, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=st.integers(0, 300)),
+    others=arrays(np.int64, st.tuples(st.integers(1, 5), st.just(6)), elements=st.integers(0, 400)),
+)
+def test_levels_of_any_counts_have_the_intersection_kernel(counts, others):
+    others = others[:, : counts.shape[1]]
+    K = get_kernel("intersection")(np.minimum(others, counts.max(axis=0)).astype(float), counts.astype(float))
+    for make in (np.asarray, sparse.csr_array):
+        quantizer = LevelQuantizer(bins=None).fit(make(counts))
+        np.testing.assert_allclose(quantizer.approximate_kernel(make(others), make(counts)), K, rtol=1e-5, atol=1e-4)
+
+
 def test_levels_follow_the_formula(rng):
     X = rng.standard_normal((400, 3))
     low, high = X.min(), np.percentile(X, 97.5)
@@ -335,9 +348,13 @@ def test_columns_of_histograms_are_on_one_scale_though_rare_bins_hold_little(rng
     assert LevelQuantizer().fit(measured).rule_ == "column"
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_pipeline_of_bytes_needs_no_floats(rng):
-    X = rng.integers(0, 255, (60, 8)).astype(np.uint8)
-    assert LevelQuantizer().fit(X).transform(X) is not None
-    with warnings.catch_warnings():
-        assert IntersectionSVC().fit(X, np.arange(60) % 3).predict(X).shape == (60,)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_whole_numbers_stay_what_they_are(rng, dtype):
+    X = rng.integers(0, 200 if dtype == np.uint8 else 900, (60, 8)).astype(dtype)
+    levels = LevelQuantizer().fit(X).transform(X)
+    assert levels.dtype == dtype
+    assert np.shares_memory(levels, X), "a copy was made of what are levels already"
+    np.testing.assert_array_equal(
+        IntersectionSVC().fit(X, np.arange(60) % 3).decision_function(X),
+        IntersectionSVC().fit(X.astype(float), np.arange(60) % 3).decision_function(X.astype(float)),
+    )

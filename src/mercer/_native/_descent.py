@@ -41,10 +41,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._native._jit import inline, jit
+from mercer._native._lanes import fetch
 from mercer._native.counter import bits_of
 
 # Positions are unsigned: numba would otherwise look at each one for a negative index (measured: half the speed).
 ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(1, 5))
+AHEAD = 6  # visits before a row is needed, at which it is fetched
 ROUNDING = 1e-12  # steps that are smaller, relative to where they lead, are none
 
 
@@ -104,11 +106,17 @@ def shuffle(order, count, stream):
         order[k], order[j] = order[j], order[k]
 
 
-def build_descent(dot, add):
+@inline
+def no_hint(rows, i):
+    pass
+
+
+def build_descent(dot, add, hint=no_hint):
     """A loop over rows of one kind.
 
     dot(rows, i, state)        the score of row i, without the constant feature
     add(rows, i, step, state)  adds step times row i to the state
+    hint(rows, i)              brings row i into the cache: in random order no processor foresees it
     """
 
     @inline
@@ -117,7 +125,10 @@ def build_descent(dot, add):
         sums = state[1]
         k, fall = 0, 0.0
         while k < n_active:
-            i = order[k]
+            i, ahead = order[k], order[min(k + AHEAD, n_active - 1)]
+            hint(rows, ahead)
+            fetch(b, ahead)
+            fetch(norms, ahead)
             lower, upper = interval_of(targets[i], caps[i], form)
             bend = bend_of(caps[i], form)
             score = dot(rows, i, state) + scale * sums[0]

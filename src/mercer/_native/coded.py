@@ -15,6 +15,8 @@ import numpy as np
 from mercer._native._jit import jit
 from mercer._native._lanes import LANES, add_lanes, add_products, add_words
 
+EIGHT = np.uint64(LANES)
+
 
 @jit
 def score_coded(codes, words, flat, ranks, offsets, rank_starts, u, first, last, tables, out):
@@ -36,16 +38,21 @@ def score_coded(codes, words, flat, ranks, offsets, rank_starts, u, first, last,
             for b in range(4):
                 tables[b] = 0
                 if m + b < last:
-                    at = (g * u.shape[1] + rank_starts[m + b]) * LANES
-                    _fill_table(flat, offsets[m + b], ranks[m + b], words[m + b], weights, at, entries, b * size)
+                    first_weight = (g * u.shape[1] + rank_starts[m + b]) * LANES
+                    _fill_table(
+                        flat, offsets[m + b], ranks[m + b], words[m + b], weights, first_weight, entries, b * size
+                    )
             # beyond the last block the tables are zero, and any word will do
             m1, m2, m3 = min(m + 1, last - 1), min(m + 2, last - 1), min(m + 3, last - 1)
-            for i in range(n):
-                k0 = np.int64(codes[m, i]) * LANES
-                k1 = np.int64(codes[m1, i]) * LANES + size
-                k2 = np.int64(codes[m2, i]) * LANES + 2 * size
-                k3 = np.int64(codes[m3, i]) * LANES + 3 * size
-                add_words(total, (g * n + i) * LANES, entries, k0, k1, k2, k3)
+            c0, c1, c2, c3 = codes[m], codes[m1], codes[m2], codes[m3]
+            at = np.uint64(g * n * LANES)
+            for i in range(np.uint64(n)):  # unsigned: numba looks at a signed position for a negative one
+                k0 = np.uint64(c0[i]) * EIGHT
+                k1 = np.uint64(c1[i]) * EIGHT + np.uint64(size)
+                k2 = np.uint64(c2[i]) * EIGHT + np.uint64(2 * size)
+                k3 = np.uint64(c3[i]) * EIGHT + np.uint64(3 * size)
+                add_words(total, at, entries, k0, k1, k2, k3)
+                at += EIGHT
 
 
 @jit
@@ -76,12 +83,14 @@ def accumulate_coded(codes, words, flat, ranks, offsets, rank_starts, r, first, 
         for m in range(first, last, 2):
             sums[:] = 0
             other = min(m + 1, last - 1)
-            for i in range(n):
-                add_lanes(sums, np.int64(codes[m, i]) * LANES, residuals, (g * n + i) * LANES)
-                add_lanes(sums, size + np.int64(codes[other, i]) * LANES, residuals, (g * n + i) * LANES)
+            own, next_one, at = codes[m], codes[other], np.uint64(g * n * LANES)
+            for i in range(np.uint64(n)):
+                add_lanes(sums, np.uint64(own[i]) * EIGHT, residuals, at)
+                add_lanes(sums, np.uint64(size) + np.uint64(next_one[i]) * EIGHT, residuals, at)
+                at += EIGHT
             for b in range(min(2, last - m)):
-                at = (g * out.shape[1] + rank_starts[m + b] - rank_starts[first]) * LANES
-                _project_histogram(flat, offsets[m + b], ranks[m + b], words[m + b], sums, b * size, target, at)
+                place = (g * out.shape[1] + rank_starts[m + b] - rank_starts[first]) * LANES
+                _project_histogram(flat, offsets[m + b], ranks[m + b], words[m + b], sums, b * size, target, place)
 
 
 @jit

@@ -36,7 +36,7 @@ import numpy as np
 
 from mercer._native._descent import FOUR, ONE, THREE, TWO, build_descent
 from mercer._native._jit import inline
-from mercer._native._lanes import LANES, add_ramp
+from mercer._native._lanes import LANES, add_ramp, fetch
 
 EIGHT = np.uint64(LANES)
 
@@ -57,6 +57,12 @@ def _look_up_dense(codes, starts, i, table):
         s0 += np.float64(table[np.uint64(starts[j]) + np.uint64(x[j])])
         j += ONE
     return (s0 + s1) + (s2 + s3)
+
+
+@inline
+def _fetch_codes(rows, i):
+    codes = rows[0]
+    fetch(codes.reshape(-1), np.uint64(i) * np.uint64(codes.shape[1]))
 
 
 # ------------------------------------------------------------------------------------------------------ intersection
@@ -151,7 +157,7 @@ def _add_gram_csr(rows, i, step, state):
             table[first + k] += small * grams[line + k]
 
 
-descend_intersection_dense = build_descent(_dot_intersection_dense, _add_intersection_dense)
+descend_intersection_dense = build_descent(_dot_intersection_dense, _add_intersection_dense, _fetch_codes)
 descend_intersection_csr = build_descent(_dot_intersection_csr, _add_intersection_csr)
-descend_gram_dense = build_descent(_dot_gram_dense, _add_gram_dense)
+descend_gram_dense = build_descent(_dot_gram_dense, _add_gram_dense, _fetch_codes)
 descend_gram_csr = build_descent(_dot_gram_csr, _add_gram_csr)

@@ -3,16 +3,20 @@
     Plain     dense or CSR rows with the usual inner product; the state is w
     Levels    one word per column, and an inner product inside columns; the state is Wu's table [wu10fast]
 
-A state is what the loops change row by row. Weights are read from it, or made anew from the dual variables b: tables in
-float32 would drift, and b is exact. Each kind has a loop for one column of scores and one for all classes at once.
+A state is what the loops change row by row. Scores are read from it; weights are made anew from the dual variables b,
+because tables in float32 drift and b is exact. Each kind has a loop for one column of scores and one for all classes at
+once.
 """
 
 __all__ = ["coordinates_of", "gram_size"]
 
 import numpy as np
 
+from mercer._base.threads import run_blocks
 from mercer._native import dual_descent, joint_descent, level_descent
 from mercer._native._lanes import LANES
+from mercer._native.codes import score_codes_vector
+from mercer.spaces._blocks import row_tasks
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.factored import BlockFactor, CumulativeSum
 from mercer.spaces.inner import Identity
@@ -60,9 +64,9 @@ class Plain:
         """Make the state that of weights v, but for the constant feature."""
         state[0][:] = v
 
-    def weights(self, state, b, n_jobs):
-        """(u, v) of a state with dual variables b of shape (n,)."""
-        return state[0], state[0]
+    def scores(self, state, n_jobs):
+        """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
+        return self.rows.scores(state[0], n_jobs).astype(np.float64, copy=False)
 
 
 class Levels:
@@ -75,10 +79,8 @@ class Levels:
         u = self.inner.project(self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False))
         return u, self.inner.lift(u)
 
-    def weights(self, state, b, n_jobs):
-        u, v = self.fresh(b, n_jobs)
-        self.write(state, v)
-        return u, v
+    def scores(self, state, n_jobs):
+        return self.rows.scores(state[0].astype(np.float64), n_jobs)
 
 
 class DenseIntersection(Levels):
@@ -107,6 +109,17 @@ class DenseIntersection(Levels):
         sums[1] = ends.sum()
         table[self._places] = v - np.repeat(ends, self._heights)
 
+    def scores(self, state, n_jobs):
+        (codes, starts), (table, sums) = self.arrays, state
+        out = np.empty(len(codes))
+
+        def fill(part):
+            score_codes_vector(codes, starts, table, part.start, part.stop, out)
+
+        run_blocks(fill, row_tasks(len(codes)), n_jobs)
+        out += sums[1]
+        return out
+
 
 class SparseIntersection(Levels):
     """The levels that occur in a column, in ascending order; zero has no word."""
@@ -129,6 +142,10 @@ class SparseIntersection(Levels):
         used = self._counts > 0
         sums[1:][used] = v[self.inner.starts[1:][used] - 1]
         table[:] = v - np.repeat(sums[1:], self._counts)
+
+    def scores(self, state, n_jobs):
+        table, sums = state
+        return self.rows.scores(table + np.repeat(sums[1:], self._counts), n_jobs)
 
 
 class GramLevels(Levels):

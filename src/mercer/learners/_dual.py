@@ -134,6 +134,9 @@ class _Work:
         self.history["gap"].append(float(gaps.max(initial=0.0)))
         self.history["seconds"].append(time.perf_counter() - self.began)
         self.history["active"].append(sum(column.n_active for column in self.open))
+        self.settle(gaps <= tol)
+        primal, dual = self._values()
+        gaps = relative_gaps(primal, dual, self.floors)
         most = max_iter * self.problem.design.shape[0]
         self.open = [
             column
@@ -142,18 +145,24 @@ class _Work:
         ]
         return not self.open
 
+    def settle(self, which):
+        """Have those columns certify what they found."""
+        done = [column for column, is_one in zip(self.columns, which, strict=True) if is_one and column.weights is None]
+        run_blocks(_Column.certify, done, self.n_jobs)
+
     def _values(self):
         return (np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual"))
 
     def solution(self, tol, interrupted):
+        self.settle([True] * len(self.columns))
         primal, dual = self._values()
         r = self.problem.design.inner.n_factors
-        u = np.array([column.best for column in self.columns]).reshape(len(self.columns), r).T
+        u = np.array([column.weights for column in self.columns]).reshape(len(self.columns), r).T
         n = max(1, self.problem.design.shape[0])
         scale = self.columns[0].scale if self.columns else 0.0
         return Solution(
             u=np.ascontiguousarray(u),
-            intercept=scale * np.array([column.best_constant for column in self.columns]),
+            intercept=scale * np.array([column.constant for column in self.columns]),
             objectives=primal,
             dual_objectives=dual,
             floors=self.floors,
@@ -177,8 +186,8 @@ class _Column:
     b, state : dual variables (n,), and the weights they stand for
     order, n_active : the rows to visit are order[:n_active]
     visits : rows visited so far
-    best, best_constant, primal, dual : weights with the smallest primal value so far and that of the constant feature,
-        that value, and the largest dual value
+    primal, dual, best : the smallest primal value so far, the largest dual value, and the b of the former
+    weights, constant : of ``best``, once they are certified, else None
     """
 
     def __init__(self, problem, coordinates, p, norms, caps, key, n_jobs):
@@ -191,8 +200,8 @@ class _Column:
         self.b, self.state = np.zeros(n), coordinates.new_state()
         self.order, self.n_active = np.empty(n, dtype=np.int32), 0
         self.visits, self.n_sweeps = 0, 0
-        self.best, self.best_constant = np.zeros(problem.design.inner.n_factors), 0.0
-        self.primal, self.dual = math.inf, 0.0  # no loss is negative
+        self.primal, self.dual, self.best = math.inf, 0.0, self.b  # no loss is negative
+        self.weights, self.constant = None, 0.0
 
     def begin(self, start):
         if start is not None:
@@ -203,6 +212,7 @@ class _Column:
 
     def descend(self):
         """Visit movable rows for as long as that is worth it, then look at all rows."""
+        self.weights = None
         visits, sweeps = self.coordinates.loop(
             self.coordinates.arrays,
             self.scale,
@@ -224,14 +234,34 @@ class _Column:
 
     def _look(self):
         """Score all rows: the primal and the dual value, and the rows that can move."""
-        u, v = self.coordinates.weights(self.state, self.b, self.n_jobs)
-        constant = self.state[1][0]
-        scores = self.rows.scores(v, self.n_jobs)
-        scores += self.scale * constant
-        losses, gains = sum_objectives(scores, self.targets, self.caps, self.form, self.b)
-        sq_norm = u @ u + constant * constant
-        self.dual = max(self.dual, gains - 0.5 * sq_norm)
-        if losses + 0.5 * sq_norm < self.primal:
-            self.best, self.best_constant = u.copy(), constant
-            self.primal = losses + 0.5 * sq_norm
+        scores = self.coordinates.scores(self.state, self.n_jobs)
+        scores += self.scale * self.state[1][0]
+        primal, dual = self._objectives(scores, self.b)
+        self.dual = max(self.dual, dual)
+        if primal < self.primal:
+            self.primal, self.best = primal, self.b.copy()
         self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)
+
+    def _objectives(self, scores, b):
+        """(primal, dual) values; |w|^2 is sum_i b_i f_i."""
+        losses, gains = sum_objectives(scores, self.targets, self.caps, self.form, b)
+        sq_norm = b @ scores
+        return losses + 0.5 * sq_norm, gains - 0.5 * sq_norm
+
+    def certify(self):
+        """Both values again from b alone: the state may have drifted, and is then put right."""
+        scores = self._renew()
+        _, self.dual = self._objectives(scores, self.b)
+        self.dual = max(self.dual, 0.0)
+        if not np.array_equal(self.best, self.b):
+            scores = self._renew(self.best)
+        self.primal, _ = self._objectives(scores, self.best)
+
+    def _renew(self, b=None):
+        """Scores of dual variables from scratch. Of those of now, the state is made again; weights are kept."""
+        own = self.b if b is None else b
+        u, v = self.coordinates.fresh(own, self.n_jobs)
+        if b is None:
+            self.coordinates.write(self.state, v)
+        self.weights, self.constant = u, self.scale * own.sum()
+        return self.rows.scores(v, self.n_jobs).astype(np.float64, copy=False) + self.scale * self.constant

@@ -83,6 +83,8 @@ def _solve(A, cost, constraints, right, start):
     if flag < 1 and start is not None:
         x, _, flag, info = daqp.solve(*arguments, primal_tol=TOLERANCE)
     x = np.maximum(x, 0.0) * unit / norms
+    if not 0 < x.sum() < np.inf:  # it has given up: any point of the simplex is a valid bound, if not the best
+        x = np.full(n, 1.0) if start is None else np.maximum(start, 0.0)
     if len(right) == 1:
         x /= x.sum()
     return x, np.asarray(info["lam"])[n:] * scale * unit / sizes

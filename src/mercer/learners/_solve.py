@@ -90,16 +90,48 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
         raise InputError(f"There is no solver {solver!r}. Solvers: {', '.join(SOLVERS)}.")
     if solver != "auto":
         return _run(problem, solver, tol, max_iter, random_state, start)
-    names, passes = _in_turn(problem, start), 0
+    names = _in_turn(problem, start)
     start = start if start is not None and STATES[names[0]] in start else None
+    best, which, passes = None, np.arange(problem.n_problems), 0
     for name, later in zip(names, [*names[1:], None], strict=True):
         most = max_iter - passes if later is None else min(max_iter - passes, PATIENCE)
-        found = _run(problem, name, tol, most, random_state, start)
+        found = _run(_part(problem, which), name, tol, most, random_state, start)
         passes += found.n_iter
-        if found.converged or found.interrupted or passes >= max_iter:
+        best = found if best is None else _merged(best, found, which, tol)
+        which = np.flatnonzero(best.gaps > tol)
+        if not len(which) or found.interrupted or passes >= max_iter:
             break
-        start = {"u": found.u, "intercept": found.intercept} if later == "bundle" else None
-    return replace(found, n_iter=passes)
+        columns = slice(None) if problem.loss.joint else which
+        start = {"u": best.u[:, columns], "intercept": best.intercept[columns]} if later == "bundle" else None
+    return replace(best, n_iter=passes)
+
+
+def _part(problem, which):
+    """The problem with some of its columns, which are problems of their own unless the loss is joint."""
+    if len(which) == problem.n_problems:
+        return problem
+    return replace(problem, targets=np.ascontiguousarray(problem.targets[:, which]), n_columns=len(which))
+
+
+def _merged(first, second, which, tol):
+    """The better solution of every problem; ``second`` has those numbered ``which``."""
+    if len(which) == len(first.objectives) and (second.objectives <= first.objectives).all():
+        kept = replace(second, dual_objectives=np.maximum(first.dual_objectives, second.dual_objectives))
+        return replace(kept, converged=bool((kept.gaps <= tol).all()))
+    u, intercept = first.u.copy(), first.intercept.copy()
+    objectives, duals = first.objectives.copy(), first.dual_objectives.copy()
+    better = second.objectives < objectives[which]
+    objectives[which[better]] = second.objectives[better]
+    duals[which] = np.maximum(duals[which], second.dual_objectives)
+    columns = which[better]
+    if len(objectives) == u.shape[1]:
+        u[:, columns], intercept[columns] = second.u[:, better], second.intercept[better]
+    elif better.all():
+        u, intercept = second.u, second.intercept
+    merged = replace(
+        second, u=u, intercept=intercept, objectives=objectives, dual_objectives=duals, floors=first.floors
+    )
+    return replace(merged, converged=bool((merged.gaps <= tol).all()), state=None)
 
 
 def _run(problem, solver, tol, max_iter, random_state, start):
