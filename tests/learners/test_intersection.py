@@ -331,6 +331,13 @@ def test_sparse_percentiles_are_of_the_values_and_signs_make_columns():
         np.testing.assert_array_equal(levels.toarray()[:, part], expected)
 
 
+def test_a_second_fit_forgets_the_first(rng):
+    X = sparse.random_array((30, 4), density=0.5, rng=rng, format="csr")
+    both = LevelQuantizer(10).fit(X).fit(-X)
+    np.testing.assert_array_equal(both.transform(-X).toarray(), LevelQuantizer(10).fit(-X).transform(-X).toarray())
+    assert both.transform(-X).nnz > 0
+
+
 def test_adaptive_bins_hold_about_equally_many_values(rng):
     X = rng.gamma(0.5, 10, (1000, 2))
     levels = LevelQuantizer(10, "adaptive").fit_transform(X)

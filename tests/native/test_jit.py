@@ -69,3 +69,31 @@ print(sum(keep_best.stats.cache_hits.values()))
         return int(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
 
     assert [cache_hits("before"), cache_hits("before"), cache_hits("after")] == [0, 1, 0]
+
+
+def test_the_cache_of_another_version_is_replaced(tmp_path):
+    code = """
+import types, sys
+import numpy as np
+from mercer._native.selection import keep_best
+keep_best(np.ones((1, 1)), 0, np.zeros((1, 1)), np.full((1, 1), -1))
+print(sum(keep_best.stats.cache_hits.values()))
+{after}
+"""
+    # an index that names a class of a module which the next process has not
+    foreign = """
+gone = types.ModuleType("mercer_gone")
+gone.Form = type("Form", (), {"__module__": "mercer_gone"})
+sys.modules["mercer_gone"] = gone
+keep_best._cache._cache_file._source_stamp = gone.Form()
+keep_best._cache.flush()
+"""
+
+    def cache_hits(after=""):
+        environment = {"PATH": "", "PYTHONPATH": ":".join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", code.format(after=after)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        assert not run.stderr
+        return int(run.stdout)
+
+    assert [cache_hits(foreign), cache_hits(), cache_hits()] == [0, 0, 1]

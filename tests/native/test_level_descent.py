@@ -53,6 +53,33 @@ def test_intersection_of_dense_levels(rng, dtype, form, codes_dtype):
     run(rng, "intersection_dense", (codes, starts), codes.sum(axis=1, dtype=float), rooms.sum(), 2, form, dtype)
 
 
+@dtypes
+@forms
+def test_intersection_of_tall_tables_is_that_of_others(rng, dtype, form):
+    """Blocks of levels are another way of writing the same tables."""
+    heights = np.array([3, 200, 64, 129])
+    codes = np.stack([rng.integers(0, height, N) for height in heights], axis=1).astype(np.uint16)
+    codes[0], codes[1] = 0, heights - 1
+    rooms = -(-heights // 64) * 64
+    starts, size = np.cumsum(rooms) - rooms, rooms.sum()
+    targets = rng.standard_normal(N) if form.two_sided else rng.integers(-1, 2, N).astype(np.int8)
+    caps, norms, found = rng.uniform(0.001, 0.02, N), codes.sum(axis=1, dtype=float), []
+    for module in (loops, twins):
+        order, b = np.arange(N, dtype=np.int32), np.zeros(N)
+        state = np.zeros(size, dtype), np.zeros(2), np.zeros(size // 64), np.zeros(size // 64)
+        module.descend_intersection_tall(
+            (codes, starts), 0.5, norms, targets, caps, form, order, N, np.uint64(5), 2, 3 * N, b, state
+        )
+        table, sums, offsets, slopes = state
+        levels = np.arange(size) - np.repeat(starts, rooms)
+        found.append((b, sums, table + np.repeat(slopes, 64) * levels - np.repeat(offsets, 64)))
+    tolerance = 1e-9 if dtype == np.float64 else 2e-3
+    below = levels < np.repeat(heights, rooms)  # what stands in the room above the last level is never looked up
+    for mine, theirs in zip(found[0], found[1], strict=True):
+        mine, theirs = (a[below] if len(a) == size else a for a in (mine, theirs))
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * (1 + np.abs(theirs).max()))
+
+
 def sparse_rows(codes):
     """CSR positions on the words of levels that occur, zero having none; and the words."""
     words = [np.unique(column[column > 0]) for column in codes.T]

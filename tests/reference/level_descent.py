@@ -49,6 +49,12 @@ def descend_intersection_dense(rows, scale, *arguments):
     return descend(Tables(lambda i: starts + codes[i], H, scale, state, read, write), scale, *rest)
 
 
+def descend_intersection_tall(rows, scale, *arguments):
+    """The offsets and slopes of blocks are left at zero: everything is in the table."""
+    *rest, (table, sums, _, _) = arguments
+    return descend_intersection_dense(rows, scale, *rest, (table, sums))
+
+
 def descend_intersection_csr(rows, scale, *arguments):
     indptr, indices, points, owners, starts = rows
     *rest, state = arguments

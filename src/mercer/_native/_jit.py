@@ -19,6 +19,9 @@ inline = register_jitable(forceinline=True)
 
 # What a folder that cannot be written, a full disk, or a file cut short by a crash raise inside numba's cache.
 CACHE_FAILURES = (OSError, EOFError, pickle.PickleError)
+# What an index raises that names a class which another version of Mercer had somewhere else: numba reads all of it
+# before it sees that it is out of date.
+OTHER_VERSION = (AttributeError, ImportError)
 
 # numba's cache looks at the file that defines a loop only; formulas inside it may come from another file of the folder.
 # (A process started before an edit would also store its old code under the new file's date.)
@@ -44,16 +47,20 @@ def jit(function):
     if cache is not None:
         key = cache._index_key
         cache._index_key = lambda *args: (*key(*args), SOURCES)
-        cache.save_overload = _survive(cache.save_overload)
-        cache.load_overload = _survive(cache.load_overload)
+        cache.save_overload = _survive(cache.save_overload, cache.flush)
+        cache.load_overload = _survive(cache.load_overload, cache.flush)
     return loop
 
 
-def _survive(method):
+def _survive(method, flush):
     # numba reports a failed read or write of its cache as an error of the call that needed the loop
     def survivor(*args):
         try:
-            return method(*args)
+            try:
+                return method(*args)
+            except OTHER_VERSION:
+                flush()
+                return method(*args)
         except CACHE_FAILURES as error:
             _warn_once(error)
             return None

@@ -20,6 +20,10 @@ Loops and losses are those of `_descent`, with these rows and states:
     intersection_dense   rows   codes (n, d) uint8 or uint16, levels; starts (d,) int64, of the tables, which have room
                                 for a multiple of eight levels each
                          state  table (D,) float, -S;  sums (2,) float64: constant feature, sum_j sum_i b_i x_ij
+    intersection_tall    rows   as intersection_dense, room for a multiple of 64 levels each
+                         state  table, sums as intersection_dense; offsets, slopes (D / 64,) float64: where a row lies
+                                above all 64 levels z of a block, max(x - z, 0) = x - z changes two numbers only, and
+                                -S is table[z] + slopes z - offsets
     intersection_csr     rows   indptr; indices, positions in the tables of the levels of a row; points (D,) float, the
                                 levels; owners (D,) int32, columns; starts (d + 1,) int64, of the tables
                          state  table (D,) float, -S;  sums (1 + d,) float64: constant feature, sum_i b_i x_ij by column
@@ -30,7 +34,13 @@ Loops and losses are those of `_descent`, with these rows and states:
                          state  as gram_dense
 """
 
-__all__ = ["descend_gram_csr", "descend_gram_dense", "descend_intersection_csr", "descend_intersection_dense"]
+__all__ = [
+    "descend_gram_csr",
+    "descend_gram_dense",
+    "descend_intersection_csr",
+    "descend_intersection_dense",
+    "descend_intersection_tall",
+]
 
 import numpy as np
 
@@ -39,6 +49,8 @@ from mercer._native._jit import inline
 from mercer._native._lanes import LANES, add_ramp, fetch
 
 EIGHT = np.uint64(LANES)
+BLOCK_BITS = 6  # 64 levels to a block of a tall table
+BITS = np.uint64(BLOCK_BITS)
 
 
 @inline
@@ -85,6 +97,38 @@ def _add_intersection_dense(rows, i, step, state):
         total += np.float64(level)
         k = np.uint64(0)
         while k < level:  # to the end of its eight: there the ramp is zero
+            add_ramp(table, first + k, small, x, number(k))
+            k += EIGHT
+    sums[1] += step * total
+
+
+@inline
+def _dot_intersection_tall(rows, i, state):
+    (codes, starts), (table, sums, offsets, slopes) = rows, state
+    total = sums[1]
+    for j in range(np.uint64(codes.shape[1])):
+        level = np.uint64(codes[i, j])
+        place = np.uint64(starts[j]) + level
+        block = place >> BITS
+        total += np.float64(table[place]) + (slopes[block] * np.float64(level) - offsets[block])
+    return total
+
+
+@inline
+def _add_intersection_tall(rows, i, step, state):
+    (codes, starts), (table, sums, offsets, slopes) = rows, state
+    number = table.dtype.type
+    small, total = number(step), 0.0
+    for j in range(np.uint64(codes.shape[1])):
+        level, first = np.uint64(codes[i, j]), np.uint64(starts[j])
+        x, block = number(level), first >> BITS
+        total += np.float64(level)
+        far = step * np.float64(level)
+        for t in range(block, block + (level >> BITS)):
+            offsets[t] += far
+            slopes[t] += step
+        k = (level >> BITS) << BITS
+        while k < level:
             add_ramp(table, first + k, small, x, number(k))
             k += EIGHT
     sums[1] += step * total
@@ -158,6 +202,7 @@ def _add_gram_csr(rows, i, step, state):
 
 
 descend_intersection_dense = build_descent(_dot_intersection_dense, _add_intersection_dense, _fetch_codes)
+descend_intersection_tall = build_descent(_dot_intersection_tall, _add_intersection_tall, _fetch_codes)
 descend_intersection_csr = build_descent(_dot_intersection_csr, _add_intersection_csr)
 descend_gram_dense = build_descent(_dot_gram_dense, _add_gram_dense, _fetch_codes)
 descend_gram_csr = build_descent(_dot_gram_csr, _add_gram_csr)

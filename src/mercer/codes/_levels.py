@@ -10,13 +10,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import rank_revealing_factor
-from mercer._base.threads import run_blocks
-from mercer._native.levels import quantize_rows
 from mercer.codes._binning import BINNINGS, MOST_LEVELS, Bins, choose_bins, signed_parts
+from mercer.codes._level_words import dense_levels, levels_that_occur, on_words, sparse_levels
 from mercer.kernels import Intersection, Kernel
 from mercer.maps._base import FeatureMap
 from mercer.spaces import BlockFactor, CodeRows, CSRRows, CumulativeSum
-from mercer.spaces._blocks import row_tasks
 
 # what is read as it is: histograms often come as bytes, which as float64 would take eight times the memory
 NUMBERS = [np.float64, np.float32, np.uint8, np.uint16, np.int16, np.int32, np.int64]
@@ -86,7 +84,7 @@ class LevelQuantizer(FeatureMap):
         self._check_parameters()
         X = self._checked(X, reset=True)
         self.kernel_, self.is_sparse_ = self._resolved_kernel(), sparse.issparse(X)
-        X = self._parts(X)
+        X = signed_parts(X) if self.is_sparse_ else X
         found = choose_bins(X, self.bins, self.binning, "LevelQuantizer")
         self.rule_, self.n_bins_, self.lows_, self.widths_ = found.rule, found.n_bins, found.lows, found.widths
         self.edges_, self.edge_starts_ = found.edges, found.edge_starts
@@ -101,7 +99,7 @@ class LevelQuantizer(FeatureMap):
         """One-hot levels as `mercer.spaces` rows, the form that learners work on."""
         levels = self.transform(X)
         if self.is_sparse_:
-            return CSRRows(self._words(levels, np.float32))
+            return CSRRows(on_words(levels, self.levels_, self.starts_, self.n_bins_))
         tops = np.diff(self.starts_) - 1
         return CodeRows(np.minimum(levels, tops.astype(levels.dtype)), tops + 1)
 
@@ -124,65 +122,30 @@ class LevelQuantizer(FeatureMap):
     # ---------------------------------------------------------------------------------------------------- levels
 
     def _parts(self, X):
-        """Rows as they were fitted: dense, or CSR of values >= 0."""
+        """Rows as they were fitted: dense, or CSR of values >= 0 in as many columns."""
         if not self.is_sparse_:
             return X.toarray() if sparse.issparse(X) else X
-        X = sparse.csr_array(X)
-        if hasattr(self, "lows_"):
-            parts = signed_parts(X)
-            w = len(self.lows_)
-            if parts.shape[1] < w:  # no value is negative this time
-                return sparse.csr_array((parts.data, parts.indices, parts.indptr), shape=(X.shape[0], w))
-            return parts[:, :w]  # no value was negative in training
-        return signed_parts(X)
+        parts, w = signed_parts(sparse.csr_array(X)), len(self.lows_)
+        if parts.shape[1] > w:  # no value was negative in training
+            return parts[:, :w]
+        return sparse.csr_array((parts.data, parts.indices, parts.indptr), shape=(parts.shape[0], w))
 
     def _levels(self, X):
         bins = Bins(self.rule_, self.n_bins_, self.lows_, self.widths_, self.edges_, self.edge_starts_)
         dtype = np.uint8 if self.n_bins_ <= 255 else np.uint16
-        return _sparse_levels(X, bins, dtype) if self.is_sparse_ else _dense_levels(X, bins, dtype, self.n_jobs)
+        return sparse_levels(X, bins, dtype) if self.is_sparse_ else dense_levels(X, bins, dtype, self.n_jobs)
 
     def _keep_levels(self, levels):
         """Set the words of every column, and their inner product."""
         if self.is_sparse_:
-            keys = np.unique(self._keys(levels))
-            owners, self.levels_ = np.divmod(keys, self.n_bins_ + 1)
-            counts = np.bincount(owners, minlength=levels.shape[1])
+            self.levels_, counts = levels_that_occur(levels, self.n_bins_)
         else:
             # one kernel matrix serves all columns of equal height
-            tops = (
-                levels.max(axis=0).astype(np.int64) if self._is_intersection else np.full(levels.shape[1], levels.max())
-            )
-            counts = tops + 1
+            counts = 1 + levels.max(axis=0 if self._is_intersection else None).astype(np.int64)
+            counts = np.broadcast_to(counts, levels.shape[1])
             self.levels_ = np.concatenate([np.arange(count) for count in counts])
-        self.starts_ = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.levels_ = self.levels_.astype(np.int64)
+        self.starts_ = np.concatenate([[0], np.cumsum(counts)])
         self.inner_ = self._inner_product()
-
-    def _keys(self, levels):
-        """Column and level of every stored level, as one number that ascends with both."""
-        return levels.indices.astype(np.int64) * (self.n_bins_ + 1) + levels.data
-
-    def _words(self, levels, dtype):
-        """CSR rows on the words: a level that has one, or the two around it."""
-        n, w = levels.shape
-        column, level, keys = levels.indices.astype(np.int64), levels.data.astype(np.int64), self._keys(levels)
-        known = np.repeat(np.arange(w), np.diff(self.starts_)) * (self.n_bins_ + 1) + self.levels_
-        above = np.searchsorted(known, keys)
-        first, end = self.starts_[column], self.starts_[column + 1]
-        exact = (above < end) & (known[np.minimum(above, len(known) - 1)] == keys) if len(known) else above < end
-        below = above - 1
-        low = np.where(below >= first, self.levels_[np.maximum(below, 0)] if len(known) else 0, 0)
-        high = np.where(above < end, self.levels_[np.minimum(above, len(known) - 1)] if len(known) else 0, 0)
-        share = np.where(exact, 1.0, np.divide(level - low, high - low, out=np.zeros(len(level)), where=high > low))
-        # the word above with its share, the word below with the rest; beyond the last word, that one alone
-        weights = np.stack([np.where(below >= first, 1.0 - share, 0.0), np.where(above < end, share, 0.0)], axis=1)
-        places = np.stack([np.maximum(below, 0), np.minimum(above, max(len(known) - 1, 0))], axis=1)
-        kept = weights > 0
-        counts = np.add.reduceat(np.append(kept.sum(axis=1), 0), levels.indptr[:-1]) * (np.diff(levels.indptr) > 0)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        index = np.int32 if max(len(known), indptr[-1]) < 2**31 else np.int64
-        entries = weights[kept].astype(dtype), places[kept].astype(index), indptr.astype(index)
-        return sparse.csr_array(entries, shape=(n, len(known)))
 
     # ----------------------------------------------------------------------------------------------- inner product
 
@@ -192,11 +155,9 @@ class LevelQuantizer(FeatureMap):
 
     def _inner_product(self):
         if self._is_intersection:
-            gaps = np.diff(self.levels_, prepend=0)
-            gaps[self.starts_[:-1][np.diff(self.starts_) > 0]] = self.levels_[
-                self.starts_[:-1][np.diff(self.starts_) > 0]
-            ]
-            return CumulativeSum(gaps.astype(np.float64), self.starts_)
+            gaps, firsts = np.diff(self.levels_, prepend=0), self.starts_[:-1][np.diff(self.starts_) > 0]
+            gaps[firsts] = self.levels_[firsts]
+            return CumulativeSum(gaps, self.starts_)
         sizes = np.diff(self.starts_)
         if not self.is_sparse_:
             return BlockFactor(self._factor(slice(0, sizes[0]))[None], repeat=len(sizes))
@@ -290,57 +251,3 @@ def _check_ascending(starts, n, end, name):
     valid = isinstance(starts, np.ndarray) and starts.dtype == np.int64 and starts.shape == (n + 1,)
     if not valid or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
         raise ValueError(f"{name} must ascend from 0 to {end}, one per column and one more.")
-
-
-# -------------------------------------------------------------------------------------------------------- the levels
-
-
-def _dense_levels(X, bins, dtype, n_jobs):
-    if bins.rule == "whole numbers" and X.dtype == dtype and X.max(initial=0) <= bins.n_bins:
-        return X
-    codes = np.zeros(X.shape, dtype=dtype)
-    if bins.rule == "adaptive":
-        for j, (start, end) in enumerate(zip(bins.edge_starts, bins.edge_starts[1:], strict=False)):
-            ranks = np.searchsorted(bins.edges[start:end], X[:, j], side="right")
-            codes[:, j] = _spread(ranks, end - start, bins.n_bins)
-        return codes
-    tops = np.full(X.shape[1], bins.n_bins, dtype=np.int64)
-
-    def fill(part):
-        quantize_rows(X, bins.lows, bins.widths, float(bins.n_bins), tops, part.start, part.stop, codes)
-
-    run_blocks(fill, row_tasks(len(X)), n_jobs)
-    return codes
-
-
-def _sparse_levels(X, bins, dtype):
-    j = X.indices
-    if bins.rule == "adaptive":
-        ranks = _ranks(X, bins)
-        levels = _spread(ranks, np.diff(bins.edge_starts)[j], bins.n_bins)
-    else:
-        widths = bins.widths[j]
-        scaled = np.divide(bins.n_bins * (X.data.astype(np.float64) - bins.lows[j]), widths,
-                           out=np.zeros(len(j)), where=widths > 0)  # fmt: skip
-        levels = np.clip(scaled, 0, bins.n_bins)
-    found = sparse.csr_array((levels.astype(dtype), j, X.indptr), shape=X.shape)
-    if not found.data.all():
-        found = found.copy()
-        found.eliminate_zeros()
-    return found
-
-
-def _ranks(X, bins):
-    """Number of edges of its column at or below every stored value; a stored value is at least level 1."""
-    by_column = X.tocsc()
-    ranks = np.empty(X.nnz, dtype=np.int64)
-    for j, (start, end) in enumerate(zip(bins.edge_starts, bins.edge_starts[1:], strict=False)):
-        own = slice(by_column.indptr[j], by_column.indptr[j + 1])
-        ranks[own] = np.searchsorted(bins.edges[start:end], by_column.data[own], side="right")
-    counted = sparse.csc_array((ranks + 1, by_column.indices, by_column.indptr), shape=X.shape).tocsr()
-    return counted.data - 1
-
-
-def _spread(ranks, n_edges, n_bins):
-    """Ranks 0 .. n_edges as levels 0 .. n_bins, as far apart as possible."""
-    return np.rint(ranks * (n_bins / np.maximum(n_edges, 1)))

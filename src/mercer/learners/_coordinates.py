@@ -23,9 +23,10 @@ from mercer.spaces.inner import Identity
 from mercer.spaces.rows import CSRRows, DenseRows
 
 MOST_GRAM = 2**28  # numbers in the kernel matrices of all columns
+TALL = 100  # mean level from which blocks of levels pay
 
 
-def coordinates_of(design, dtype=np.float64):
+def coordinates_of(design, dtype=np.float64, is_joint=False):
     """The rows of a design as coordinates, with tables of this type; None if they are of another kind."""
     rows, inner = design.rows, design.inner
     if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
@@ -33,8 +34,11 @@ def coordinates_of(design, dtype=np.float64):
     is_sparse = isinstance(rows, CSRRows)
     if not (is_sparse or isinstance(rows, CodeRows)) or (is_sparse and not _has_words(rows.X, inner)):
         return None
-    if isinstance(inner, CumulativeSum) and (is_sparse or _has_all_levels(rows, inner)):
-        return (SparseIntersection if is_sparse else DenseIntersection)(design, dtype)
+    if isinstance(inner, CumulativeSum) and is_sparse:
+        return SparseIntersection(design, dtype)
+    if isinstance(inner, CumulativeSum) and _has_all_levels(rows, inner):
+        is_tall = rows.codes.mean(dtype=np.float64) > TALL and not is_joint
+        return (TallIntersection if is_tall else DenseIntersection)(design, dtype)
     if isinstance(inner, BlockFactor) and gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
         return GramLevels(design, dtype)
     return None
@@ -88,11 +92,12 @@ class DenseIntersection(Levels):
 
     loop = staticmethod(level_descent.descend_intersection_dense)
     joint_loop = staticmethod(joint_descent.descend_joint_intersection_dense)
+    room = LANES
 
     def __init__(self, design, dtype):
         super().__init__(design, dtype)
         heights, starts = self.rows.n_words, self.rows.starts
-        rooms = -(-heights // LANES) * LANES
+        rooms = -(-heights // self.room) * self.room
         own = np.cumsum(rooms) - rooms
         self.arrays = self.rows.codes, own
         self._size = int(rooms.sum())
@@ -119,6 +124,28 @@ class DenseIntersection(Levels):
         run_blocks(fill, row_tasks(len(codes)), n_jobs)
         out += sums[1]
         return out
+
+
+class TallIntersection(DenseIntersection):
+    """Tables of hundreds of levels or more, in blocks: a step changes two numbers for each block below its level."""
+
+    loop = staticmethod(level_descent.descend_intersection_tall)
+    room = 2**level_descent.BLOCK_BITS
+
+    def new_state(self):
+        n_blocks = self._size // self.room
+        return *super().new_state(), np.zeros(n_blocks), np.zeros(n_blocks)
+
+    def write(self, state, v):
+        table, sums, offsets, slopes = state
+        offsets[:], slopes[:] = 0.0, 0.0
+        super().write((table, sums), v)
+
+    def scores(self, state, n_jobs):
+        table, sums, offsets, slopes = state
+        levels = np.arange(self._size) - np.repeat(self.arrays[1], np.diff(self.arrays[1], append=self._size))
+        full = table + np.repeat(slopes, self.room) * levels - np.repeat(offsets, self.room)
+        return super().scores((full, sums), n_jobs)
 
 
 class SparseIntersection(Levels):

@@ -70,7 +70,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
 def row_coordinates(problem, tol):
     """The rows of the problem one at a time, with tables as exact as a gap of ``tol`` needs."""
     design = problem.design
-    found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64)
+    found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64, problem.loss.joint)
     if found is None:
         raise InputError(
             "Dual coordinate descent needs dense or CSR rows with the identity as inner product, or one word per "
