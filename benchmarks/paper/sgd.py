@@ -137,6 +137,6 @@ def _figure(curves, title):
         axes.set(xscale="log", yscale="log", xlabel=label)
         axes.spines[["top", "right"]].set_visible(False)
     left.set_ylabel("objective / optimum - 1")
-    left.legend(frameon=False, fontsize="small")
+    left.legend(frameon=False, fontsize="small", loc="lower left")
     figure.suptitle(title, fontsize="small")
     return figure

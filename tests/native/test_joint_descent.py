@@ -26,14 +26,15 @@ def rows_of(kind, rng):
         rooms = -(-HEIGHTS // 8) * 8
         return (codes, np.cumsum(rooms) - rooms), levels, rooms.sum(), 2
     if kind == "intersection_csr":
-        rows = csr.indptr, csr.indices, points.astype(np.float64), owners, starts
-        return rows, levels, starts[-1], 1 + len(HEIGHTS)
+        rows = csr.indptr, csr.indices, csr.data, points.astype(np.float64), owners, starts
+        return rows, csr.toarray() ** 2 @ points.astype(float), starts[-1], 1 + len(HEIGHTS)
     words = [points[owners == j] for j in range(4)] if kind == "gram_csr" else [np.arange(h) for h in HEIGHTS]
     sizes = np.array([len(column) for column in words])
     flat = np.concatenate([chi2(column.astype(float)).ravel() for column in words])
     gram_starts, starts = np.cumsum(sizes**2) - sizes**2, np.concatenate([[0], np.cumsum(sizes)])
     if kind == "gram_csr":
-        return (csr.indptr, csr.indices, owners, starts, flat, gram_starts), levels, starts[-1], 1
+        norms = csr.toarray() ** 2 @ points.astype(float)
+        return (csr.indptr, csr.indices, csr.data, owners, starts, flat, gram_starts), norms, starts[-1], 1
     return (codes, starts, flat, gram_starts), levels, starts[-1], 1
 
 

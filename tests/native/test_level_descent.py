@@ -81,11 +81,12 @@ def test_intersection_of_tall_tables_is_that_of_others(rng, dtype, form):
 
 
 def sparse_rows(codes):
-    """CSR positions on the words of levels that occur, zero having none; and the words."""
+    """CSR positions on the words of levels that occur, zero having none; and the words. Some entries are shares."""
     words = [np.unique(column[column > 0]) for column in codes.T]
     starts = np.cumsum([0, *map(len, words)])
     onehot = np.hstack([codes[:, [j]] == words[j] for j in range(codes.shape[1])])
     csr = sparse.csr_array(onehot.astype(np.float32))
+    csr.data[::5] = 0.25
     owners = np.repeat(np.arange(len(words), dtype=np.int32), np.diff(starts))
     return csr, np.concatenate(words), owners, starts
 
@@ -95,8 +96,8 @@ def sparse_rows(codes):
 def test_intersection_of_sparse_levels(rng, dtype, form):
     codes = make_codes(rng) * 3
     csr, points, owners, starts = sparse_rows(codes)
-    rows = csr.indptr, csr.indices, points.astype(dtype), owners, starts
-    norms = codes.sum(axis=1, dtype=float)
+    rows = csr.indptr, csr.indices, csr.data, points.astype(dtype), owners, starts
+    norms = csr.toarray() ** 2 @ points.astype(float)
     run(rng, "intersection_csr", rows, norms, starts[-1], 1 + len(HEIGHTS), form, dtype)
 
 
@@ -118,7 +119,8 @@ def test_another_kernel_of_levels(rng, dtype, kind):
     norms = codes.sum(axis=1, dtype=float)  # chi2 of equal levels is the level
     rows = (codes, starts, flat, gram_starts)
     if kind == "csr":
-        rows = (csr.indptr, csr.indices, owners, starts, flat, gram_starts)
+        norms = csr.toarray() ** 2 @ points.astype(float)
+        rows = (csr.indptr, csr.indices, csr.data, owners, starts, flat, gram_starts)
     run(rng, f"gram_{kind}", rows, norms, starts[-1], 1, form, dtype)
 
 

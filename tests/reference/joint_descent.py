@@ -63,10 +63,7 @@ def descend_joint_dense(rows, *arguments):
 
 def descend_joint_csr(rows, *arguments):
     indptr, indices, data = rows
-    X = np.zeros((len(indptr) - 1, arguments[-1][0].shape[1]))
-    for i in range(len(X)):
-        X[i, indices[indptr[i] : indptr[i + 1]]] = data[indptr[i] : indptr[i + 1]]
-    return descend_joint_dense((X,), *arguments)
+    return descend_joint_dense((_filled(indptr, indices, data, arguments[-1][0].shape[1]),), *arguments)
 
 
 def descend_joint_intersection_dense(rows, *arguments):
@@ -75,17 +72,17 @@ def descend_joint_intersection_dense(rows, *arguments):
     return _descend(unary, np.eye(unary.shape[1]), *arguments)
 
 
-def _one_hot(indptr, indices, D):
+def _filled(indptr, indices, data, D):
     phi = np.zeros((len(indptr) - 1, D))
     for i in range(len(phi)):
-        phi[i, indices[indptr[i] : indptr[i + 1]]] = 1
+        phi[i, indices[indptr[i] : indptr[i + 1]]] = data[indptr[i] : indptr[i + 1]]
     return phi
 
 
 def descend_joint_intersection_csr(rows, *arguments):
-    indptr, indices, points, owners, _ = rows
+    indptr, indices, data, points, owners, _ = rows
     H = np.minimum.outer(points, points).astype(float) * (owners[:, None] == owners)
-    return _descend(_one_hot(indptr, indices, len(points)), H, *arguments)
+    return _descend(_filled(indptr, indices, data, len(points)), H, *arguments)
 
 
 def descend_joint_gram_dense(rows, *arguments):
@@ -97,8 +94,8 @@ def descend_joint_gram_dense(rows, *arguments):
 
 
 def descend_joint_gram_csr(rows, *arguments):
-    indptr, indices, _, starts, grams, gram_starts = rows
-    return _descend(_one_hot(indptr, indices, starts[-1]), block_diagonal(starts, grams, gram_starts), *arguments)
+    indptr, indices, data, _, starts, grams, gram_starts = rows
+    return _descend(_filled(indptr, indices, data, starts[-1]), block_diagonal(starts, grams, gram_starts), *arguments)
 
 
 def sum_objectives_joint(scores, labels, caps, a):

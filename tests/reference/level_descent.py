@@ -15,12 +15,18 @@ class Tables:
         self.T = read(state)
 
     def score(self, i):
-        return self.T[self.words_of(i)].sum() + self.scale * self.state[1][0]
+        words, weights = self.words_of(i)
+        return weights @ self.T[words] + self.scale * self.state[1][0]
 
     def add(self, i, step):
-        self.T += step * self.H[self.words_of(i)].sum(axis=0)
+        words, weights = self.words_of(i)
+        self.T += step * weights @ self.H[words]
         self.state[1][0] += step * self.scale
         self.write(self.state, self.T)
+
+
+def _entries(indptr, indices, data):
+    return lambda i: (indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]].astype(float))
 
 
 def _intersection(points, owners):
@@ -46,7 +52,9 @@ def descend_intersection_dense(rows, scale, *arguments):
         state[0][:] = T - ends[owners]
 
     H = _intersection(points.astype(float), owners)
-    return descend(Tables(lambda i: starts + codes[i], H, scale, state, read, write), scale, *rest)
+    return descend(
+        Tables(lambda i: (starts + codes[i], np.ones(len(starts))), H, scale, state, read, write), scale, *rest
+    )
 
 
 def descend_intersection_tall(rows, scale, *arguments):
@@ -56,7 +64,7 @@ def descend_intersection_tall(rows, scale, *arguments):
 
 
 def descend_intersection_csr(rows, scale, *arguments):
-    indptr, indices, points, owners, starts = rows
+    indptr, indices, data, points, owners, starts = rows
     *rest, state = arguments
 
     def write(state, T):
@@ -66,7 +74,7 @@ def descend_intersection_csr(rows, scale, *arguments):
 
     H = _intersection(points.astype(float), owners)
     tables = Tables(
-        lambda i: indices[indptr[i] : indptr[i + 1]], H, scale, state,
+        _entries(indptr, indices, data), H, scale, state,
         lambda state: state[0] + state[1][1:][owners], write,
     )  # fmt: skip
     return descend(tables, scale, *rest)
@@ -88,16 +96,20 @@ def descend_gram_dense(rows, scale, *arguments):
     codes, starts, grams, gram_starts = rows
     *rest, state = arguments
     H = block_diagonal(starts, grams, gram_starts)
-    tables = Tables(lambda i: starts[:-1] + codes[i], H, scale, state, lambda state: state[0].astype(float), _keep)
+    words_of = lambda i: (starts[:-1] + codes[i], np.ones(codes.shape[1]))  # noqa: E731
+    tables = Tables(words_of, H, scale, state, lambda state: state[0].astype(float), _keep)
     return descend(tables, scale, *rest)
 
 
 def descend_gram_csr(rows, scale, *arguments):
-    indptr, indices, _, starts, grams, gram_starts = rows
+    indptr, indices, data, _, starts, grams, gram_starts = rows
     *rest, state = arguments
     H = block_diagonal(starts, grams, gram_starts)
-    words_of = lambda i: indices[indptr[i] : indptr[i + 1]]  # noqa: E731
-    return descend(Tables(words_of, H, scale, state, lambda state: state[0].astype(float), _keep), scale, *rest)
+    return descend(
+        Tables(_entries(indptr, indices, data), H, scale, state, lambda state: state[0].astype(float), _keep),
+        scale,
+        *rest,
+    )
 
 
 def algorithm_2(X, y, C, loss="squared_hinge", max_sweeps=1000, tol=1e-10):

@@ -24,13 +24,14 @@ Loops and losses are those of `_descent`, with these rows and states:
                          state  table, sums as intersection_dense; offsets, slopes (D / 64,) float64: where a row lies
                                 above all 64 levels z of a block, max(x - z, 0) = x - z changes two numbers only, and
                                 -S is table[z] + slopes z - offsets
-    intersection_csr     rows   indptr; indices, positions in the tables of the levels of a row; points (D,) float, the
-                                levels; owners (D,) int32, columns; starts (d + 1,) int64, of the tables
+    intersection_csr     rows   indptr; indices, positions in the tables; data, how much of the row is at each (1 at one
+                                level, or shares of the two around it); points (D,) float, the levels; owners (D,)
+                                int32, columns; starts (d + 1,) int64, of the tables
                          state  table (D,) float, -S;  sums (1 + d,) float64: constant feature, sum_i b_i x_ij by column
     gram_dense           rows   codes, starts as above with d + 1; grams (.,) float, k(z, z') of each column, flat;
                                 gram_starts (d,) int64
                          state  table (D,) float, T;  sums (1,) float64
-    gram_csr             rows   indptr, indices; owners, starts, grams, gram_starts
+    gram_csr             rows   indptr, indices, data; owners, starts, grams, gram_starts
                          state  as gram_dense
 """
 
@@ -136,23 +137,22 @@ def _add_intersection_tall(rows, i, step, state):
 
 @inline
 def _dot_intersection_csr(rows, i, state):
-    (indptr, indices, _, owners, _), (table, sums) = rows, state
+    (indptr, indices, data, _, owners, _), (table, sums) = rows, state
     s0, s1 = 0.0, 0.0
     for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-        p = np.uint64(indices[q])
-        s0 += np.float64(table[p])
-        s1 += sums[np.uint64(owners[p]) + ONE]
+        p, weight = np.uint64(indices[q]), np.float64(data[q])
+        s0 += weight * np.float64(table[p])
+        s1 += weight * sums[np.uint64(owners[p]) + ONE]
     return s0 + s1
 
 
 @inline
 def _add_intersection_csr(rows, i, step, state):
-    (indptr, indices, points, owners, starts), (table, sums) = rows, state
-    small = table.dtype.type(step)
+    (indptr, indices, data, points, owners, starts), (table, sums) = rows, state
     for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-        p = np.uint64(indices[q])
-        j, x = np.uint64(owners[p]), points[p]
-        sums[j + ONE] += step * np.float64(x)
+        p, weighted = np.uint64(indices[q]), step * np.float64(data[q])
+        j, x, small = np.uint64(owners[p]), points[p], table.dtype.type(weighted)
+        sums[j + ONE] += weighted * np.float64(x)
         for k in range(np.uint64(starts[j]), p):
             table[k] += small * (points[k] - x)
 
@@ -180,20 +180,19 @@ def _add_gram_dense(rows, i, step, state):
 
 @inline
 def _dot_gram_csr(rows, i, state):
-    indptr, indices = rows[0], rows[1]
+    indptr, indices, data = rows[0], rows[1], rows[2]
     table, total = state[0], 0.0
     for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-        total += np.float64(table[np.uint64(indices[q])])
+        total += np.float64(data[q]) * np.float64(table[np.uint64(indices[q])])
     return total
 
 
 @inline
 def _add_gram_csr(rows, i, step, state):
-    indptr, indices, owners, starts, grams, gram_starts = rows
+    indptr, indices, data, owners, starts, grams, gram_starts = rows
     table = state[0]
-    small = table.dtype.type(step)
     for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-        p = np.uint64(indices[q])
+        p, small = np.uint64(indices[q]), table.dtype.type(step * np.float64(data[q]))
         j = np.uint64(owners[p])
         first, end = np.uint64(starts[j]), np.uint64(starts[j + ONE])
         line = np.uint64(gram_starts[j]) + (p - first) * (end - first)

@@ -1,7 +1,8 @@
 """Rows that can be visited one at a time: how dual coordinate descent keeps the weights of each kind.
 
     Plain     dense or CSR rows with the usual inner product; the state is w
-    Levels    one word per column, and an inner product inside columns; the state is Wu's table [wu10fast]
+    Levels    words of columns, and an inner product inside columns; the state is Wu's table [wu10fast]. One word per
+              column as LevelQuantizer gives, or the two grid points around a value as SparseAdditiveMap does
 
 A state is what the loops change row by row. Scores are read from it; weights are made anew from the dual variables b,
 because tables in float32 drift and b is exact. Each kind has a loop for one column of scores and one for all classes at
@@ -32,7 +33,7 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
     if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
         return Plain(design)
     is_sparse = isinstance(rows, CSRRows)
-    if not (is_sparse or isinstance(rows, CodeRows)) or (is_sparse and not _has_words(rows.X, inner)):
+    if not (is_sparse or isinstance(rows, CodeRows)):
         return None
     if isinstance(inner, CumulativeSum) and is_sparse:
         return SparseIntersection(design, dtype)
@@ -149,7 +150,7 @@ class TallIntersection(DenseIntersection):
 
 
 class SparseIntersection(Levels):
-    """The levels that occur in a column, in ascending order; zero has no word."""
+    """The levels or grid points of a column, in ascending order; zero has no word."""
 
     loop = staticmethod(level_descent.descend_intersection_csr)
     joint_loop = staticmethod(joint_descent.descend_joint_intersection_csr)
@@ -159,7 +160,7 @@ class SparseIntersection(Levels):
         X, starts = self.rows.X, self.inner.starts
         self._counts = np.diff(starts)
         owners = np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts)
-        self.arrays = X.indptr, X.indices, self.inner._points.astype(dtype), owners, starts
+        self.arrays = X.indptr, X.indices, X.data, self.inner._points.astype(dtype), owners, starts
 
     def new_state(self):
         return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1 + len(self._counts))
@@ -188,7 +189,8 @@ class GramLevels(Levels):
         flat = np.concatenate([np.zeros(0, dtype=dtype), *grams])
         if is_sparse:
             owners = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-            self.arrays = self.rows.X.indptr, self.rows.X.indices, owners, starts, flat, gram_starts
+            X = self.rows.X
+            self.arrays = X.indptr, X.indices, X.data, owners, starts, flat, gram_starts
             self.loop, self.joint_loop = level_descent.descend_gram_csr, joint_descent.descend_joint_gram_csr
         else:
             self.arrays = self.rows.codes, starts, flat, gram_starts
@@ -202,17 +204,6 @@ class GramLevels(Levels):
 
 
 # -------------------------------------------------------------------------------------------------------------- kinds
-
-
-def _has_words(X, inner):
-    """Whether every row of a CSR matrix has one word, with weight 1, in each column that it fills."""
-    if not isinstance(inner, (CumulativeSum, BlockFactor)) or not (X.data == 1).all():
-        return False
-    starts = inner.starts if isinstance(inner, CumulativeSum) else _block_starts(inner)
-    owners = np.searchsorted(starts, X.indices, side="right")
-    repeated = owners[1:] == owners[:-1]
-    repeated[X.indptr[1:-1][(X.indptr[1:-1] > 0) & (X.indptr[1:-1] < len(owners))] - 1] = False
-    return not repeated.any()
 
 
 def _has_all_levels(rows, inner):

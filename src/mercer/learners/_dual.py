@@ -45,8 +45,8 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
 
     Parameters
     ----------
-    problem : :class:`Problem` with dense or CSR rows and the identity as inner product, or rows with one word per
-        column such as those of a LevelQuantizer; a loss of ``FORMS``; an intercept that is ``"scaled"`` or ``"none"``
+    problem : :class:`Problem` with dense or CSR rows and the identity as inner product, or words of columns such as
+        those of a LevelQuantizer; a loss of ``FORMS``; an intercept that is ``"scaled"`` or ``"none"``
     tol : relative duality gap, (primal - dual) / primal
     max_iter : passes over the rows at most, as visits of single rows divided by their number
     random_state : int, RandomState or None, for the order of visits
@@ -73,8 +73,8 @@ def row_coordinates(problem, tol):
     found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64, problem.loss.joint)
     if found is None:
         raise InputError(
-            "Dual coordinate descent needs dense or CSR rows with the identity as inner product, or one word per "
-            f"column as LevelQuantizer gives; got {design!r}. Use solver='bundle'."
+            "Dual coordinate descent needs dense or CSR rows with the identity as inner product, or words of columns "
+            f"as LevelQuantizer and SparseAdditiveMap give; got {design!r}. Use solver='bundle'."
         )
     return found
 

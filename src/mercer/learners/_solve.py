@@ -68,7 +68,7 @@ def _suits_coordinates(rows, inner, enough):
     if isinstance(inner, Identity):
         return isinstance(rows, (CSRRows, DenseRows)) and not enough
     if isinstance(inner, CumulativeSum):
-        return isinstance(rows, CodeRows)
+        return isinstance(rows, (CSRRows, CodeRows))
     # a visit costs as much as all words of the row's blocks, but does not mind how badly conditioned they are
     is_coded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor)
     return is_coded and rows.shape[0] <= FEW_ROWS and gram_size(inner) <= SMALL_GRAM
