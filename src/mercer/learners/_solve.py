@@ -155,6 +155,8 @@ def _in_turn(problem, start):
     first = choose_solver(design.rows, design.inner, problem.loss, problem.intercept)
     if first == "projected" and start is None and _spread(design) < WIDE_SPREAD:
         first = "bundle"
+    if first == "dual" and isinstance(design.inner, Identity) and r > FEW_FACTORS:
+        return [first]  # text at a large C: nothing is quick there, and this is the least slow
     names = [first]
     if not problem.loss.joint and r <= FEW_FACTORS:
         names += ["newton"]
