@@ -172,9 +172,13 @@ def test_ctrl_c_gives_130_and_no_traceback(start, tmp_path):
     os.mkfifo(tmp_path / "slow.npy")
     with start("kernel", tmp_path / "slow.npy", "--kernel", "linear") as running:
         writer = _open_when_read(tmp_path / "slow.npy", running)
+        # a signal between Python's last look and the system call that waits would only be seen after the wait
+        time.sleep(0.5)
         running.send_signal(signal.SIGINT)
-        _, stderr = running.communicate(timeout=60)
-        os.close(writer)
+        try:
+            _, stderr = running.communicate(timeout=60)
+        finally:
+            os.close(writer)  # whatever went wrong, the reader sees the end of the file and nobody waits for ever
     assert running.returncode == 130
     assert stderr == b"mercer: interrupted.\n"
 
