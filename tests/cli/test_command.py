@@ -21,7 +21,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "pyarrow", "pandas"
 
 
 def test_the_verbs_are_all_there():
-    assert VERBS == ["demo", "kernel", "fit", "predict", "evaluate", "encode", "inspect", "reproduce"]
+    assert VERBS == ["demo", "kernel", "fit", "predict", "evaluate", "encode", "inspect", "datasets", "reproduce"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)])

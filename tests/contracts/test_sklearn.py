@@ -9,17 +9,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
+    KLSH,
+    RMMH,
     FourierMap,
     HomogeneousMap,
     IntersectionSVC,
     IntersectionSVR,
     KernelClassifier,
     KernelClassifierCV,
+    KernelPCA,
     KernelRegressor,
     LevelQuantizer,
     NystroemMap,
     ProductQuantizer,
     ProjectedMap,
+    SignHash,
+    UniversalEmbedding,
 )
 from mercer.kernels import RBF, Chi2
 from mercer.maps import MAPS
@@ -49,6 +54,11 @@ def estimators():
         KernelRegressor("rbf"),
         LevelQuantizer(),
         LevelQuantizer(7, "adaptive"),
+        SignHash(n_bits=12),
+        SignHash(KernelPCA("chi2", n_components=3, n_landmarks=10, random_state=0), n_bits=12),
+        KLSH(n_bits=12, n_landmarks=10),
+        RMMH("rbf", n_bits=12, n_landmarks=10),
+        UniversalEmbedding(n_bits=12),
         IntersectionSVC(),
         IntersectionSVC(kernel="auto", fit_intercept=True),
         IntersectionSVC(multi_class="crammer_singer", C=0.1),

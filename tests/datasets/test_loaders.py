@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mercer import InputError, datasets
-from mercer.datasets import _covtype, _files, load_massbank, load_pendigits, load_sift
+from mercer.datasets import _covtype, _files, _kos, _sift, load_massbank, load_pendigits, load_sift
+from mercer.datasets._catalogue import CATALOGUE
 from mercer.datasets._fashion_mnist import read_idx
-from mercer.datasets._sift import read_vectors
 
 PLACES = {
     "load_20newsgroups": "20Newsgroups",
@@ -18,8 +18,10 @@ PLACES = {
     "load_covtype": "archive.ics.uci.edu",
     "load_fashion_mnist": "zalandoresearch",
     "load_ijcnn1": "tick-datasets",
+    "load_kos": "archive.ics.uci.edu",
     "load_massbank": "MassBank-data",
     "load_pendigits": "libsvmtools",
+    "load_scenes_sift": "Scene-Recognition",
     "load_sector": "libsvmtools",
     "load_shuttle": "archive.ics.uci.edu",
     "load_sift": "corpus-texmex",
@@ -155,7 +157,8 @@ def test_files_may_be_packed(tmp_path, suffix):
 
 
 def test_every_loader_has_its_place_in_these_tests():
-    assert sorted(PLACES) == sorted(datasets.__all__)
+    assert sorted(PLACES) == sorted(name for name in datasets.__all__ if name.startswith("load_"))
+    assert sorted(PLACES) == sorted(known.loader for known in CATALOGUE.values())
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -176,19 +179,47 @@ def test_damaged_and_unknown_parts_are_refused(tmp_path):
     (tmp_path / "pendigits" / "pendigits.bz2").write_bytes(bz2.compress(b"8 1:47\n")[:20])
     with pytest.raises(InputError, match="cannot be read"):
         load_pendigits(root=tmp_path)
-    for name in set(PLACES) - {"load_massbank"}:
+    for name in set(PLACES) - {"load_kos", "load_massbank"}:
         with pytest.raises(InputError, match=rf"{name} has no part 'valid'\. Parts: "):
             getattr(datasets, name)("valid")
     with pytest.raises(InputError, match="bin_width"):
         load_massbank(0)
 
 
-def test_vectors_are_read_as_their_header_says():
-    rows = np.array([[3, 1.5, -2.0, 4.0], [3, 0.0, 8.0, 1.0]], dtype="<f4")
-    rows[:, :1].view("<i4")[:] = 3
-    np.testing.assert_array_equal(read_vectors(rows.tobytes(), "x.fvecs", 2, 3), rows[:, 1:])
-    with pytest.raises(InputError, match=r"x\.fvecs should hold 2 rows of 4 numbers"):
-        read_vectors(rows.tobytes(), "x.fvecs", 2, 4)
+def test_vectors_of_another_size_are_refused(monkeypatch):
+    monkeypatch.setattr(_sift, "verified_bytes", lambda *unused: (1).to_bytes(4, "little") + bytes(4))
+    with pytest.raises(InputError, match=r"siftsmall_query\.fvecs should hold 100 rows of 128 numbers.*\(1, 1\)"):
+        load_sift("query")
+
+
+def test_bags_of_words_are_read_as_counts():
+    content = b"2\n4\n3\n1 2 5\n2 4 1\n2 1 7\n"
+    X = _kos.read_bag_of_words(content, "x", (2, 4, 3))
+    assert X.toarray().tolist() == [[0, 5, 0, 0], [7, 0, 0, 1]]
+    assert X.has_sorted_indices
+    for sizes in ((3, 4, 3), (2, 4, 2)):
+        with pytest.raises(InputError, match="x should hold"):
+            _kos.read_bag_of_words(content, "x", sizes)
+    with pytest.raises(InputError, match="x should hold"):
+        _kos.read_bag_of_words(content[:-6], "x", (2, 4, 3))
+
+
+@pytest.mark.data
+def test_kos_has_the_published_counts(data_dir):
+    X = datasets.load_kos()
+    assert (X.shape, X.nnz, X.sum()) == ((3_430, 6_906), 353_160, 467_714)
+    assert (X.dtype, X.has_canonical_format, X.data.min()) == (np.float32, True, 1)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["adult", "kos", "massbank", "pendigits", "shuttle", "sift"])
+def test_the_catalogue_gives_the_sizes_that_are_loaded(data_dir, name):
+    known = CATALOGUE[name]
+    for part, size in known.parts.items():
+        assert known.is_found(part, data_dir)
+        loaded = getattr(datasets, known.loader)(*([part] if part else []), root=data_dir)
+        X = loaded.data if name == "massbank" else loaded[0] if isinstance(loaded, tuple) else loaded
+        assert X.shape == (size.n_rows, size.n_columns)
 
 
 def test_pictures_are_read_as_their_header_says():

@@ -33,6 +33,7 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     for name, kernel in kernels.items():
         yield f"kernel-{name}", kernel, "__call__", HISTOGRAMS
     yield from maps()
+    yield from hashes()
     yield from learners()
 
 
@@ -57,6 +58,23 @@ def maps() -> Iterator[tuple[str, Any, str, list]]:
     for name in ("homogeneous", "nystroem", "nystroem-per-dimension", "sparse-additive-chi2"):
         weights = np.linspace(-1, 1, 2 * found[name].inner_.n_features).reshape(-1, 2)
         yield f"predictor-{name}", found[name].fold(weights), "__call__", HISTOGRAMS
+
+
+def hashes() -> Iterator[tuple[str, Any, str, list]]:
+    """Every binary code, of 11 bits: two bytes with spare bits."""
+    X = np.array(HISTOGRAMS * 2) + 0.125 * np.arange(8)[:, None]  # eight different rows
+    components = mercer.KernelPCA("chi2", n_components=3, center=True, random_state=0)
+    found = {
+        "sign": mercer.SignHash(n_bits=11, random_state=0),
+        "sign-kpca": mercer.SignHash(components, n_bits=11, random_state=0),
+        "klsh": mercer.KLSH("chi2", n_bits=11, n_landmarks=6, random_state=0),
+        "klsh-sparse-landmarks": mercer.KLSH(mercer.RBF(0.5), n_bits=11, n_sampled=1, center=False, random_state=0),
+        "rmmh": mercer.RMMH("chi2", n_bits=11, n_sampled=4, random_state=0),
+        "universal": mercer.UniversalEmbedding(n_bits=11, random_state=0),
+    }
+    for name, fitted in found.items():
+        rows = sparse.csr_array(X) if "sparse" in name else X
+        yield f"hash-{name}", fitted.fit(rows), "transform", HISTOGRAMS
 
 
 def learners() -> Iterator[tuple[str, Any, str, list]]:

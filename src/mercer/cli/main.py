@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import demo, encode, evaluate, fit, inspect, kernel, map, predict, reproduce
+from mercer.cli import datasets, demo, encode, evaluate, fit, inspect, kernel, map, predict, reproduce
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -24,9 +24,9 @@ _EXAMPLES = """
   mercer predict m.mercer new.csv               what it says of other rows
   mercer inspect m.mercer                       what a model file holds
 
-Data comes as npy, npz, csv, tsv, parquet or svmlight; - is the standard
-input or output. Exit codes: 0 success, 1 failure, 2 a command line that
-must be changed, 130 interrupted.
+Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
+ivecs; - is the standard input or output. Exit codes: 0 success,
+1 failure, 2 a command line that must be changed, 130 interrupted.
 """
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, reproduce):
+for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce):
     verb_name = verb.__name__.rpartition(".")[2]
     function = getattr(verb, verb_name)
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)

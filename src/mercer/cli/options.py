@@ -17,7 +17,7 @@ import typer
 from mercer.cli.runtime import prepared
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-Format = Literal["npy", "npz", "csv", "tsv", "parquet", "svmlight"]
+Format = Literal["npy", "npz", "csv", "tsv", "parquet", "svmlight", "fvecs", "bvecs", "ivecs"]
 _COMMON = "Common options (before or after the command)"
 _INPUT = "Input"
 
@@ -125,7 +125,7 @@ def input_options(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="npy, npz, csv, tsv, parquet or svmlight; needed for -.",
+            help="npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or ivecs; needed for -.",
             show_default="by suffix",
             rich_help_panel=_INPUT,
         ),

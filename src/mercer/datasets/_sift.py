@@ -2,9 +2,8 @@
 
 __all__ = ["load_sift"]
 
-import numpy as np
-
 from mercer._base.errors import InputError
+from mercer._base.tables.vectors import parse_vectors
 from mercer.datasets._files import verified_bytes
 
 ORIGIN = "http://corpus-texmex.irisa.fr (siftsmall.tar.gz; sift.tar.gz for the files of the larger set)"
@@ -43,14 +42,7 @@ def load_sift(part="base", *, root=None):
     if part not in PARTS:
         raise InputError(f"load_sift has no part {part!r}. Parts: {', '.join(PARTS)}.")
     name, n_rows, width, sha256 = PARTS[part]
-    content = verified_bytes("sift", name, sha256, ORIGIN, root)
-    return read_vectors(content, name, n_rows, width)
-
-
-def read_vectors(content, name, n_rows, width):
-    """Rows of an fvecs or ivecs file: before each row its length as int32."""
-    words = np.frombuffer(content, dtype="<i4")
-    if words.size != n_rows * (width + 1) or (words[:: width + 1] != width).any():
-        raise InputError(f"{name} should hold {n_rows} rows of {width} numbers; it does not.")
-    rows = words.reshape(n_rows, width + 1)[:, 1:]
-    return np.array(rows if name.endswith(".ivecs") else rows.view("<f4"))
+    rows = parse_vectors(verified_bytes("sift", name, sha256, ORIGIN, root), name, name.rpartition(".")[2])
+    if rows.shape != (n_rows, width):
+        raise InputError(f"{name} should hold {n_rows} rows of {width} numbers, it holds {rows.shape}.")
+    return rows

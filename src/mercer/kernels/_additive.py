@@ -31,7 +31,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
-from mercer.kernels._engine import bin_sums, product
+from mercer.kernels._engine import bin_sums, pair_sums, product
 
 
 class AdditiveKernel(Kernel):
@@ -59,6 +59,9 @@ class HistogramKernel(AdditiveKernel):
 
     def _gram(self, X, Y, n_jobs):
         return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, n_jobs=n_jobs)
+
+    def _pairs(self, X, Y):
+        return pair_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed)
 
     def _diag(self, X):
         return _row_sums(abs(X) if self.signed else X)
@@ -111,6 +114,9 @@ class Linear(AdditiveKernel):
     def _gram(self, X, Y, n_jobs):
         return product(X, Y, n_jobs)
 
+    def _pairs(self, X, Y):
+        return pair_sums("product", X, Y)
+
     def _diag(self, X):
         return _row_sums(X.multiply(X) if sparse.issparse(X) else X * X)
 
@@ -128,6 +134,9 @@ class Hellinger(HistogramKernel):
     def _gram(self, X, Y, n_jobs):
         left = _signed_power(X, 0.5)
         return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs)
+
+    def _pairs(self, X, Y):
+        return pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5))
 
     def _magnitude(self, x, y):
         return np.sqrt(x) * np.sqrt(y)
@@ -232,6 +241,10 @@ class PowerMean(HistogramKernel):
         special = self._special()
         return special._gram(X, Y, n_jobs) if special else super()._gram(X, Y, n_jobs)
 
+    def _pairs(self, X, Y):
+        special = self._special()
+        return special._pairs(X, Y) if special else super()._pairs(X, Y)
+
     def _sq_distance(self, X, Y, n_jobs):
         special = self._special()
         return special._sq_distance(X, Y, n_jobs) if special else super()._sq_distance(X, Y, n_jobs)
@@ -264,6 +277,9 @@ class GeneralizedIntersection(AdditiveKernel):
     def _gram(self, X, Y, n_jobs):
         left = self._power(X)
         return bin_sums("minimum", left, left if X is Y else self._power(Y), n_jobs=n_jobs)
+
+    def _pairs(self, X, Y):
+        return pair_sums("minimum", self._power(X), self._power(Y))
 
     def _power(self, X):
         return _signed_power(abs(X), self.beta) if self.beta != 1 else abs(X)

@@ -126,6 +126,14 @@ class Kernel:
     def _diag(self, X):
         raise NotImplementedError
 
+    def _pairs(self, X, Y):
+        """K(x_i, y_i) for float64 rows X[i], Y[i]: a function of the two rows alone, whatever stands around them.
+
+        A block of `_gram` may be summed in another order for other rows beside; where equal scores must be equal bits
+        (final scores of a search), these are taken. This one is slow: a kernel with loops of its own overrides it.
+        """
+        return np.array([self._gram(X[i : i + 1], Y[i : i + 1], None)[0, 0] for i in range(X.shape[0])])
+
     def _check_values(self, X, name):
         """Raise InputError for values outside the kernel's domain."""
 

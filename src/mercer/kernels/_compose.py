@@ -92,6 +92,9 @@ class SumKernel(_Composite):
             total += total.dtype.type(weight) * kernel._gram(X, Y, n_jobs)
         return total
 
+    def _pairs(self, X, Y):
+        return sum(weight * kernel._pairs(X, Y) for kernel, weight in zip(self.kernels, self.weights, strict=True))
+
     def _diag(self, X):
         return sum(X.dtype.type(w) * kernel._diag(X) for kernel, w in zip(self.kernels, self.weights, strict=True))
 
@@ -139,6 +142,9 @@ class ProductKernel(_Composite):
             total *= kernel._gram(X, Y, n_jobs)
         return total
 
+    def _pairs(self, X, Y):
+        return np.prod([kernel._pairs(X, Y) for kernel in self.kernels], axis=0)
+
     def _diag(self, X):
         return np.prod([kernel._diag(X) for kernel in self.kernels], axis=0)
 
@@ -176,6 +182,9 @@ class NormalizedKernel(Kernel):
         if X is Y:
             np.fill_diagonal(gram, self._diag(X))
         return gram
+
+    def _pairs(self, X, Y):
+        return self.kernel._pairs(X, Y) * (self._inverse_norms(X) * self._inverse_norms(Y))
 
     def _inverse_norms(self, X):
         return _inverse(np.sqrt(self.kernel._diag(X).astype(np.float64)))

@@ -4,7 +4,7 @@ The compiled loops of `mercer._native.gram` want values in a safe range and a pa
 giving them that. Block sizes follow from the shapes alone, so the number of threads never changes a result.
 """
 
-__all__ = ["bin_sums", "magnitude_bounds", "mirror", "product"]
+__all__ = ["bin_sums", "magnitude_bounds", "mirror", "pair_sums", "product"]
 
 from functools import partial
 
@@ -114,6 +114,21 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, n_jobs=No
     if factor != 1.0:
         out /= factor
     return out.astype(out_dtype, copy=False)
+
+
+def pair_sums(name, X, Y, *, param=0.0, signed=False):
+    """out[i] = sum_k pair(X[i, k], Y[i, k]) for float64 rows, each sum in ascending order of k."""
+    from mercer._native.pair_sums import dense_pair_sums, logarithms, sparse_pair_sums
+
+    out = np.empty(X.shape[0])
+    parts = []
+    for side in (X, Y):
+        values = side.data if sparse.issparse(X) else side
+        logs = logarithms(values) if _takes_logs(name) else values
+        parts += [side.indptr, side.indices, values, logs] if sparse.issparse(X) else [values, logs]
+    loop = (sparse_pair_sums if sparse.issparse(X) else dense_pair_sums)(name, signed)
+    loop(*parts, float(param), out)
+    return out
 
 
 def _aligned_zeros(shape, dtype):

@@ -15,9 +15,10 @@ from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, run_row_blocks
-from mercer.kernels._additive import Chi2, JensenShannon, _row_sums
+from mercer._native.pair_sums import squared_differences
+from mercer.kernels._additive import Chi2, JensenShannon, Linear, _row_sums
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
-from mercer.kernels._engine import bin_sums, mirror
+from mercer.kernels._engine import bin_sums, mirror, pair_sums
 
 EXP_ROWS = 64  # rows per task of the final exponential
 DISTANCE_ROWS = 512  # rows per block of Euclidean distances
@@ -45,6 +46,13 @@ class _ExponentialKernel(Kernel):
         if X is Y:
             np.fill_diagonal(out, 1)
         return out
+
+    def _pairs(self, X, Y):
+        return np.exp(-self.gamma * self._pair_distances(X, Y))
+
+    def _pair_distances(self, X, Y):
+        """D(x_i, y_i) for float64 rows, a function of the two rows alone."""
+        raise NotImplementedError
 
     def _diag(self, X):
         return np.ones(X.shape[0], dtype=X.dtype)
@@ -74,6 +82,13 @@ class RBF(_ExponentialKernel):
             mirror(out)
         return out
 
+    def _pair_distances(self, X, Y):
+        if sparse.issparse(X):
+            return _induced_distances(Linear(), X, Y)
+        out = np.empty(len(X))
+        squared_differences(X, Y, out)
+        return out
+
 
 @kernel_class
 class Laplacian(_ExponentialKernel):
@@ -91,6 +106,15 @@ class Laplacian(_ExponentialKernel):
         common = bin_sums("common-part", left, left if X is Y else right, n_jobs=n_jobs)
         total = _row_sums(abs(left))[:, None] + _row_sums(abs(right))
         return np.maximum(total - 2 * common, 0).astype(dtype)
+
+
+    def _pair_distances(self, X, Y):
+        total = _row_sums(abs(X)) + _row_sums(abs(Y))
+        return np.maximum(total - 2 * pair_sums("common-part", X, Y), 0)
+
+
+def _induced_distances(kernel, X, Y):
+    return np.maximum(kernel._diag(X) + kernel._diag(Y) - 2 * kernel._pairs(X, Y), 0)
 
 
 @kernel_class
@@ -117,6 +141,9 @@ class Exponential(_ExponentialKernel):
     def _distances(self, X, Y, n_jobs):
         return self.kernel._sq_distance(X, Y, n_jobs)
 
+    def _pair_distances(self, X, Y):
+        return _induced_distances(self.kernel, X, Y)
+
 
 @kernel_class
 class ExpChi2(_ExponentialKernel):
@@ -131,3 +158,6 @@ class ExpChi2(_ExponentialKernel):
 
     def _distances(self, X, Y, n_jobs):
         return Chi2()._sq_distance(X, Y, n_jobs)
+
+    def _pair_distances(self, X, Y):
+        return _induced_distances(Chi2(), X, Y)

@@ -32,7 +32,13 @@ class _SharedPart(Kernel):
     def _gram(self, X, Y, n_jobs):
         common = Intersection()._gram(X, Y, n_jobs)
         left = _row_sums(X)
-        total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
+        return self._share(common, left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype))
+
+    def _pairs(self, X, Y):
+        return self._share(Intersection()._pairs(X, Y), _row_sums(X) + _row_sums(Y))
+
+    def _share(self, common, total):
+        """The kernel from sums of minima, which are overwritten, and sums of both rows."""
         if self._common_twice:
             common *= 2
         else:  # sum max = sum x + sum y - sum min

@@ -1,7 +1,8 @@
 """Tables of numbers in files: how every command reads its input, written once.
 
 Formats: npy, npz (members ``X`` and ``y``, a single array, or a sparse matrix as ``scipy.sparse.save_npz`` writes it),
-csv and tsv, parquet, svmlight. ``-`` is the standard input, whose format must be said. Nothing is ever unpickled.
+csv and tsv, parquet, svmlight, and fvecs, bvecs and ivecs. ``-`` is the standard input, whose format must be said.
+Nothing is ever unpickled.
 
 The type of the numbers: float32 and float64 stay as they are; float16, booleans and integers become float32, or float64
 when an integer lies beyond 2**24, where float32 would round it; text (csv, svmlight) becomes float32, or float64 when a

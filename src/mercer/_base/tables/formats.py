@@ -16,6 +16,7 @@ from mercer._base.errors import InputError, require_extra
 from mercer._base.tables.npy import npy_header
 from mercer._base.tables.rules import ArgumentError, InputRules, label_position, settle_dtype, tidy_labels
 from mercer._base.tables.text import read_csv
+from mercer._base.tables.vectors import VECTOR_FORMATS, parse_vectors
 
 # what zipfile and scipy raise on damaged archives; NotImplementedError is a RuntimeError, LZMAError has no better base
 _ARCHIVE_ERRORS = (
@@ -112,6 +113,11 @@ def read_parquet(stream: BinaryIO, name: str, rules: InputRules):
     return X, y, names
 
 
+def read_vectors(stream: BinaryIO, name: str, rules: InputRules):
+    """Rows of fvecs, bvecs or ivecs."""
+    return _split_columns(parse_vectors(stream.read(), name, str(rules.format)), name, rules)
+
+
 READERS = {
     "npy": read_npy,
     "npz": read_npz,
@@ -119,6 +125,7 @@ READERS = {
     "tsv": read_csv,
     "parquet": read_parquet,
     "svmlight": read_svmlight,
+    **dict.fromkeys(VECTOR_FORMATS, read_vectors),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from mercer._base.errors import InputError
 from mercer._base.tables.formats import READERS
-from mercer._base.tables.rules import COMPRESSED_TEXT, ArgumentError, InputRules, format_of, settle_dtype
+from mercer._base.tables.rules import PACKABLE, PACKERS, ArgumentError, InputRules, format_of, settle_dtype
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ def _split_member(source: str) -> tuple[str, str | None]:
 
 
 def _open(path: str, format: str) -> BinaryIO:
-    """The bytes of a file, a pipe or the standard input, seekable, with compressed text expanded."""
+    """The bytes of a file, a pipe or the standard input, seekable, with what is packed expanded."""
     if path == "-":
         return io.BytesIO(sys.stdin.buffer.read())
     suffix = Path(path).suffix.lower()
     try:
-        if suffix in COMPRESSED_TEXT and format in ("csv", "tsv", "svmlight"):
+        if suffix in PACKERS and format in PACKABLE:
             return io.BytesIO(_expand(path, suffix))
         if not Path(path).is_file():  # a pipe, or an error that reading it raises
             return io.BytesIO(Path(path).read_bytes())
@@ -102,7 +102,7 @@ def _expand(path: str, suffix: str) -> bytes:
     from importlib import import_module
 
     try:
-        with import_module(COMPRESSED_TEXT[suffix]).open(path, "rb") as stream:
+        with import_module(PACKERS[suffix]).open(path, "rb") as stream:
             return stream.read()
     except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise

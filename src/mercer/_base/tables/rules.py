@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mercer._base.errors import InputError
 
-FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "svmlight")
+FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "svmlight", "fvecs", "bvecs", "ivecs")
 _FORMAT_OF_SUFFIX = {
     ".npy": "npy",
     ".npz": "npz",
@@ -21,8 +21,12 @@ _FORMAT_OF_SUFFIX = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
+    ".fvecs": "fvecs",
+    ".bvecs": "bvecs",
+    ".ivecs": "ivecs",
 }
-COMPRESSED_TEXT = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
+PACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # suffix -> module that unpacks
+PACKABLE = ("csv", "tsv", "svmlight", "fvecs", "bvecs", "ivecs")  # formats that have no compression of their own
 _LARGEST_EXACT_INTEGER = 2**24  # of float32
 
 
@@ -64,7 +68,7 @@ class InputRules:
 
 
 def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...] = FORMATS) -> str:
-    """The format of a file, as said or as its suffix tells (``.gz``, ``.xz`` and ``.bz2`` of text are looked through).
+    """The format of a file, as said or as its suffix tells (``.gz``, ``.xz`` and ``.bz2`` are looked through).
 
     >>> format_of("spectra.csv.gz")
     'csv'
@@ -74,7 +78,7 @@ def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...
     if str(path) == "-":
         raise ArgumentError(f"The format of - cannot be told from a name. Say it: one of {', '.join(among)}.")
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED_TEXT:
+    if suffixes and suffixes[-1] in PACKERS:
         suffixes.pop()
     found = _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
     if found is None:

@@ -26,7 +26,16 @@ from mercer._base.tables.formats import (
 )
 from mercer._base.tables.npy import give_back, map_npy
 from mercer._base.tables.reading import _open, _split_member, read_table
-from mercer._base.tables.rules import ArgumentError, InputRules, format_of, label_position, settle_dtype, tidy_labels
+from mercer._base.tables.rules import (
+    PACKERS,
+    ArgumentError,
+    InputRules,
+    format_of,
+    label_position,
+    settle_dtype,
+    tidy_labels,
+)
+from mercer._base.tables.vectors import VECTOR_FORMATS
 
 BLOCK_ROWS = 8192  # rows of a block at most, when the caller does not say
 BLOCK_BYTES = 2**26  # memory of such a block at most
@@ -232,7 +241,8 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
     Parameters
     ----------
     source : path of a file, or an array, a memory-mapped array or a sparse matrix. An npy file, an uncompressed member
-        of an npz file (``"data.npz::X"``) and a parquet file are read in blocks; other formats are read as a whole
+        of an npz file (``"data.npz::X"``), a parquet file and an fvecs, bvecs or ivecs file are read in blocks; other
+        formats are read as a whole
     **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
         labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file) ...
 
@@ -273,6 +283,11 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
 
         _open(path, format).close()  # a file that is not there is reported as everywhere
         return ParquetSource(path, rules)
+    if format in VECTOR_FORMATS and Path(path).suffix.lower() not in PACKERS:
+        from mercer._base.tables.vector_source import VectorSource
+
+        _open(path, format).close()
+        return VectorSource(path, rules)
     if format not in ("npy", "npz"):
         return _read_whole(path, rules)
     with _open(path, format) as stream:

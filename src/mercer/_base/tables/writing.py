@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer._base.atomic import replacing
-from mercer._base.tables.rules import COMPRESSED_TEXT, ArgumentError, format_of
+from mercer._base.tables.rules import PACKERS, ArgumentError, format_of
 
 _WRITABLE = ("npy", "npz", "csv", "tsv")
 _SEPARATOR = {"csv": ",", "tsv": "\t"}
@@ -62,7 +62,7 @@ def write_columns(target: str | Path, columns: Mapping[str, Any], *, format: str
 def writable_format(target: str | Path, format: str | None = None) -> str:
     """The format to write, as said or as the suffix tells; csv for the standard output."""
     format = "csv" if format is None and str(target) == "-" else format_of(target, format, _WRITABLE)
-    if Path(target).suffix.lower() in COMPRESSED_TEXT:
+    if Path(target).suffix.lower() in PACKERS:
         raise ArgumentError(f"{target}: nothing is written compressed. Leave out {Path(target).suffix}.")
     if format not in _WRITABLE:
         raise ArgumentError(f"{target} cannot be written as {format}. Use one of {', '.join(_WRITABLE)}.")

@@ -1,0 +1,156 @@
+"""``mercer datasets``: which data sets the loaders know and find, and making those that have a recipe."""
+
+__all__ = ["EXAMPLES", "datasets"]
+
+import os
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.tables import ArgumentError
+from mercer.cli.options import Settings, common_options, option_groups
+from mercer.cli.output import note, print_json, print_table, progress
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer datasets
+  mercer datasets --data ~/data --json
+  mercer datasets scenes-sift --out ~/data/scenes-sift
+"""
+
+
+@option_groups(settings=common_options)
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="RECIPE", help="A data set to make: scenes-sift. Without it, all are listed."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where a made set goes.", show_default="its folder in --data"),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Directory of the data sets.", show_default="MERCER_DATA, or ."),
+    ] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """List the data sets that mercer.datasets loads, or make one by its recipe.
+
+    Nothing is downloaded: the list says where the official files live, and which are found below the directory that
+    --data or MERCER_DATA names.
+
+    scenes-sift are a million SIFT descriptors of the Scenes-15 images with 10,000 queries. Making them needs the images
+    in a folder scenes15, OpenCV (the extra 'recipes') and one to two minutes.
+    """
+    if name is None:
+        if out is not None:
+            raise ArgumentError(
+                "--out is the place of a data set that is made; name one, as in 'mercer datasets scenes-sift'."
+            )
+        _list(settings, data)
+    else:
+        _make(settings, _recipe(name), data, out)
+
+
+def _list(settings: Settings, data: Path | None) -> None:
+    from mercer.datasets._catalogue import CATALOGUE
+
+    listed = [_described(known, data) for known in CATALOGUE.values()]
+    if settings.json:
+        print_json({"data": str(_directory(data)), "sets": listed})
+        return
+    if settings.quiet:
+        print("\n".join(known["name"] for known in listed if known["found"]))
+        return
+    rows = [[known["name"], *_sizes(known["parts"]), _files(known["parts"]), _address(known)] for known in listed]
+    columns = ["data set", "rows", "columns", "files", "from"]
+    print_table(settings, f"Data sets, looked for in {_directory(data)}", columns, rows, text_columns=5)
+
+
+def _directory(data: Path | None) -> Path:
+    return data or Path(os.environ.get("MERCER_DATA") or ".")
+
+
+def _described(known, data: Path | None) -> dict[str, Any]:
+    parts = [
+        {"part": part or None, "rows": size.n_rows, "columns": size.n_columns, "found": known.is_found(part, data)}
+        for part, size in known.parts.items()
+    ]
+    return {
+        "name": known.name,
+        "loader": f"mercer.datasets.{known.loader}",
+        "folder": known.folder,
+        "found": all(part["found"] for part in parts),
+        "parts": parts,
+        "recipe": f"mercer datasets {known.name}" if known.recipe else None,
+        "origin": known.origin,
+    }
+
+
+def _sizes(parts: list[dict[str, Any]]) -> tuple[str, str]:
+    """Rows of the parts, and their columns.
+
+    >>> _sizes([{"part": "train", "rows": 43500, "columns": 9}, {"part": "test", "rows": 14500, "columns": 9}])
+    ('train 43,500, test 14,500', '9')
+    """
+    rows = ", ".join(f"{part['part'] or ''} {part['rows']:,}".strip() for part in parts)
+    return rows, " or ".join(dict.fromkeys(f"{part['columns']:,}" for part in parts))
+
+
+def _files(parts: list[dict[str, Any]]) -> str:
+    found = [part["part"] for part in parts if part["found"]]
+    if len(found) == len(parts):
+        return "found"
+    return f"{', '.join(found)} only" if found else "missing"
+
+
+def _address(known: dict[str, Any]) -> str:
+    """The command that makes a set, or the first address in the words on its origin."""
+    if known["recipe"]:
+        return known["recipe"]
+    address = re.search(r"https?://([^\s,()]+)", known["origin"])
+    return address[1] if address else known["origin"]
+
+
+def _recipe(name: str):
+    from mercer.datasets._catalogue import CATALOGUE
+
+    if name not in CATALOGUE:
+        near = get_close_matches(name, CATALOGUE)
+        hint = f"Did you mean {near[0]!r}?" if near else "'mercer datasets' names them all."
+        raise ArgumentError(f"There is no data set {name!r}. {hint}")
+    known = CATALOGUE[name]
+    if not known.recipe:
+        raise ArgumentError(f"{name} is not made but loaded, from files that can be had from {known.origin}.")
+    return known
+
+
+def _make(settings: Settings, known, data: Path | None, out: Path | None) -> None:
+    from mercer.datasets import make_scenes_sift
+
+    out = out or _directory(data) / known.folder
+    with progress(settings):
+        record = make_scenes_sift(out, root=data)
+    if settings.json:
+        print_json({"directory": str(out), **record})
+        return
+    rows = [
+        [
+            name,
+            "yes" if file["sha256"] == file["pinned"] else "no",
+            file["sha256"],
+            "{:,} x {:,}".format(*file["shape"]),
+        ]
+        for name, file in record["files"].items()
+    ]
+    print_table(settings, str(out), ["file", "as published", "sha256", "rows x columns"], rows, text_columns=3)
+    note(
+        settings,
+        f"OpenCV {record['opencv']}. Load them with mercer.datasets.load_scenes_sift(root={str(out)!r}).",
+    )

@@ -1,0 +1,606 @@
+"""KernelIndex: nearest neighbours under a Mercer kernel. [bourrier15explicit]
+
+Steps ([bourrier15explicit] Sec. 4.3)
+    fit      an embedding psi with K(x, y) ~ <psi(x), psi(y)>, and a code of its rows
+    add      psi(x) of every row, kept as ``bytes_per_item`` bytes; the row itself, for the last step
+    search   psi(q), not quantised; a scan of all codes; the best ``oversample * k`` ranked again by the exact kernel
+"""
+
+__all__ = ["KernelIndex"]
+
+import os
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.errors import InputError
+from mercer._base.models import load, save
+from mercer._base.threads import thread_limit
+from mercer.kernels import get_kernel
+from mercer.search._best import best_of_pairs
+from mercer.search._bounds import Bounds
+from mercer.search._collection import Collection, format_of
+from mercer.search._exact import Certificate, probable_share, search_bounded
+from mercer.search._model import SearchModel
+from mercer.search._oracle import nearest_rows
+from mercer.search._vectors import VECTOR_TYPES
+
+EXACT = (False, True, "stored", "probable")
+CONFIDENCE = 0.999  # wanted of relaxed bounds
+PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
+MODEL_PARAMETERS = tuple(SearchModel().get_params())
+
+
+class KernelIndex(BaseEstimator):
+    """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        chi2, intersection, Jensen-Shannon, RBF, any kernel of Mercer or a sum or product of them.
+    embedding : {"auto", "kpca", "map"} or FeatureMap
+        ``"kpca"``: kernel principal components through landmarks, for any kernel. ``"map"``: the explicit map of an
+        additive kernel, projected at random. ``"auto"`` measures which finds more on a sample of the rows.
+    code : {"pq", "opq", "lsh", "universal", "flat"}
+        Product quantisation; the same after a learnt rotation; signs of projections; universal bits; the embedded
+        rows as float32.
+    bytes_per_item : int
+        Length of a code.
+    oversample : float
+        The best ``oversample * k`` rows of the scan get their exact kernel value.
+    normalize : bool
+        Compare by K(x, y) / sqrt(K(x, x) K(y, y)). Changes nothing for histogram kernels on rows that sum to 1.
+    measure : {"similarity", "distance"}
+        What is reported and ranked by: kernel values, or the distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)).
+    effort : {"low", "default", "high"}
+        What `fit` tries: ``"low"`` takes first guesses, ``"high"`` also tries learnt rotations and trains longer.
+    vectors : {"auto", "float32", "float16", "uint8", None}
+        How rows are kept for exact values. ``"auto"``: uint8 if the rows of `fit` are whole numbers up to 255, else
+        float32. None keeps codes only: then scores are estimates.
+    n_components, n_landmarks : int
+        Of the embedding. ``n_components=None`` measures how many suit the code.
+    n_lists : int or "auto"
+        Inverted lists of the codes, 0 for none. ``"auto"``: none below four million rows.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    model_ : SearchModel
+        Embedding and code.
+    plan_ : dict
+        What was chosen and why.
+    certificate_ : Certificate
+        Of the last exact search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(16), size=500).astype("f4")
+    >>> index = KernelIndex("jensen-shannon", bytes_per_item=4, random_state=0).fit(X).add(X)
+    >>> ids, similarity = index.search(X[:2], k=3)
+    >>> ids[:, 0].tolist(), similarity[:, 0].round(3).tolist()
+    ([0, 1], [1.0, 1.0])
+    >>> exact, _ = index.search(X[:2], k=3, exact=True)
+    >>> index.certificate_.exact
+    True
+    """
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        embedding="auto",
+        code="pq",
+        bytes_per_item=16,
+        oversample=10,
+        normalize=True,
+        measure="similarity",
+        effort="default",
+        vectors="auto",
+        n_components=None,
+        n_landmarks=1024,
+        n_lists="auto",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.kernel = kernel
+        self.embedding = embedding
+        self.code = code
+        self.bytes_per_item = bytes_per_item
+        self.oversample = oversample
+        self.normalize = normalize
+        self.measure = measure
+        self.effort = effort
+        self.vectors = vectors
+        self.n_components = n_components
+        self.n_landmarks = n_landmarks
+        self.n_lists = n_lists
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self._check_parameters()
+
+    # ------------------------------------------------------------------------------------------------ fit and rows
+
+    def fit(self, X, y=None):
+        """Learn embedding and code from rows, which are not added. ``y`` is ignored."""
+        self._check_parameters()
+        self._refuse_directory("fit")
+        self.model_ = self._new_model().fit(X)
+        sample = X[:1000] if sparse.issparse(X) else np.asarray(X[:1000])
+        is_sparse = sparse.issparse(X)
+        name = _vector_type(sample, is_sparse) if self.vectors == "auto" else self.vectors
+        self.n_features_in_ = self.model_.n_features_in_
+        self._collection = Collection(
+            self.model_, format_of(name, is_sparse, self.n_features_in_), self.n_lists, self.n_jobs
+        )
+        self._forget_bounds()
+        return self
+
+    def add(self, X, ids=None):
+        """Add rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        ids : sequence of n whole numbers or texts, or None
+            The caller's own, each once. None: whole numbers after the largest so far.
+        """
+        X, ids = self._new_rows(X, ids, "KernelIndex.add")
+        known = self._rows.ids.positions(ids)
+        if (known >= 0).any():
+            taken = ids[int(np.argmax(known >= 0))]
+            raise InputError(
+                f"KernelIndex.add was given the id {taken!r}, which is in the index; nothing was added. Use update."
+            )
+        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex")
+        return self
+
+    def update(self, X, ids):
+        """Replace the rows of ids that are in the index, in one step."""
+        X, ids = self._new_rows(X, ids, "KernelIndex.update")
+        positions = self._rows.ids.positions(ids)
+        self._rows.check_known(positions, ids, "KernelIndex.update")
+        self._rows.append(X, ids, positions, "KernelIndex")
+        return self
+
+    def remove(self, ids):
+        """Remove rows by id. Other rows keep their ids."""
+        ids = self._listed(ids, "KernelIndex.remove")
+        positions = self._rows.ids.positions(ids)
+        self._rows.check_known(positions, ids, "KernelIndex.remove")
+        self._rows.remove(np.unique(positions))
+        return self
+
+    def refit(self):
+        """Learn embedding and code again from the kept rows, and encode them again."""
+        rows = self._kept_rows("KernelIndex.refit")
+        alive = np.flatnonzero(~rows.snapshot.removed)
+        if not len(alive):
+            raise InputError("KernelIndex.refit needs rows in the index.")
+        rows.model = self._new_model().fit(rows.take(alive))
+        rows.rewrite(encode_again=True, write_model=lambda path: save(rows.model, path))
+        self.model_ = rows.model
+        self._forget_bounds()
+        return self
+
+    def compact(self):
+        """Give back the space of removed rows."""
+        self._rows.rewrite()
+        self._forget_bounds()
+        return self
+
+    def __len__(self):
+        return len(self._rows) if hasattr(self, "_collection") else 0
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "model_")
+
+    @property
+    def plan_(self):
+        """What was chosen and why."""
+        check_is_fitted(self)
+        return self.model_.plan_
+
+    # ------------------------------------------------------------------------------------------------------ search
+
+    def search(self, Q, k=10, *, filter=None, exact=False, rerank=True):
+        """The k nearest rows of each query.
+
+        Parameters
+        ----------
+        Q : array-like or sparse matrix of shape (m, d)
+        k : int, at most the number of rows
+        filter : sequence of ids, function of an id, or None
+            Rows that may be found.
+        exact : {False, True, "stored", "probable"}
+            True: proven to be what brute force finds, see ``certificate_``. ``"stored"``: the same on rows that are
+            kept rounded. ``"probable"``: with relaxed bounds, whose confidence the certificate gives.
+        rerank : bool
+            Whether the best of the scan get their exact value; without, the estimates of the codes rank.
+
+        Returns
+        -------
+        ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
+        values : float64 array of shape (m, k), similarities or distances
+        """
+        rows, Q = self._ready(Q, "KernelIndex.search")
+        self._check_k(k, "KernelIndex.search")
+        allowed = self._allowed(filter)
+        with thread_limit(self.n_jobs):
+            if exact is not False:
+                positions, scores = self._search_exact(Q, int(k), allowed, exact)
+            else:
+                positions, scores = self._search_codes(Q, int(k), allowed, rerank)
+        return self._answer(rows, positions, scores)
+
+    def kneighbors(self, X, n_neighbors=5, return_distance=True):
+        """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
+        ids, values = self.search(X, n_neighbors)
+        return (values, ids) if return_distance else ids
+
+    def range_search(self, Q, *, min_similarity=None, max_distance=None, filter=None, exact=False):
+        """All rows within a limit, for each query.
+
+        Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the
+        sample may be missed; every row that is returned is within the limit.
+
+        Returns
+        -------
+        ids, values : lists with an array per query, nearest first
+        """
+        rows, Q = self._ready(Q, "KernelIndex.range_search")
+        limit = self._measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
+        allowed = self._allowed(filter)
+        with thread_limit(self.n_jobs):
+            if exact is not False:
+                queries, positions, scores = self._range_exact(Q, limit, allowed, exact)
+            else:
+                queries, positions, scores = self._range_codes(Q, limit, allowed)
+        bounds = np.searchsorted(queries, np.arange(Q.shape[0] + 1))
+        ids, values = rows.ids.at(positions), self._measure.reported(scores)
+        cuts = [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [ids[cut] for cut in cuts], [values[cut] for cut in cuts]
+
+    def stats(self):
+        """Size, memory, and how the rows fit the model, as a dictionary."""
+        rows = self._rows
+        flags = rows.column("flags")[~rows.snapshot.removed] if len(rows) else np.empty(0, dtype=np.uint8)
+        far = int(np.count_nonzero(flags & 1))
+        n_bytes = rows.model.coder_.n_bytes
+        return {
+            "rows": len(rows),
+            "removed": int(np.count_nonzero(rows.snapshot.removed)),
+            "segments": len(rows.snapshot.segments),
+            "kernel": repr(get_kernel(self.kernel)),
+            "measure": self.measure,
+            "normalize": self.normalize,
+            "bytes_per_item": n_bytes,
+            "code_bytes": n_bytes * rows.snapshot.n_positions,
+            "vectors": rows.vectors.name if rows.vectors else None,
+            "rounded_rows": int(np.count_nonzero(flags & 2)),
+            "drift": {"rows": far, "share": far / max(1, len(flags)), "limit": rows.model.residual_limit_},
+            "bounds_bytes": self._bounds.nbytes if self._bounds else 0,
+            "lists": rows._lists,
+            "path": os.fspath(rows.storage.path) if hasattr(rows.storage, "path") else None,
+            "plan": self.plan_,
+        }
+
+    # ---------------------------------------------------------------------------------------------------- on disk
+
+    def persist(self, path):
+        """Move the index to a directory, where every further change is durable when its method returns.
+
+        Parameters
+        ----------
+        path : a directory that is empty or does not exist
+        """
+        from mercer.search._directory import DirectoryStorage
+
+        rows = self._rows
+        self._refuse_directory("persist")
+        storage = DirectoryStorage.create(path, rows.columns, lambda place: save(rows.model, place), self._header())
+        try:
+            with storage.transaction() as transaction:
+                for batch in rows.batches(encode_again=False):
+                    transaction.append(batch)
+        except BaseException:
+            storage.close()
+            raise
+        self._collection = Collection(rows.model, rows.vectors, self.n_lists, self.n_jobs, storage)
+        self._forget_bounds()
+        return self
+
+    @classmethod
+    def open(cls, path, mode="r", *, verify=True, n_jobs=None):
+        """An index in a directory.
+
+        Parameters
+        ----------
+        path : directory
+        mode : {"r", "w"}
+            ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
+        verify : bool
+            Whether all checksums are compared, which reads everything once.
+        """
+        from mercer.search._directory import DirectoryStorage
+
+        storage = DirectoryStorage.open(path, mode, verify=verify)
+        try:
+            return cls._of_storage(storage, n_jobs)
+        except BaseException:
+            storage.close()
+            raise
+
+    @classmethod
+    def _of_storage(cls, storage, n_jobs):
+        model, header = load(storage.model_path), storage.header
+        if not isinstance(model, SearchModel):
+            raise InputError(f"{storage.model_path} holds {type(model).__name__}, not the model of an index.")
+        own = {name: header[name] for name in ("oversample", "vectors", "n_lists")}
+        parameters = {**model.get_params(deep=False), **own, "n_jobs": n_jobs}
+        index = cls(**parameters)
+        model.n_jobs = n_jobs
+        index.model_, index.n_features_in_ = model, model.n_features_in_
+        vectors = format_of(header["kept"], bool(header["sparse"]), model.n_features_in_)
+        index._collection = Collection(model, vectors, index.n_lists, n_jobs, storage)
+        index._forget_bounds()
+        return index
+
+    def refresh(self):
+        """See what another process has added or removed since the index was opened or refreshed."""
+        rows = self._rows
+        generation = rows.snapshot.generation
+        rows.refresh()
+        if rows.snapshot.generation != generation:
+            self.model_ = rows.model = load(rows.storage.model_path)
+            rows._view()
+            self._forget_bounds()
+        return self
+
+    def close(self):
+        """Give back files and the writer's lock."""
+        if hasattr(self, "_collection"):
+            self._collection.storage.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    def _header(self):
+        rows = self._rows
+        return {
+            "oversample": self.oversample,
+            "vectors": self.vectors,
+            "n_lists": self.n_lists,
+            "kept": rows.vectors.name if rows.vectors else None,
+            "sparse": bool(rows.vectors and rows.vectors.is_sparse),
+        }
+
+    # ---------------------------------------------------------------------------------------------- how it searches
+
+    def _search_codes(self, Q, k, allowed, rerank):
+        rows = self._rows
+        wanted = max(k, int(np.ceil(self.oversample * k))) if rows.vectors and rerank else k
+        Z = rows.model.embed_queries(Q)
+        positions, scores = rows.store.search(Z, min(wanted, len(rows)), allowed)
+        queries, places = np.nonzero(positions >= 0)
+        positions, scores = positions[queries, places], scores[queries, places]
+        if rows.vectors and rerank:
+            scores = self._final(Q, queries, positions)
+        else:
+            scores = self._estimates(Q, queries, scores)
+        return best_of_pairs(Q.shape[0], k, queries, positions, scores, rows.ids.keys(positions))
+
+    def _final(self, Q, queries, positions):
+        unique, where = np.unique(positions, return_inverse=True)
+        return self._measure.scores(Q, self._rows.take(unique), queries, where)
+
+    def _estimates(self, Q, queries, scores):
+        values = self.model_.estimates(scores.astype(np.float64))
+        return np.minimum(values, 0.0) if self._measure.is_distance else values
+
+    def _range_codes(self, Q, limit, allowed):
+        rows, model = self._rows, self.model_
+        reach = (limit - model.slack_ - model.intercept_) / model.slope_
+        Z = model.embed_queries(Q)
+        k = min(len(rows), 128)
+        positions, scores = rows.store.search(Z, k, allowed)
+        while k < len(rows) and (scores[:, -1] >= reach).any():  # some query may have more
+            k = min(len(rows), 4 * k)
+            positions, scores = rows.store.search(Z, k, allowed)
+        queries, places = np.nonzero((positions >= 0) & (scores >= reach))
+        positions, scores = positions[queries, places], scores[queries, places]
+        final = self._final(Q, queries, positions) if rows.vectors else self._estimates(Q, queries, scores)
+        kept = final >= limit
+        queries, positions, final = queries[kept], positions[kept], final[kept]
+        order = np.lexsort((rows.ids.keys(positions), -final, queries))
+        return queries[order], positions[order], final[order]
+
+    def _search_exact(self, Q, k, allowed, exact):
+        rows, bounds, share, confidence = self._bounded(exact)
+        (positions, scores), evaluations = search_bounded(
+            bounds, self._measure, Q, k, rows.take, rows.ids.keys, self._may_be_found(allowed), share=share
+        )
+        self._certify(rows, bounds, evaluations, exact, confidence)
+        return positions, scores
+
+    def _range_exact(self, Q, limit, allowed, exact):
+        rows, bounds, share, confidence = self._bounded(exact)
+        found, evaluations = search_bounded(
+            bounds, self._measure, Q, None, rows.take, rows.ids.keys, self._may_be_found(allowed), limit, share
+        )
+        self._certify(rows, bounds, evaluations, exact, confidence)
+        return found
+
+    def _bounded(self, exact):
+        """(rows, bounds of all of them, share of the bounds, confidence)."""
+        if exact not in EXACT:
+            raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
+        rows = self._kept_rows("An exact search")
+        rounded = np.count_nonzero(rows.column("flags")[~rows.snapshot.removed] & 2)
+        if exact is True and rounded:
+            raise InputError(
+                f"An exact search needs rows as they were given, but this index keeps {rounded} of them rounded "
+                f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
+                "answer that is exact on the rows as they are kept."
+            )
+        self._sync_bounds(rows)
+        if exact != "probable":
+            return rows, self._bounds, 1.0, 1.0
+        if self._relaxed is None:
+            self._relaxed = self._measure_relaxed(rows)
+        return rows, self._bounds, *self._relaxed
+
+    def _certify(self, rows, bounds, evaluations, exact, confidence):
+        self.certificate_ = Certificate(
+            len(rows), evaluations, exact != "probable", confidence, bounds.n_components
+        )
+
+    def _sync_bounds(self, rows):
+        """Bounds of all positions, built at the first exact search and extended after further rows."""
+        if self._bounds is None:
+            alive = np.flatnonzero(~rows.snapshot.removed)
+            sample = alive[:: max(1, len(alive) // 2**16)]
+            seed = self.random_state if isinstance(self.random_state, Integral) else 0
+            self._bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
+            self._bounds.fit(rows.take(sample))
+        n = rows.snapshot.n_positions
+        if self._bounds.n_rows < n:
+            first = self._bounds.drop_last_partial()
+            for start in range(first, n, 2**14):
+                self._bounds.add(rows.take(np.arange(start, min(start + 2**14, n))))
+
+    def _measure_relaxed(self, rows):
+        alive = np.flatnonzero(~rows.snapshot.removed)
+        rng = np.random.default_rng(0)
+        asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
+        base = np.sort(rng.choice(alive, min(PROBED_BASE, len(alive)), replace=False))
+        left_rows, right_rows = rows.take(asked), rows.take(base)
+        found = nearest_rows(self._measure, right_rows, left_rows, min(10, len(base)))
+        left, places = np.nonzero(found.positions >= 0)
+        right = found.positions[left, places]
+        other = base[right] != asked[left]  # a row is no neighbour of itself
+        return probable_share(
+            self._bounds, self._measure, left_rows, right_rows, left[other], right[other], CONFIDENCE
+        )
+
+    def _may_be_found(self, allowed):
+        alive = self._rows.alive
+        if allowed is None or alive is None:
+            return alive if allowed is None else allowed
+        return allowed & alive
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    @property
+    def _measure(self):
+        return self.model_._measure()
+
+    @property
+    def _rows(self):
+        check_is_fitted(self)
+        return self._collection
+
+    def _kept_rows(self, who):
+        if self._rows.vectors is None:
+            raise InputError(f"{who} needs the rows, and this index keeps codes only (vectors=None).")
+        return self._rows
+
+    def _new_model(self):
+        return SearchModel(**{name: getattr(self, name) for name in MODEL_PARAMETERS})
+
+    def _new_rows(self, X, ids, who):
+        rows = self._rows
+        X = self._as_kept(self.model_._checked(X, reset=False))
+        ids = rows.new_ids(ids, X.shape[0], who)
+        unique = len(np.unique(ids)) if isinstance(ids, np.ndarray) else len(set(ids))
+        if unique < len(ids):
+            seen = set()
+            twice = next(value for value in ids if value in seen or seen.add(value))
+            raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
+        return X, ids
+
+    def _as_kept(self, X):
+        """Dense or sparse as the kept rows are."""
+        vectors = self._rows.vectors
+        if vectors is None or vectors.is_sparse == sparse.issparse(X):
+            return X
+        return sparse.csr_array(X) if vectors.is_sparse else X.toarray()
+
+    def _ready(self, Q, who):
+        rows = self._rows
+        if not len(rows):
+            raise InputError(f"{who} needs rows in the index. Use add.")
+        return rows, self._as_kept(self.model_._checked(Q, reset=False, name="Q"))
+
+    def _check_k(self, k, who):
+        n = len(self._rows)
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n:
+            raise InputError(f"{who} needs k from 1 to {n}, the number of rows in the index, got k={k!r:.80}.")
+
+    def _listed(self, ids, who):
+        if isinstance(ids, (str, Integral)):
+            ids = [ids]
+        from mercer.search._ids import as_ids
+
+        return as_ids(ids, len(ids) if hasattr(ids, "__len__") else -1, who)
+
+    def _allowed(self, filter):
+        if filter is None:
+            return None
+        rows = self._rows
+        if callable(filter):
+            alive = np.flatnonzero(~rows.snapshot.removed)
+            positions = alive[[bool(filter(value)) for value in rows.ids.at(alive).tolist()]]
+        else:
+            ids = self._listed(filter, "KernelIndex.search(filter=)")
+            positions = rows.ids.positions(ids)
+            rows.check_known(positions, ids, "KernelIndex.search(filter=)")
+        allowed = np.zeros(rows.snapshot.n_positions, dtype=bool)
+        allowed[positions] = True
+        return allowed
+
+    def _answer(self, rows, positions, scores):
+        values = self._measure.reported(scores)
+        values[positions < 0] = self._measure.nothing
+        return rows.ids.at(positions), values
+
+    def _forget_bounds(self):
+        self._bounds = self._relaxed = None
+
+    def _refuse_directory(self, who):
+        storage = getattr(getattr(self, "_collection", None), "storage", None)
+        if hasattr(storage, "path"):
+            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {storage.path}.")
+
+    def _check_parameters(self):
+        self._new_model()._check_parameters()
+        if not isinstance(self.oversample, Real) or not 1 <= self.oversample < np.inf:
+            raise InputError(f"KernelIndex needs oversample >= 1, got oversample={self.oversample!r:.80}.")
+        if self.vectors not in VECTOR_TYPES:
+            raise InputError(
+                f"KernelIndex takes vectors from {', '.join(map(repr, VECTOR_TYPES))}, got {self.vectors!r:.80}."
+            )
+        n_lists = self.n_lists
+        if n_lists != "auto" and (not isinstance(n_lists, Integral) or isinstance(n_lists, bool) or n_lists < 0):
+            raise InputError(f"KernelIndex needs n_lists='auto' or a whole number >= 0, got {n_lists!r:.80}.")
+        if n_lists not in ("auto", 0) and self.code not in ("pq", "opq"):
+            raise InputError(f"KernelIndex keeps inverted lists of codes 'pq' and 'opq', not of {self.code!r}.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        return tags
+
+
+def _vector_type(sample, is_sparse):
+    values = sample.data if is_sparse else sample
+    small = values.size and np.issubdtype(values.dtype, np.number) and values.min() >= 0 and values.max() <= 255
+    return "uint8" if small and np.array_equal(values, np.round(values)) else "float32"

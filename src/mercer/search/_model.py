@@ -1,0 +1,248 @@
+"""The fitted part of an index: rows to embedded rows to codes, and what was measured on the way."""
+
+__all__ = ["CODES", "EFFORTS", "SearchModel"]
+
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._base.errors import InputError
+from mercer._base.threads import thread_limit
+from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
+from mercer.kernels import Kernel, get_kernel
+from mercer.maps._base import FeatureMap
+from mercer.search._coders import BitCoder, FlatCoder, WordCoder
+from mercer.search._measure import MEASURES, Measure
+
+CODES = ("pq", "opq", "lsh", "universal", "flat")
+EFFORTS = ("low", "default", "high")
+EMBEDDINGS = ("auto", "kpca", "map")
+CHUNK_ROWS = 8192
+
+
+class SearchModel(BaseEstimator):
+    """Embedding and code of a :class:`KernelIndex`, without rows. See there for the parameters.
+
+    Attributes
+    ----------
+    embedding_ : FeatureMap
+        Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
+        rows are compared by the normalised one.
+    quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
+    scale_ : float
+        The s of the scan: see `mercer.search._coders`.
+    slope_, intercept_ : floats
+        The objective is estimated as slope * score + intercept, plus the terms of the query.
+    slack_ : float
+        By how much a neighbour may be underestimated, measured.
+    residual_limit_ : float
+        Share of K(x, x) that the embedding loses, beyond which a row is unlike those seen.
+    highest_energy_ : float
+        Largest K(x, x) seen.
+    plan_ : dict
+        What was chosen and why.
+    """
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        embedding="auto",
+        code="pq",
+        bytes_per_item=16,
+        normalize=True,
+        measure="similarity",
+        effort="default",
+        n_components=None,
+        n_landmarks=1024,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.kernel = kernel
+        self.embedding = embedding
+        self.code = code
+        self.bytes_per_item = bytes_per_item
+        self.normalize = normalize
+        self.measure = measure
+        self.effort = effort
+        self.n_components = n_components
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None):
+        """Choose and learn embedding and code from rows. ``y`` is ignored."""
+        from mercer.search._planning import fit_plan
+
+        X = self._checked(X, reset=True)
+        with thread_limit(self.n_jobs):
+            fit_plan(self, X, check_random_state(self.random_state))
+        return self
+
+    # --------------------------------------------------------------------------------------------- rows to codes
+
+    def embed(self, X):
+        """(embedded rows in float32, share of K(x, x) that is lost) of validated rows."""
+        out, lost = None, np.empty(X.shape[0])
+        with thread_limit(self.n_jobs):
+            for start in range(0, X.shape[0], CHUNK_ROWS):
+                part = slice(start, start + CHUNK_ROWS)
+                Z, energy, lost[part] = self._embedded(X[part])
+                Z = self._with_norm(Z, energy)
+                out = np.empty((X.shape[0], Z.shape[1]), dtype=np.float32) if out is None else out
+                out[part] = Z
+        return out, lost
+
+    def embed_queries(self, Q):
+        """Embedded queries, float32: as rows, but what makes norms equal is zero."""
+        with thread_limit(self.n_jobs):
+            Z, _, _ = self._embedded(Q)
+        return np.pad(Z, ((0, 0), (0, 1))) if self._levels_norms else Z
+
+    def _embedded(self, X):
+        measure = self._measure()
+        rows = X.astype(np.float32, copy=False)
+        Z = features(self.embedding_, measure, rows)
+        energy = measure.energy(rows)
+        kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        lost = 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
+        return Z, energy, lost
+
+    @property
+    def _levels_norms(self):
+        """Similarity of rows with different norms: one more number makes them equal, so that distances rank."""
+        return not self._measure().unit_diagonal and self.measure == "similarity"
+
+    def _with_norm(self, Z, energy):
+        if not self._levels_norms:
+            return Z
+        kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        extra = np.sqrt(np.maximum(self.highest_energy_ - kept, 0.0))
+        return np.concatenate([Z, extra[:, None].astype(np.float32)], axis=1)
+
+    @property
+    def coder_(self):
+        """What encodes embedded rows."""
+        check_is_fitted(self)
+        if getattr(self, "_coder", None) is None:
+            self._coder = self._make_coder()
+        return self._coder
+
+    def _make_coder(self):
+        if isinstance(self.quantizer_, ProductQuantizer):
+            return WordCoder(self.quantizer_, self.scale_)
+        if self.quantizer_ is None:
+            return FlatCoder(self.embedding_._n_features_out + self._levels_norms, self.scale_)
+        return BitCoder(self.quantizer_, asymmetric=isinstance(self.quantizer_, SignHash))
+
+    def estimates(self, scores):
+        """The objectives that scores of a scan stand for, as far as codes tell."""
+        return self.slope_ * scores + self.intercept_
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _measure(self):
+        return Measure(get_kernel(self.kernel), self.normalize, self.measure)
+
+    def _checked(self, X, reset, name="X"):
+        """Validated rows: float32 or float64, C-contiguous or canonical CSR, inside the kernel's domain."""
+        if reset:
+            self._check_parameters()
+        else:
+            check_is_fitted(self)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], order="C")
+        if sparse.issparse(X):
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            X = sparse.csr_array(X)
+        get_kernel(self.kernel)._check_values(X, name)
+        return X
+
+    def _check_parameters(self):
+        get_kernel(self.kernel)
+        _check_choice("code", self.code, CODES)
+        _check_choice("measure", self.measure, MEASURES)
+        _check_choice("effort", self.effort, EFFORTS)
+        if not isinstance(self.embedding, FeatureMap):
+            _check_choice("embedding", self.embedding, EMBEDDINGS)
+        for name in ("bytes_per_item", "n_landmarks"):
+            _check_count(name, getattr(self, name))
+        if self.n_components is not None:
+            _check_count("n_components", self.n_components)
+        if self.code == "flat" and self.bytes_per_item % 4:
+            raise InputError(
+                f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
+                f"{self.bytes_per_item}."
+            )
+        self._check_combination()
+
+    def _check_combination(self):
+        kernel, is_map = get_kernel(self.kernel), self.embedding == "map"
+        if is_map and not (kernel.additive and kernel.homogeneity):
+            raise InputError(
+                f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. Use 'kpca'."
+            )
+        own = self.embedding._resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
+        if own not in (kernel, self._measure().kernel):
+            raise InputError(
+                f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. "
+                "Give both the same kernel."
+            )
+        if self.code in ("lsh", "universal") and self._levels_norms:
+            raise InputError(
+                f"KernelIndex(code={self.code!r}) compares directions or distances, and normalize=False with "
+                "measure='similarity' asks for inner products. Use code='pq', normalize=True or measure='distance'."
+            )
+        if self.code == "lsh" and self.measure == "distance" and not self._measure().unit_diagonal:
+            raise InputError(
+                "KernelIndex(code='lsh') compares directions, and normalize=False with measure='distance' asks for "
+                "distances of rows of different norms. Use code='pq' or normalize=True."
+            )
+
+    def _check_loaded(self):
+        self._check_parameters()
+        if not isinstance(self.embedding_, FeatureMap) or not isinstance(self.plan_, dict):
+            raise ValueError("embedding_ must be a map and plan_ a dictionary.")
+        expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
+        if not isinstance(self.quantizer_, expected.get(self.code, type(None))):
+            raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
+        width = self.embedding_._n_features_out + self._levels_norms
+        if self.quantizer_ is not None and self.quantizer_.n_features_in_ != width:
+            raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
+        if self.embedding_.n_features_in_ != self.n_features_in_:
+            raise ValueError("embedding_ was fitted on rows of another width.")
+        for name in ("scale_", "slope_", "intercept_", "slack_", "residual_limit_", "highest_energy_"):
+            value = getattr(self, name)
+            if not isinstance(value, float) or not np.isfinite(value):
+                raise ValueError(f"{name} must be a finite number.")
+        if not self.scale_ > 0 or not isinstance(get_kernel(self.kernel), Kernel):
+            raise ValueError("scale_ must be positive.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        return tags
+
+
+def features(embedding, measure, X):
+    """Features of rows under the kernel of the measure, float32."""
+    Z = np.ascontiguousarray(embedding.transform(X), dtype=np.float32)
+    if measure.normalize and embedding.kernel_ != measure.kernel:
+        Z = Z / measure.roots(X)[:, None].astype(np.float32)
+    return Z
+
+
+def _check_choice(name, value, choices):
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"KernelIndex takes {name} from {', '.join(map(repr, choices))}, got {value!r:.80}.")
+
+
+def _check_count(name, value):
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InputError(f"KernelIndex needs {name} as a whole number >= 1, got {name}={value!r:.80}.")
