@@ -16,12 +16,21 @@ from mercer.cli.main import app
 from mercer.cli.options import Settings
 
 VERBS = [command.name for command in app.registered_commands]
+GROUPS = {
+    group.name: [command.name for command in group.typer_instance.registered_commands]
+    for group in app.registered_groups
+}
+PARTS = [f"{group} {part}" for group, parts in GROUPS.items() for part in parts]
 COMMON = ["--json", "--quiet", "-q", "--log-level", "--threads", "--seed", "--debug"]
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "pyarrow", "pandas", "faiss"}
 
 
 def test_the_verbs_are_all_there():
     assert VERBS == ["demo", "kernel", "fit", "predict", "evaluate", "encode", "inspect", "datasets", "reproduce"]
+    assert GROUPS == {
+        "map": ["fit", "apply", "report"],
+        "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate"],
+    }
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)])
@@ -48,7 +57,7 @@ def test_help_and_version_import_nothing_heavy(process):
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom mercer.cli.main import app\n"
         "results = [CliRunner().invoke(app, line.split()).exit_code for line in "
-        f"['--version', '--help', {', '.join(repr(verb + ' --help') for verb in VERBS)}]]\n"
+        f"['--version', '--help', {', '.join(repr(verb + ' --help') for verb in [*VERBS, *GROUPS, *PARTS])}]]\n"
         "assert not any(results), results\n"
         f"print(sorted({HEAVY} & set(sys.modules)))"
     )

@@ -17,12 +17,14 @@ from mercer import (
     IntersectionSVR,
     KernelClassifier,
     KernelClassifierCV,
+    KernelIndex,
     KernelPCA,
     KernelRegressor,
     LevelQuantizer,
     NystroemMap,
     ProductQuantizer,
     ProjectedMap,
+    SearchModel,
     SignHash,
     UniversalEmbedding,
 )
@@ -40,6 +42,7 @@ def estimators():
         "minhash": {"n_hashes": 16},
         "projected": {"map": HomogeneousMap(), "n_components": 8},
     }
+    search = {"bytes_per_item": 2, "n_landmarks": 10, "n_components": 3, "embedding": "kpca", "effort": "low"}
     return [
         *(MAPS[name](**small.get(name, {})) for name in MAPS),
         HomogeneousMap("intersection", order=2, signed=True),
@@ -63,6 +66,8 @@ def estimators():
         IntersectionSVC(kernel="auto", fit_intercept=True),
         IntersectionSVC(multi_class="crammer_singer", C=0.1),
         IntersectionSVR(C=1.0),
+        SearchModel("linear", **search),
+        KernelIndex("chi2", **search),
     ]
 
 
@@ -81,6 +86,11 @@ def expected_failures(estimator):
         found["check_class_weight_classifiers"] = (
             "The check gives rows with negative values, which the chi2 kernel refuses."
         )
+    if isinstance(estimator, KernelIndex):
+        found["check_do_not_raise_errors_in_init_or_set_params"] = (
+            "What does not go together is refused at construction: rows may come long after."
+        )
+        found["check_estimators_pickle"] = "An index is kept in a directory, by persist, and not as a pickle."
     return found
 
 

@@ -35,6 +35,7 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     yield from maps()
     yield from hashes()
     yield from learners()
+    yield from searches()
 
 
 def maps() -> Iterator[tuple[str, Any, str, list]]:
@@ -97,6 +98,22 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "regressor-levels", of_quantiles, "predict", HISTOGRAMS
     regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
+
+
+def searches() -> Iterator[tuple[str, Any, str, list]]:
+    """The model of an index with each kind of code, and with and without a number that makes norms equal."""
+    X = np.array(HISTOGRAMS * 8) + 0.125 * np.arange(32)[:, None]  # 32 different rows
+    small = {"embedding": "kpca", "n_components": 2, "n_landmarks": 8, "bytes_per_item": 8, "random_state": 0}
+    found = {
+        "pq": mercer.SearchModel("chi2", **small),
+        "opq": mercer.SearchModel("js", code="opq", measure="distance", **small),
+        "plain": mercer.SearchModel("intersection", normalize=False, **small),
+        "lsh": mercer.SearchModel("chi2", code="lsh", **small),
+        "universal": mercer.SearchModel(mercer.RBF(0.5), code="universal", **small),
+        "flat-map": mercer.SearchModel("chi2", code="flat", **small | {"embedding": "map"}),
+    }
+    for name, model in found.items():
+        yield f"search-{name}", model.fit(X), "embed_queries", HISTOGRAMS
 
 
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:

@@ -8,7 +8,7 @@ WORD = 8  # rows per look at the marks
 
 
 @jit
-def keep_candidates(scores, queries, rest, ends, tails, query_tails, offsets, thresholds, marks, found):
+def keep_candidates(scores, queries, rest, ends, tails, query_tails, offsets, thresholds, marks, found, bounds):
     """The pairs (query, row) of a block whose bound reaches the threshold at every level; returns their number.
 
     scores       (Q, J)    float32   partial inner products over the components of the first level
@@ -21,6 +21,7 @@ def keep_candidates(scores, queries, rest, ends, tails, query_tails, offsets, th
     thresholds   (Q,)      float32   a pair is dropped as soon as its bound is below
     marks        (J,)      uint8     scratch, J a multiple of 8
     found        (Q J, 2)  int32     written: query, row of the block
+    bounds       (Q J,)    float32   written: their last bound
 
     The bound at level l: |<x, q>_H - partial product| <= tail of x times tail of q. [bourrier15explicit] (25)
     """
@@ -39,15 +40,16 @@ def keep_candidates(scores, queries, rest, ends, tails, query_tails, offsets, th
                 if marks[j] == 0:
                     continue
                 score = row[j]
-                kept = True
+                bound = score + first_tails[j] * q_tail + offsets[j]
                 for level in range(1, n_levels):
                     score += partial_product(queries, i, rest, j, ends[level - 1], ends[level])
-                    if not score + tails[level, j] * query_tails[level, i] + offsets[j] >= threshold:
-                        kept = False
+                    bound = score + tails[level, j] * query_tails[level, i] + offsets[j]
+                    if not bound >= threshold:
                         break
-                if kept:
+                if bound >= threshold:
                     found[count, 0] = i
                     found[count, 1] = j
+                    bounds[count] = bound
                     count += 1
     return count
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import datasets, demo, encode, evaluate, fit, inspect, kernel, map, predict, reproduce
+from mercer.cli import datasets, demo, encode, evaluate, fit, index, inspect, kernel, map, predict, reproduce
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -23,6 +23,7 @@ _EXAMPLES = """
   mercer fit X.csv --label kind --out m.mercer  a classifier
   mercer predict m.mercer new.csv               what it says of other rows
   mercer inspect m.mercer                       what a model file holds
+  mercer index build X.npy --out X.index        nearest neighbours, in bytes
 
 Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
 ivecs; - is the standard input or output. Exit codes: 0 success,
@@ -41,6 +42,7 @@ for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, re
     function = getattr(verb, verb_name)
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)
 app.add_typer(map.app, name="map")
+app.add_typer(index.app, name="index")
 
 
 @app.callback(invoke_without_command=True, epilog=_EXAMPLES)

@@ -63,7 +63,7 @@ class ProductQuantizer(FeatureMap):
         Passes of k-means.
     random_state : int, RandomState or None
         Draws the training rows, the words that k-means starts from, and random rotations. The initial rotation of
-        ``"opq"`` is faiss's own.
+        ``"opq"`` is the allocation where blocks have one size, else faiss's own.
     n_jobs : int or None
         Threads. They do not change the codebooks.
 

@@ -22,7 +22,7 @@ def best_of_pairs(n_queries, k, queries, positions, scores, keys):
 
 
 class Best:
-    """The best k rows so far of each query, with all that tie with the last of them."""
+    """The best k rows so far of each query."""
 
     def __init__(self, n_queries, k, keys_of):
         self.n_queries, self.k, self._keys_of = n_queries, k, keys_of
@@ -39,7 +39,7 @@ class Best:
         queries = np.concatenate([there[0], queries])
         positions = np.concatenate([self.positions[there], positions])
         scores = np.concatenate([self.scores[there], scores])
-        _, first = np.unique(np.stack([queries, positions]), axis=1, return_index=True)
+        _, first = np.unique(queries * (positions.max(initial=0) + 1) + positions, return_index=True)
         queries, positions, scores = queries[first], positions[first], scores[first]
         found = best_of_pairs(self.n_queries, self.k, queries, positions, scores, self._keys_of(positions))
         self.positions, self.scores = found

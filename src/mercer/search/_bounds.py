@@ -1,4 +1,4 @@
-"""Exact search with bounds. [bourrier15explicit] App. A, level by level as in [panorama25]
+"""Exact search with bounds. [bourrier15explicit] App. A, level by level as in [ramani25panorama]
 
 Notation
     paper        code          meaning                                                              shape
@@ -27,9 +27,11 @@ from mercer.maps._landmarks import sample_rows
 from mercer.search._measure import as_double
 
 FIRST_LEVEL = 40  # components of the first level, a product of matrices; those after it are for the rows that are left
+BLOCKS_PER_TASK = 16
 BLOCK_ROWS = 1024  # rows whose scores, marks and components share the cache
 FIT_ROWS = 65536
 SLACK = 1e-11  # of K(x, x): rounding of R(x)^2 in float64
+LARGEST_ENERGY = 1e37  # of K(x, x): scores and their bounds are float32
 NEGATIVE_ENERGY = 1e-6  # K(x, x) - |phi(x)|^2 below minus this share of K(x, x) is not rounding
 
 
@@ -126,6 +128,7 @@ class Bounds:
         rows = as_double(X)
         features = self._pca.transform(rows)
         energy = self._measure.energy(rows)
+        _refuse_large(energy)
         left = energy - np.cumsum(features * features, axis=1)[:, [end - 1 for end in self._ends]].T
         _refuse_negative(left[-1], energy)
         tails = np.sqrt(np.maximum(left, 0.0) + SLACK * energy)
@@ -145,7 +148,7 @@ class Bounds:
         return ((E + 16) * np.finfo(np.float32).eps + 2 * self._skew) * np.sqrt(energy * highest)
 
     def candidates(self, queries, thresholds, blocks, allowed=None, share=1.0):
-        """Pairs (query, row) of the blocks numbered ``blocks`` whose bounds reach the thresholds.
+        """(queries, rows, bounds) of the pairs in the blocks numbered ``blocks`` whose bounds reach the thresholds.
 
         Parameters
         ----------
@@ -157,27 +160,29 @@ class Bounds:
         first, rest, tails, _ = queries
         ends = np.array([end - self._ends[0] for end in self._ends], dtype=np.int64)
         limits = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
+        limits = np.maximum(limits, np.finfo(np.float32).min)  # above -inf, the offset of rows not looked for
         query_tails = np.ascontiguousarray(tails * np.float32(share))
 
-        def scan(number):
-            block = self._blocks[number]
-            offsets = block.offsets
-            if allowed is not None:
-                offsets = offsets.copy()
-                offsets[: block.n_rows][~allowed[block.first : block.first + block.n_rows]] = -np.inf
-            scores = first @ block.tile
-            marks = np.empty(scores.shape[1], dtype=np.uint8)
-            found = np.empty((scores.size, 2), dtype=np.int32)
-            n = keep_candidates(
-                scores, rest, block.rest, ends, block.tails, query_tails, offsets, limits, marks, found
-            )
-            return found[:n, 0].astype(np.int64), found[:n, 1].astype(np.int64) + block.first
+        def scan(numbers):
+            most = len(first) * BLOCK_ROWS
+            scores, marks = np.empty(most, dtype=np.float32), np.empty(BLOCK_ROWS, dtype=np.uint8)
+            found, reached = np.empty((most, 2), dtype=np.int32), np.empty(most, dtype=np.float32)
+            parts = []
+            for number in numbers:
+                block = self._blocks[number]
+                offsets = _masked(block, allowed)
+                table = scores[: len(first) * len(offsets)].reshape(len(first), len(offsets))
+                np.matmul(first, block.tile, out=table)
+                n = keep_candidates(
+                    table, rest, block.rest, ends, block.tails, query_tails, offsets, limits, marks[: len(offsets)],
+                    found, reached,
+                )  # fmt: skip
+                parts.append((found[:n, 0].astype(np.int64), found[:n, 1] + np.int64(block.first), reached[:n].copy()))
+            return _joined(parts)
 
+        tasks = [blocks[i : i + BLOCKS_PER_TASK] for i in range(0, len(blocks), BLOCKS_PER_TASK)]
         with single_threaded():
-            found = run_blocks(scan, blocks, self._n_jobs)
-        if not found:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return tuple(np.concatenate(column) for column in zip(*found, strict=True))
+            return _joined(run_blocks(scan, tasks, self._n_jobs))
 
     def best_approximate(self, queries, blocks, k, allowed=None):
         """For each query the k rows of some blocks with the largest K~: where to look first."""
@@ -213,6 +218,21 @@ class Bounds:
         return self._ends[-1]
 
 
+def _masked(block, allowed):
+    """The offsets of a block, -inf for rows that are not looked for."""
+    if allowed is None:
+        return block.offsets
+    offsets = block.offsets.copy()
+    offsets[: block.n_rows][~allowed[block.first : block.first + block.n_rows]] = -np.inf
+    return offsets
+
+
+def _joined(parts):
+    if not parts:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
 def _padded(values, size):
     out = np.zeros((values.shape[0], size), dtype=np.float32)
     out[:, : values.shape[1]] = values
@@ -232,6 +252,14 @@ def _distance_from_orthonormal(pca):
         product = pca.normalization_.T @ gram @ pca.normalization_
         live = np.diag(product) > 0.5  # a projection of nothing but empty rows has a column of zeros
         return float(np.linalg.norm(product[np.ix_(live, live)] - np.eye(live.sum()), 2)) if live.any() else 0.0
+
+
+def _refuse_large(energy):
+    if energy.max(initial=0.0) > LARGEST_ENERGY:
+        raise InputError(
+            f"Exact search bounds kernel values in single precision, up to {LARGEST_ENERGY:.0e}, and found "
+            f"K(x, x) = {energy.max():.3g}. Scale the rows, or use normalize=True."
+        )
 
 
 def _refuse_negative(left, energy):

@@ -115,6 +115,8 @@ class Collection:
         """Checked ids of new rows: those given, or whole numbers after the largest so far."""
         if ids is None:
             first = self.ids.highest + 1
+            if first + n_rows > 2**63:
+                raise InputError(f"{who} has no whole numbers of 64 bits left after the id {first - 1}. Give ids.")
             return np.arange(first, first + n_rows)
         return as_ids(ids, n_rows, who)
 
@@ -187,7 +189,8 @@ class Collection:
         """Raise for an id that is not in the index."""
         missing = np.flatnonzero(positions < 0)
         if len(missing):
-            raise InputError(f"{who} does not know the id {ids[missing[0]]!r}; nothing was changed.")
+            unknown = np.asarray(ids, dtype=object)[missing[0]]
+            raise InputError(f"{who} does not know the id {unknown!r}; nothing was changed.")
 
 
 def format_of(name, is_sparse, width):

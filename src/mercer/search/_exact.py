@@ -92,16 +92,29 @@ def _nearest(bounds, measure, Q, k, take, keys_of, allowed, share, evaluations, 
     early = numbers % FIRST_ROUND == 0
     for blocks in (numbers[early], numbers[~early]):
         if len(blocks):
-            thresholds = _thresholds(bounds, measure, queries, best.thresholds)
-            found = bounds.candidates(queries, thresholds, blocks, allowed, share)
-            _score(measure, Q, take, best, *found, evaluations)
+            limits = _thresholds(bounds, measure, queries, best.thresholds)
+            left, positions, reached = bounds.candidates(queries, limits, blocks, allowed, share)
+            # those with the highest bounds first: they raise the threshold, which spares many of the others
+            chosen = _highest(left, reached, Q.shape[0], SEED_ROWS * k)
+            _score(measure, Q, take, best, left[chosen], positions[chosen], evaluations)
+            rest = ~chosen & (reached >= _thresholds(bounds, measure, queries, best.thresholds)[left])
+            _score(measure, Q, take, best, left[rest], positions[rest], evaluations)
     return best.positions, best.scores
+
+
+def _highest(left, reached, n_queries, n):
+    """Flags of the n pairs of each query with the highest bounds."""
+    order = np.lexsort((-reached, left))
+    rank = np.arange(len(left)) - np.searchsorted(left[order], np.arange(n_queries))[left[order]]
+    flags = np.zeros(len(left), dtype=bool)
+    flags[order[rank < n]] = True
+    return flags
 
 
 def _within(bounds, measure, Q, limit, take, keys_of, allowed, share, evaluations, first):
     queries = bounds.project_queries(Q)
     thresholds = _thresholds(bounds, measure, queries, np.full(Q.shape[0], limit))
-    left, positions = bounds.candidates(queries, thresholds, np.arange(bounds.n_blocks), allowed, share)
+    left, positions, _ = bounds.candidates(queries, thresholds, np.arange(bounds.n_blocks), allowed, share)
     evaluations += np.bincount(left, minlength=Q.shape[0])
     scores = _final_scores(measure, Q, take, left, positions)
     kept = scores >= limit

@@ -141,12 +141,15 @@ class IdTable:
 
     def _find_numbers(self, numbers):
         out = np.full(len(numbers), -1, dtype=np.int64)
-        if len(self._sorted[0]):
-            place = np.minimum(np.searchsorted(self._sorted[0], numbers), len(self._sorted[0]) - 1)
-            there = self._sorted[0][place] == numbers
-            out[there] = self._sorted[1][place[there]]
-            if self._removed:
-                out[np.isin(out, list(self._removed))] = -1
+        known, where = self._sorted
+        left, place = np.arange(len(numbers)), np.searchsorted(known, numbers)
+        while len(left):
+            there = place < len(known)
+            there[there] = known[place[there]] == numbers[left[there]]
+            left, place = left[there], place[there]
+            gone = np.isin(where[place], list(self._removed)) if self._removed else np.zeros(len(place), dtype=bool)
+            out[left[~gone]] = where[place[~gone]]
+            left, place = left[gone], place[gone] + 1  # an id that was replaced stands again further on
         if self._recent:
             for row in np.flatnonzero(out < 0):
                 out[row] = self._recent.get(int(numbers[row]), -1)
@@ -156,7 +159,8 @@ class IdTable:
         """The ids at these positions are free again. The positions keep them."""
         for position in np.asarray(positions).tolist():
             if position in self._texts:
-                self._where_text.pop(self._texts[position], None)
+                if self._where_text.get(self._texts[position]) == position:
+                    self._where_text.pop(self._texts[position])
             elif self._recent.get(int(self._numbers[position])) == position:
                 self._recent.pop(int(self._numbers[position]))
             else:

@@ -31,6 +31,7 @@ from mercer.search._vectors import VECTOR_TYPES
 EXACT = (False, True, "stored", "probable")
 CONFIDENCE = 0.999  # wanted of relaxed bounds
 PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
+CHECKED_ROWS = 2**14  # looked at together for whole numbers
 MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
 
@@ -130,9 +131,9 @@ class KernelIndex(BaseEstimator):
         self._check_parameters()
         self._refuse_directory("fit")
         self.model_ = self._new_model().fit(X)
-        sample = X[:1000] if sparse.issparse(X) else np.asarray(X[:1000])
-        is_sparse = sparse.issparse(X)
-        name = _vector_type(sample, is_sparse) if self.vectors == "auto" else self.vectors
+        is_sparse, name = sparse.issparse(X), self.vectors
+        if name == "auto":
+            name = _vector_type(sparse.csr_array(X).data if is_sparse else np.asarray(X))
         self.n_features_in_ = self.model_.n_features_in_
         self._collection = Collection(
             self.model_, format_of(name, is_sparse, self.n_features_in_), self.n_lists, self.n_jobs
@@ -152,7 +153,7 @@ class KernelIndex(BaseEstimator):
         X, ids = self._new_rows(X, ids, "KernelIndex.add")
         known = self._rows.ids.positions(ids)
         if (known >= 0).any():
-            taken = ids[int(np.argmax(known >= 0))]
+            taken = np.asarray(ids, dtype=object)[int(np.argmax(known >= 0))]
             raise InputError(
                 f"KernelIndex.add was given the id {taken!r}, which is in the index; nothing was added. Use update."
             )
@@ -161,7 +162,7 @@ class KernelIndex(BaseEstimator):
 
     def update(self, X, ids):
         """Replace the rows of ids that are in the index, in one step."""
-        X, ids = self._new_rows(X, ids, "KernelIndex.update")
+        X, ids = self._new_rows(X, () if ids is None else ids, "KernelIndex.update")
         positions = self._rows.ids.positions(ids)
         self._rows.check_known(positions, ids, "KernelIndex.update")
         self._rows.append(X, ids, positions, "KernelIndex")
@@ -181,8 +182,12 @@ class KernelIndex(BaseEstimator):
         alive = np.flatnonzero(~rows.snapshot.removed)
         if not len(alive):
             raise InputError("KernelIndex.refit needs rows in the index.")
-        rows.model = self._new_model().fit(rows.take(alive))
-        rows.rewrite(encode_again=True, write_model=lambda path: save(rows.model, path))
+        before, rows.model = rows.model, self._new_model().fit(rows.take(alive))
+        try:
+            rows.rewrite(encode_again=True, write_model=lambda path: save(rows.model, path))
+        except BaseException:
+            rows.model = before
+            raise
         self.model_ = rows.model
         self._forget_bounds()
         return self
@@ -522,7 +527,7 @@ class KernelIndex(BaseEstimator):
         unique = len(np.unique(ids)) if isinstance(ids, np.ndarray) else len(set(ids))
         if unique < len(ids):
             seen = set()
-            twice = next(value for value in ids if value in seen or seen.add(value))
+            twice = next(value for value in np.asarray(ids, dtype=object) if value in seen or seen.add(value))
             raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
         return X, ids
 
@@ -600,7 +605,11 @@ class KernelIndex(BaseEstimator):
         return tags
 
 
-def _vector_type(sample, is_sparse):
-    values = sample.data if is_sparse else sample
-    small = values.size and np.issubdtype(values.dtype, np.number) and values.min() >= 0 and values.max() <= 255
-    return "uint8" if small and np.array_equal(values, np.round(values)) else "float32"
+def _vector_type(values):
+    """uint8 for whole numbers up to 255, else float32."""
+    for start in range(0, len(values), CHECKED_ROWS):
+        part = values[start : start + CHECKED_ROWS]
+        numbers = part.size and np.issubdtype(part.dtype, np.number)
+        if not numbers or part.min() < 0 or part.max() > 255 or not np.array_equal(part, np.round(part)):
+            return "float32"
+    return "uint8" if len(values) else "float32"

@@ -12,6 +12,8 @@ pair agree in every bit, and ties are ties.
 
 __all__ = ["MEASURES", "Measure", "as_single_or_double"]
 
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
 
@@ -77,8 +79,10 @@ class Measure:
         other = min_similarity if self.is_distance else max_distance
         if given is None or other is not None:
             raise InputError(f"{who} of an index that measures {self.name} needs {wanted}, and no other limit.")
-        if not np.isscalar(given) or not np.isfinite(given) or (self.is_distance and given < 0):
-            raise InputError(f"{who} needs {wanted} as a finite number, got {given!r}.")
+        is_number = isinstance(given, Real) and not isinstance(given, (bool, np.bool_))
+        if not is_number or not np.isfinite(given) or (self.is_distance and given < 0):
+            least = ", 0 or more" if self.is_distance else ""
+            raise InputError(f"{who} needs {wanted} as a finite number{least}, got {given!r:.80}.")
         return -float(given) ** 2 if self.is_distance else float(given)
 
     @property

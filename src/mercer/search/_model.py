@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
-from mercer.kernels import Kernel, get_kernel
+from mercer.kernels import Linear, get_kernel
 from mercer.maps._base import FeatureMap
 from mercer.search._coders import BitCoder, FlatCoder, WordCoder
 from mercer.search._measure import MEASURES, Measure
+from mercer.spaces import Identity
 
 CODES = ("pq", "opq", "lsh", "universal", "flat")
 EFFORTS = ("low", "default", "high")
@@ -208,20 +209,29 @@ class SearchModel(BaseEstimator):
         self._check_parameters()
         if not isinstance(self.embedding_, FeatureMap) or not isinstance(self.plan_, dict):
             raise ValueError("embedding_ must be a map and plan_ a dictionary.")
-        expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
-        if not isinstance(self.quantizer_, expected.get(self.code, type(None))):
-            raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
-        width = self.embedding_._n_features_out + self._levels_norms
-        if self.quantizer_ is not None and self.quantizer_.n_features_in_ != width:
-            raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
+        if self.embedding_.kernel_ not in (get_kernel(self.kernel), self._measure().kernel):
+            raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:
             raise ValueError("embedding_ was fitted on rows of another width.")
+        self._check_loaded_code()
         for name in ("scale_", "slope_", "intercept_", "slack_", "residual_limit_", "highest_energy_"):
             value = getattr(self, name)
             if not isinstance(value, float) or not np.isfinite(value):
                 raise ValueError(f"{name} must be a finite number.")
-        if not self.scale_ > 0 or not isinstance(get_kernel(self.kernel), Kernel):
-            raise ValueError("scale_ must be positive.")
+        if not (self.scale_ > 0 and self.slope_ > 0 and self.slack_ >= 0 and self.highest_energy_ >= 0):
+            raise ValueError("scale_ and slope_ must be positive, slack_ and highest_energy_ not negative.")
+
+    def _check_loaded_code(self):
+        expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
+        code = self.quantizer_
+        if not isinstance(code, expected.get(self.code, type(None))):
+            raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
+        width = self.embedding_._n_features_out + self._levels_norms
+        if code is not None and code.n_features_in_ != width:
+            raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
+        other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
+        if other_kernel or getattr(code, "map_", None) is not None:
+            raise ValueError("quantizer_ must take embedded rows as they are.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -232,7 +242,13 @@ class SearchModel(BaseEstimator):
 
 def features(embedding, measure, X):
     """Features of rows under the kernel of the measure, float32."""
-    Z = np.ascontiguousarray(embedding.transform(X), dtype=np.float32)
+    Z = embedding.transform(X)
+    if not isinstance(Z, np.ndarray) or not isinstance(embedding.inner_, Identity):
+        raise InputError(
+            f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
+            "Put it into a ProjectedMap."
+        )
+    Z = np.ascontiguousarray(Z, dtype=np.float32)
     if measure.normalize and embedding.kernel_ != measure.kernel:
         Z = Z / measure.roots(X)[:, None].astype(np.float32)
     return Z

@@ -4,13 +4,16 @@ __all__ = ["exact_knn"]
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks, thread_limit
+from mercer._base.validation import as_rows, check_same_width
 from mercer.kernels import get_kernel
 from mercer.kernels._additive import HistogramKernel
 from mercer.kernels._compose import NormalizedKernel
+from mercer.kernels._exponential import RBF
 from mercer.search._best import Best
 from mercer.search._measure import MEASURES, Measure, as_double
 
@@ -54,12 +57,23 @@ def exact_knn(kernel, X, Q, k=10, *, normalize=True, measure="similarity", n_job
     if measure not in MEASURES:
         raise InputError(f"exact_knn measures {' or '.join(map(repr, MEASURES))}, got measure={measure!r}.")
     kernel = get_kernel(kernel)
-    Q, X = kernel._checked(Q, X)
+    X, Q = _checked(kernel, X, Q)
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= X.shape[0]:
         raise InputError(f"exact_knn needs 1 <= k <= {X.shape[0]}, the number of rows of X, got k={k!r}.")
     with thread_limit(n_jobs):
         found = nearest_rows(Measure(kernel, normalize, measure), X, Q, int(k))
     return found.positions, Measure(kernel, normalize, measure).reported(found.scores)
+
+
+def _checked(kernel, X, Q):
+    """Validated rows and queries, both dense or both sparse."""
+    X, Q = as_rows(X, "exact_knn", "X"), as_rows(Q, "exact_knn", "Q")
+    check_same_width(X, Q, "exact_knn")
+    kernel._check_values(X, "X")
+    kernel._check_values(Q, "Q")
+    if sparse.issparse(X) != sparse.issparse(Q):
+        Q = sparse.csr_array(Q) if sparse.issparse(X) else Q.toarray()
+    return X, Q
 
 
 def nearest_rows(measure, X, Q, k, keys_of=lambda positions: positions):
@@ -133,8 +147,17 @@ def _rounding(measure, Q, X):
     Sums of n terms of one sign err by at most n units of the last place of the sum, and the sum is at most
     sqrt(K(q, q) K(x, x)); scaling rows adds a few more.
     """
-    energy = np.sqrt(measure.energy(Q) * max(measure.energy(X).max(initial=0.0), 0.0))
+    highest = np.abs(measure.energy(X)).max(initial=0.0)  # a function of the caller's may have negative ones
+    energy = np.sqrt(np.abs(measure.energy(Q)) * highest)
     if X.dtype == np.float64:
-        return DOUBLE_ROUNDING * np.maximum(energy, measure.energy(X).max(initial=0.0))
+        return np.maximum(DOUBLE_ROUNDING * np.maximum(energy, highest), _cancelled(measure.kernel, Q, X))
     terms = np.diff(Q.indptr) if sparse.issparse(Q) else np.count_nonzero(Q, axis=1)
     return (terms + 16) * np.finfo(np.float32).eps * energy
+
+
+def _cancelled(kernel, Q, X):
+    """What is lost where blocks take Euclidean distances as differences of norms, far from the origin."""
+    if not isinstance(kernel, RBF):
+        return 0.0
+    norms = row_norms(Q, squared=True) + row_norms(X, squared=True).max(initial=0.0)
+    return kernel.gamma * (X.shape[1] + 4) * np.finfo(np.float64).eps * norms

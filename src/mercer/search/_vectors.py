@@ -69,7 +69,8 @@ class VectorFormat:
             raise InputError(f"{who} keeps rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'.")
         highest = X.max(axis=1).toarray().ravel() if self.is_sparse else X.max(axis=1, initial=0)
         whole = self._per_row(X, data == np.round(data)) & (highest <= LARGEST)
-        scales = np.where(whole | (highest == 0), 1.0, highest / LARGEST).astype(np.float32)
+        steps = np.maximum(highest / LARGEST, np.finfo(np.float32).tiny)  # below, a step would be rounded to nothing
+        scales = np.where(whole, 1.0, steps).astype(np.float32)
         spread = np.repeat(scales, np.diff(X.indptr)) if self.is_sparse else scales[:, None]
         return np.clip(np.round(data / spread), 0, LARGEST).astype(np.uint8), scales
 

@@ -1,0 +1,1 @@
+"""Accuracy and cost of feature maps against the exact kernels."""
