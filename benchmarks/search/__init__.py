@@ -1,1 +1,1 @@
-"""Accuracy and cost of feature maps against the exact kernels."""
+"""Nearest neighbours under a kernel: recall, exact answers, speed."""

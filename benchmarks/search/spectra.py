@@ -43,7 +43,9 @@ def search_spectra(record):
     lines = [["exact Jensen-Shannon", *exact], ["16 bytes, re-ranked", float(np.mean([s[0] for s in ranked])), ten]]
     lines += [[name, *_shares(ids, asked, compounds)] for name, ids in others.items()]
     record.table("queries with a spectrum of the same compound among the first, %", ["by", "1", "10"], lines)
-    record.table("what was tried (first seed)", ["tried", "recall"], [list(entry.values()) for entry in found[0][2]["tried"]])
+    record.table(
+        "what was tried (first seed)", ["tried", "recall"], [list(entry.values()) for entry in found[0][2]["tried"]]
+    )
     plan = found[0][2]
     record.note(
         f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, entropy-weighted, rows that sum to 1; {len(asked):,} "

@@ -79,7 +79,9 @@ def _race(record, base, queries, size):
     _, theirs = sides["faiss IndexPQ"]()
     same = float(np.mean(ids == theirs))
     record.measured(SLOWER.format(size), 1 / found.ratio("faiss IndexPQ", "Mercer"), f"{same:.2%} of the answers equal")
-    record.comparison(f"{size} bytes, {len(base):,} rows, {len(queries)} queries, k = {K} (re-ranked: 10)", found, "faiss IndexPQ")
+    record.comparison(
+        f"{size} bytes, {len(base):,} rows, {len(queries)} queries, k = {K} (re-ranked: 10)", found, "faiss IndexPQ"
+    )
 
 
 def _faiss(index, queries):

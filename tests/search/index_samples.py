@@ -40,9 +40,10 @@ def brute_force(measure, X, Q, k, ids=None, allowed=None):
     """(ids, objectives) of the k nearest rows, from the final scores of all pairs and a sort: lists per query."""
     ids = list(range(X.shape[0])) if ids is None else list(ids)
     kept = np.arange(X.shape[0]) if allowed is None else np.flatnonzero(allowed)
+    m = Q.shape[0]
+    every = measure.scores(Q, X, np.repeat(np.arange(m), len(kept)), np.tile(kept, m)).reshape(m, len(kept))
     found, values = [], []
-    for q in range(Q.shape[0]):
-        scores = measure.scores(Q, X, np.full(len(kept), q), kept)
+    for scores in every:
         entries = sorted((-score, sort_key(ids[row]), ids[row]) for score, row in zip(scores, kept, strict=True))
         found.append([entry[2] for entry in entries[:k]])
         values.append([-entry[0] for entry in entries[:k]])

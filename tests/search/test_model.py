@@ -1,5 +1,8 @@
 """The fitted part of an index: comes back from a file with the same codes, and a forged file is refused."""
 
+from copy import copy
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -113,10 +116,15 @@ HOSTILE = {
 }
 
 
+@cache
+def honest(name):
+    return fitted(name)
+
+
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_file_that_does_not_describe_a_model_is_refused(what, tmp_path):
     name, changes = HOSTILE[what]
-    model = fitted(name)
+    model = copy(honest(name))
     for attribute, value in changes.items():
         setattr(model, attribute, value)
     mercer.save(model, tmp_path / "model.mercer")

@@ -40,6 +40,9 @@ def state_of(model: Any) -> dict[str, Any]:
 
     An attribute that is neither parameter, nor fitted, nor private would be lost without a word: it is refused.
     """
+    reason = getattr(type(model), "_not_saveable", None)
+    if reason:
+        raise NotSaveableError(f"{type(model).__name__} cannot be saved: {reason}")
     parameters = model.get_params(deep=False)
     state = {}
     for name, value in sorted(getattr(model, "__dict__", {}).items()):

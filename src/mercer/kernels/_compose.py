@@ -187,7 +187,8 @@ class NormalizedKernel(Kernel):
         return self.kernel._pairs(X, Y) * (self._inverse_norms(X) * self._inverse_norms(Y))
 
     def _inverse_norms(self, X):
-        return _inverse(np.sqrt(self.kernel._diag(X).astype(np.float64)))
+        # in float64 whatever the rows: float32 norms beside float64 values look like a kernel that is not definite
+        return _inverse(np.sqrt(self.kernel._diag(X.astype(np.float64, copy=False))))
 
     def _diag(self, X):
         return (self.kernel._diag(X) > 0).astype(X.dtype)

@@ -107,7 +107,6 @@ class Laplacian(_ExponentialKernel):
         total = _row_sums(abs(left))[:, None] + _row_sums(abs(right))
         return np.maximum(total - 2 * common, 0).astype(dtype)
 
-
     def _pair_distances(self, X, Y):
         total = _row_sums(abs(X)) + _row_sums(abs(Y))
         return np.maximum(total - 2 * pair_sums("common-part", X, Y), 0)

@@ -31,22 +31,15 @@ class Collection:
     def __init__(self, model, vectors, n_lists="auto", n_jobs=None, storage=None):
         self.model, self.vectors = model, vectors
         self._n_lists, self._n_jobs = n_lists, n_jobs
-        self.storage = storage or MemoryStorage(self.columns, {})
+        self.storage = storage or MemoryStorage(columns_of(model, vectors), {})
         self._view()
-
-    @property
-    def columns(self):
-        """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
-        kept = self.vectors.columns if self.vectors else []
-        codes = Column("codes", np.dtype(np.uint8), (self.model.coder_.n_bytes,))
-        return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
 
     # ------------------------------------------------------------------------------------------------------ one view
 
     def _view(self):
         """Build everything that is derived from the storage."""
         self.snapshot = self.storage.snapshot
-        self.ids = IdTable()
+        self.ids = IdTable(self.storage.header.get("highest_id", -1))
         for segment in self.snapshot.segments:
             self.ids.load(segment)
         self.ids.remove(np.flatnonzero(self.snapshot.removed))
@@ -58,10 +51,17 @@ class Collection:
             self._view()
 
     def _advance(self, ids, removed):
+        before = self.snapshot.n_positions
         self.snapshot = self.storage.snapshot
         self.ids.remove(removed)
         self.ids.append(ids)
-        self._store = None
+        if isinstance(self._store, FaissStore):  # lists are found once, and then filled
+            new = np.arange(before, self.snapshot.n_positions)
+            if len(new):
+                self._store.upsert(new, self._gather("codes", new))
+            self._store.delete(removed)
+        else:
+            self._store = None
 
     @property
     def store(self):
@@ -143,21 +143,19 @@ class Collection:
         """Remove rows by position."""
         with self.storage.transaction() as transaction:
             transaction.remove(positions)
-        self.snapshot = self.storage.snapshot
-        self.ids.remove(positions)
-        self._store = None
+        self._advance(np.empty(0, dtype=np.int64), positions)
 
-    def batches(self, encode_again):
-        """The rows that are left, block by block, for a new generation; encoded again by the model if asked."""
+    def batches(self, model=None):
+        """The rows that are left, block by block, for a new generation; encoded again by a model if one is given."""
         alive = np.flatnonzero(~self.snapshot.removed)
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: self._gather(name, positions) for name in self._names}
-            if encode_again:
-                Z, lost = self.model.embed(self.take(positions))
+            if model is not None:
+                Z, lost = model.embed(self.take(positions))
                 rounded = arrays["flags"] & np.uint8(2)
-                arrays["codes"] = self.model.coder_.encode(Z)
-                arrays["flags"] = rounded | (lost > self.model.residual_limit_).astype(np.uint8)
+                arrays["codes"] = model.coder_.encode(Z)
+                arrays["flags"] = rounded | (lost > model.residual_limit_).astype(np.uint8)
             yield arrays
 
     @property
@@ -180,9 +178,13 @@ class Collection:
                 parts.append(array[places])
         return (np.concatenate(parts), np.concatenate(lengths)) if lengths else np.concatenate(parts)
 
-    def rewrite(self, encode_again=False, write_model=None, header=None):
-        """A new generation without removed rows."""
-        self.storage.rewrite(self.columns, self.batches(encode_again), write_model, header)
+    def rewrite(self, model=None, write_model=None):
+        """A new generation without removed rows, encoded by another model if one is given; wholly or not at all."""
+        columns = columns_of(model or self.model, self.vectors)
+        # the largest id may be that of a removed row, whose number must not be given again
+        header = {**self.storage.header, "highest_id": self.ids.highest}
+        self.storage.rewrite(columns, self.batches(model), write_model, header)
+        self.model = model or self.model
         self._view()
 
     def check_known(self, positions, ids, who):
@@ -191,6 +193,13 @@ class Collection:
         if len(missing):
             unknown = np.asarray(ids, dtype=object)[missing[0]]
             raise InputError(f"{who} does not know the id {unknown!r}; nothing was changed.")
+
+
+def columns_of(model, vectors):
+    """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
+    kept = vectors.columns if vectors else []
+    codes = Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))
+    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
 
 
 def format_of(name, is_sparse, width):

@@ -1,8 +1,8 @@
 """Exact search: rounds of bounded scans, final scores in between, and a certificate of what was looked at.
 
-Rows are visited in rounds: a few blocks, then more. After each, the k-th best final score so far is the threshold of the
-next. In each round a row is dropped as soon as a bound shows that it cannot reach the threshold; the rows that are left
-get their final score. So the answer is that of brute force, whatever the order; only the cost depends on it.
+Rows are visited in rounds: a few blocks, then more. After each, the k-th best final score so far is the threshold of
+the next. In each round a row is dropped as soon as a bound shows that it cannot reach the threshold; the rows that are
+left get their final score. So the answer is that of brute force, whatever the order; only the cost depends on it.
 """
 
 __all__ = ["Certificate", "probable_share", "search_bounded"]

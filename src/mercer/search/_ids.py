@@ -68,14 +68,14 @@ class IdTable:
     [-1]
     """
 
-    def __init__(self):
+    def __init__(self, highest=-1):
         self._numbers = np.empty(0, dtype=np.int64)
         self._texts = {}  # position -> text
         self._where_text = {}
         self._sorted = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)  # numbers, positions
         self._recent = {}
         self._removed = set()  # positions among the sorted ones that do not count
-        self.highest = -1  # the largest number ever given
+        self.highest = highest  # the largest number ever given
 
     def __len__(self):
         return len(self._numbers)

@@ -8,6 +8,7 @@ Steps ([bourrier15explicit] Sec. 4.3)
 
 __all__ = ["KernelIndex"]
 
+import itertools
 import os
 from numbers import Integral, Real
 
@@ -17,25 +18,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
-from mercer._base.models import load, save
+from mercer._base.models import save
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
-from mercer.search._best import best_of_pairs
-from mercer.search._bounds import Bounds
 from mercer.search._collection import Collection, format_of
-from mercer.search._exact import Certificate, probable_share, search_bounded
+from mercer.search._index_disk import OnDisk
+from mercer.search._index_searches import Searches
 from mercer.search._model import SearchModel
-from mercer.search._oracle import nearest_rows
 from mercer.search._vectors import VECTOR_TYPES
 
-EXACT = (False, True, "stored", "probable")
-CONFIDENCE = 0.999  # wanted of relaxed bounds
-PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
 CHECKED_ROWS = 2**14  # looked at together for whole numbers
 MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
 
-class KernelIndex(BaseEstimator):
+class KernelIndex(OnDisk, Searches, BaseEstimator):
     """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
 
     Parameters
@@ -182,13 +178,9 @@ class KernelIndex(BaseEstimator):
         alive = np.flatnonzero(~rows.snapshot.removed)
         if not len(alive):
             raise InputError("KernelIndex.refit needs rows in the index.")
-        before, rows.model = rows.model, self._new_model().fit(rows.take(alive))
-        try:
-            rows.rewrite(encode_again=True, write_model=lambda path: save(rows.model, path))
-        except BaseException:
-            rows.model = before
-            raise
-        self.model_ = rows.model
+        model = self._new_model().fit(rows.take(alive))
+        rows.rewrite(model, lambda path: save(model, path))
+        self.model_ = model
         self._forget_bounds()
         return self
 
@@ -267,7 +259,7 @@ class KernelIndex(BaseEstimator):
                 queries, positions, scores = self._range_codes(Q, limit, allowed)
         bounds = np.searchsorted(queries, np.arange(Q.shape[0] + 1))
         ids, values = rows.ids.at(positions), self._measure.reported(scores)
-        cuts = [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        cuts = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
         return [ids[cut] for cut in cuts], [values[cut] for cut in cuts]
 
     def stats(self):
@@ -293,213 +285,6 @@ class KernelIndex(BaseEstimator):
             "path": os.fspath(rows.storage.path) if hasattr(rows.storage, "path") else None,
             "plan": self.plan_,
         }
-
-    # ---------------------------------------------------------------------------------------------------- on disk
-
-    def persist(self, path):
-        """Move the index to a directory, where every further change is durable when its method returns.
-
-        Parameters
-        ----------
-        path : a directory that is empty or does not exist
-        """
-        from mercer.search._directory import DirectoryStorage
-
-        rows = self._rows
-        self._refuse_directory("persist")
-        storage = DirectoryStorage.create(path, rows.columns, lambda place: save(rows.model, place), self._header())
-        try:
-            with storage.transaction() as transaction:
-                for batch in rows.batches(encode_again=False):
-                    transaction.append(batch)
-        except BaseException:
-            storage.close()
-            raise
-        self._collection = Collection(rows.model, rows.vectors, self.n_lists, self.n_jobs, storage)
-        self._forget_bounds()
-        return self
-
-    @classmethod
-    def open(cls, path, mode="r", *, verify=True, n_jobs=None):
-        """An index in a directory.
-
-        Parameters
-        ----------
-        path : directory
-        mode : {"r", "w"}
-            ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
-        verify : bool
-            Whether all checksums are compared, which reads everything once.
-        """
-        from mercer.search._directory import DirectoryStorage
-
-        storage = DirectoryStorage.open(path, mode, verify=verify)
-        try:
-            return cls._of_storage(storage, n_jobs)
-        except BaseException:
-            storage.close()
-            raise
-
-    @classmethod
-    def _of_storage(cls, storage, n_jobs):
-        model, header = load(storage.model_path), storage.header
-        if not isinstance(model, SearchModel):
-            raise InputError(f"{storage.model_path} holds {type(model).__name__}, not the model of an index.")
-        own = {name: header[name] for name in ("oversample", "vectors", "n_lists")}
-        parameters = {**model.get_params(deep=False), **own, "n_jobs": n_jobs}
-        index = cls(**parameters)
-        model.n_jobs = n_jobs
-        index.model_, index.n_features_in_ = model, model.n_features_in_
-        vectors = format_of(header["kept"], bool(header["sparse"]), model.n_features_in_)
-        index._collection = Collection(model, vectors, index.n_lists, n_jobs, storage)
-        index._forget_bounds()
-        return index
-
-    def refresh(self):
-        """See what another process has added or removed since the index was opened or refreshed."""
-        rows = self._rows
-        generation = rows.snapshot.generation
-        rows.refresh()
-        if rows.snapshot.generation != generation:
-            self.model_ = rows.model = load(rows.storage.model_path)
-            rows._view()
-            self._forget_bounds()
-        return self
-
-    def close(self):
-        """Give back files and the writer's lock."""
-        if hasattr(self, "_collection"):
-            self._collection.storage.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        self.close()
-
-    def _header(self):
-        rows = self._rows
-        return {
-            "oversample": self.oversample,
-            "vectors": self.vectors,
-            "n_lists": self.n_lists,
-            "kept": rows.vectors.name if rows.vectors else None,
-            "sparse": bool(rows.vectors and rows.vectors.is_sparse),
-        }
-
-    # ---------------------------------------------------------------------------------------------- how it searches
-
-    def _search_codes(self, Q, k, allowed, rerank):
-        rows = self._rows
-        wanted = max(k, int(np.ceil(self.oversample * k))) if rows.vectors and rerank else k
-        Z = rows.model.embed_queries(Q)
-        positions, scores = rows.store.search(Z, min(wanted, len(rows)), allowed)
-        queries, places = np.nonzero(positions >= 0)
-        positions, scores = positions[queries, places], scores[queries, places]
-        if rows.vectors and rerank:
-            scores = self._final(Q, queries, positions)
-        else:
-            scores = self._estimates(Q, queries, scores)
-        return best_of_pairs(Q.shape[0], k, queries, positions, scores, rows.ids.keys(positions))
-
-    def _final(self, Q, queries, positions):
-        unique, where = np.unique(positions, return_inverse=True)
-        return self._measure.scores(Q, self._rows.take(unique), queries, where)
-
-    def _estimates(self, Q, queries, scores):
-        values = self.model_.estimates(scores.astype(np.float64))
-        return np.minimum(values, 0.0) if self._measure.is_distance else values
-
-    def _range_codes(self, Q, limit, allowed):
-        rows, model = self._rows, self.model_
-        reach = (limit - model.slack_ - model.intercept_) / model.slope_
-        Z = model.embed_queries(Q)
-        k = min(len(rows), 128)
-        positions, scores = rows.store.search(Z, k, allowed)
-        while k < len(rows) and (scores[:, -1] >= reach).any():  # some query may have more
-            k = min(len(rows), 4 * k)
-            positions, scores = rows.store.search(Z, k, allowed)
-        queries, places = np.nonzero((positions >= 0) & (scores >= reach))
-        positions, scores = positions[queries, places], scores[queries, places]
-        final = self._final(Q, queries, positions) if rows.vectors else self._estimates(Q, queries, scores)
-        kept = final >= limit
-        queries, positions, final = queries[kept], positions[kept], final[kept]
-        order = np.lexsort((rows.ids.keys(positions), -final, queries))
-        return queries[order], positions[order], final[order]
-
-    def _search_exact(self, Q, k, allowed, exact):
-        rows, bounds, share, confidence = self._bounded(exact)
-        (positions, scores), evaluations = search_bounded(
-            bounds, self._measure, Q, k, rows.take, rows.ids.keys, self._may_be_found(allowed), share=share
-        )
-        self._certify(rows, bounds, evaluations, exact, confidence)
-        return positions, scores
-
-    def _range_exact(self, Q, limit, allowed, exact):
-        rows, bounds, share, confidence = self._bounded(exact)
-        found, evaluations = search_bounded(
-            bounds, self._measure, Q, None, rows.take, rows.ids.keys, self._may_be_found(allowed), limit, share
-        )
-        self._certify(rows, bounds, evaluations, exact, confidence)
-        return found
-
-    def _bounded(self, exact):
-        """(rows, bounds of all of them, share of the bounds, confidence)."""
-        if exact not in EXACT:
-            raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
-        rows = self._kept_rows("An exact search")
-        rounded = np.count_nonzero(rows.column("flags")[~rows.snapshot.removed] & 2)
-        if exact is True and rounded:
-            raise InputError(
-                f"An exact search needs rows as they were given, but this index keeps {rounded} of them rounded "
-                f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
-                "answer that is exact on the rows as they are kept."
-            )
-        self._sync_bounds(rows)
-        if exact != "probable":
-            return rows, self._bounds, 1.0, 1.0
-        if self._relaxed is None:
-            self._relaxed = self._measure_relaxed(rows)
-        return rows, self._bounds, *self._relaxed
-
-    def _certify(self, rows, bounds, evaluations, exact, confidence):
-        self.certificate_ = Certificate(
-            len(rows), evaluations, exact != "probable", confidence, bounds.n_components
-        )
-
-    def _sync_bounds(self, rows):
-        """Bounds of all positions, built at the first exact search and extended after further rows."""
-        if self._bounds is None:
-            alive = np.flatnonzero(~rows.snapshot.removed)
-            sample = alive[:: max(1, len(alive) // 2**16)]
-            seed = self.random_state if isinstance(self.random_state, Integral) else 0
-            self._bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
-            self._bounds.fit(rows.take(sample))
-        n = rows.snapshot.n_positions
-        if self._bounds.n_rows < n:
-            first = self._bounds.drop_last_partial()
-            for start in range(first, n, 2**14):
-                self._bounds.add(rows.take(np.arange(start, min(start + 2**14, n))))
-
-    def _measure_relaxed(self, rows):
-        alive = np.flatnonzero(~rows.snapshot.removed)
-        rng = np.random.default_rng(0)
-        asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
-        base = np.sort(rng.choice(alive, min(PROBED_BASE, len(alive)), replace=False))
-        left_rows, right_rows = rows.take(asked), rows.take(base)
-        found = nearest_rows(self._measure, right_rows, left_rows, min(10, len(base)))
-        left, places = np.nonzero(found.positions >= 0)
-        right = found.positions[left, places]
-        other = base[right] != asked[left]  # a row is no neighbour of itself
-        return probable_share(
-            self._bounds, self._measure, left_rows, right_rows, left[other], right[other], CONFIDENCE
-        )
-
-    def _may_be_found(self, allowed):
-        alive = self._rows.alive
-        if allowed is None or alive is None:
-            return alive if allowed is None else allowed
-        return allowed & alive
 
     # ------------------------------------------------------------------------------------------------------ helpers
 

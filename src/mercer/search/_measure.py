@@ -71,7 +71,7 @@ class Measure:
 
     def reported(self, objective):
         """What the caller sees for an objective."""
-        return np.sqrt(-np.minimum(objective, 0.0)) if self.is_distance else objective
+        return np.sqrt(np.abs(np.minimum(objective, 0.0))) if self.is_distance else objective
 
     def threshold(self, who, min_similarity, max_distance):
         """The objective that a limit of a range search stands for."""
@@ -83,7 +83,7 @@ class Measure:
         if not is_number or not np.isfinite(given) or (self.is_distance and given < 0):
             least = ", 0 or more" if self.is_distance else ""
             raise InputError(f"{who} needs {wanted} as a finite number{least}, got {given!r:.80}.")
-        return -float(given) ** 2 if self.is_distance else float(given)
+        return -(float(given) ** 2) if self.is_distance else float(given)
 
     @property
     def name(self):

@@ -186,14 +186,12 @@ class SearchModel(BaseEstimator):
         kernel, is_map = get_kernel(self.kernel), self.embedding == "map"
         if is_map and not (kernel.additive and kernel.homogeneity):
             raise InputError(
-                f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. Use 'kpca'."
+                f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. "
+                "Use 'kpca'."
             )
         own = self.embedding._resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
         if own not in (kernel, self._measure().kernel):
-            raise InputError(
-                f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. "
-                "Give both the same kernel."
-            )
+            raise InputError(f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. Give both the same kernel.")
         if self.code in ("lsh", "universal") and self._levels_norms:
             raise InputError(
                 f"KernelIndex(code={self.code!r}) compares directions or distances, and normalize=False with "

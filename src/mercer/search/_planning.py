@@ -179,7 +179,7 @@ def fit_plan(model, X, random_state):
         "rotation": rotation,
         "scale": round(model.scale_, 3),
         "lost_energy": round(float(np.mean(lost)), 4),
-        "sample": {"rows": int(len(planner.base)), "queries": int(planner.n_queries)},
+        "sample": {"rows": len(planner.base), "queries": int(planner.n_queries)},
         "tried": planner.log,
         "reason": _reason(planner, trial, rotation),
     }
@@ -325,7 +325,11 @@ def _shortened(embedding, n):
 def _reason(planner, trial, rotation):
     if not planner.log:
         return f"{trial.name} with {trial.width} components was asked for, or nothing else fits."
-    best = max(planner.log, key=lambda entry: entry["recall"])
+    best = max(
+        (entry for entry in planner.log if entry["tried"].startswith(f"{trial.name}, {trial.width} ")),
+        key=lambda entry: entry["recall"],
+        default=planner.log[-1],
+    )
     return (
         f"{trial.name} with {trial.width} components: the best mean of recall_1@1, @10, @100 and recall_10@100 on "
         f"{planner.n_queries} rows of the sample ({best['recall']:.3f})."

@@ -93,7 +93,8 @@ class CodeStore:
             mask = allowed[first : first + len(codes)] if len(allowed) else allowed
             sums, marks = np.empty(CHUNK * GROUP, dtype=np.float32), np.empty(CHUNK * GROUP, dtype=np.uint8)
             limits = np.empty(LIMITS, dtype=np.float32)
-            scan_codes(np.ascontiguousarray(codes), tables[group], mask, first, sums, marks, limits, scores, rows, sizes)
+            codes = np.ascontiguousarray(codes)
+            scan_codes(codes, tables[group], mask, first, sums, marks, limits, scores, rows, sizes)
             queries = np.repeat(np.arange(GROUP) + group * GROUP, wanted)
             kept = (rows.ravel() >= 0) & (queries < len(Z))
             return queries[kept], rows.ravel()[kept], scores.ravel()[kept]

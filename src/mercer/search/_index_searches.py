@@ -1,0 +1,129 @@
+"""How an index searches: by codes and exact values, or exactly with bounds."""
+
+__all__ = ["Searches"]
+
+from numbers import Integral
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer.search._best import best_of_pairs
+from mercer.search._bounds import Bounds
+from mercer.search._exact import Certificate, probable_share, search_bounded
+from mercer.search._oracle import nearest_rows
+
+EXACT = (False, True, "stored", "probable")
+CONFIDENCE = 0.999  # wanted of relaxed bounds
+PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
+
+
+class Searches:
+    """What `KernelIndex` does between a validated query and positions with scores."""
+
+    def _search_codes(self, Q, k, allowed, rerank):
+        rows = self._rows
+        wanted = max(k, int(np.ceil(self.oversample * k))) if rows.vectors and rerank else k
+        Z = rows.model.embed_queries(Q)
+        positions, scores = rows.store.search(Z, min(wanted, len(rows)), allowed)
+        queries, places = np.nonzero(positions >= 0)
+        positions, scores = positions[queries, places], scores[queries, places]
+        if rows.vectors and rerank:
+            scores = self._final(Q, queries, positions)
+        else:
+            scores = self._estimates(Q, queries, scores)
+        return best_of_pairs(Q.shape[0], k, queries, positions, scores, rows.ids.keys(positions))
+
+    def _final(self, Q, queries, positions):
+        unique, where = np.unique(positions, return_inverse=True)
+        return self._measure.scores(Q, self._rows.take(unique), queries, where)
+
+    def _estimates(self, Q, queries, scores):
+        values = self.model_.estimates(scores.astype(np.float64))
+        return np.minimum(values, 0.0) if self._measure.is_distance else values
+
+    def _range_codes(self, Q, limit, allowed):
+        rows, model = self._rows, self.model_
+        reach = (limit - model.slack_ - model.intercept_) / model.slope_
+        Z = model.embed_queries(Q)
+        k = min(len(rows), 128)
+        positions, scores = rows.store.search(Z, k, allowed)
+        while k < len(rows) and (scores[:, -1] >= reach).any():  # some query may have more
+            k = min(len(rows), 4 * k)
+            positions, scores = rows.store.search(Z, k, allowed)
+        queries, places = np.nonzero((positions >= 0) & (scores >= reach))
+        positions, scores = positions[queries, places], scores[queries, places]
+        final = self._final(Q, queries, positions) if rows.vectors else self._estimates(Q, queries, scores)
+        kept = final >= limit
+        queries, positions, final = queries[kept], positions[kept], final[kept]
+        order = np.lexsort((rows.ids.keys(positions), -final, queries))
+        return queries[order], positions[order], final[order]
+
+    def _search_exact(self, Q, k, allowed, exact):
+        rows, bounds, share, confidence = self._bounded(exact)
+        (positions, scores), evaluations = search_bounded(
+            bounds, self._measure, Q, k, rows.take, rows.ids.keys, self._may_be_found(allowed), share=share
+        )
+        self._certify(rows, bounds, evaluations, exact, confidence)
+        return positions, scores
+
+    def _range_exact(self, Q, limit, allowed, exact):
+        rows, bounds, share, confidence = self._bounded(exact)
+        found, evaluations = search_bounded(
+            bounds, self._measure, Q, None, rows.take, rows.ids.keys, self._may_be_found(allowed), limit, share
+        )
+        self._certify(rows, bounds, evaluations, exact, confidence)
+        return found
+
+    def _bounded(self, exact):
+        """(rows, bounds of all of them, share of the bounds, confidence)."""
+        if exact not in EXACT:
+            raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
+        rows = self._kept_rows("An exact search")
+        rounded = np.count_nonzero(rows.column("flags")[~rows.snapshot.removed] & 2)
+        if exact is True and rounded:
+            raise InputError(
+                f"An exact search needs rows as they were given, but this index keeps {rounded} of them rounded "
+                f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
+                "answer that is exact on the rows as they are kept."
+            )
+        self._sync_bounds(rows)
+        if exact != "probable":
+            return rows, self._bounds, 1.0, 1.0
+        if self._relaxed is None:
+            self._relaxed = self._measure_relaxed(rows)
+        return rows, self._bounds, *self._relaxed
+
+    def _certify(self, rows, bounds, evaluations, exact, confidence):
+        self.certificate_ = Certificate(len(rows), evaluations, exact != "probable", confidence, bounds.n_components)
+
+    def _sync_bounds(self, rows):
+        """Bounds of all positions, built at the first exact search and extended after further rows."""
+        if self._bounds is None:
+            alive = np.flatnonzero(~rows.snapshot.removed)
+            sample = alive[:: max(1, len(alive) // 2**16)]
+            seed = self.random_state if isinstance(self.random_state, Integral) else 0
+            self._bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
+            self._bounds.fit(rows.take(sample))
+        n = rows.snapshot.n_positions
+        if self._bounds.n_rows < n:
+            first = self._bounds.drop_last_partial()
+            for start in range(first, n, 2**14):
+                self._bounds.add(rows.take(np.arange(start, min(start + 2**14, n))))
+
+    def _measure_relaxed(self, rows):
+        alive = np.flatnonzero(~rows.snapshot.removed)
+        rng = np.random.default_rng(0)
+        asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
+        base = np.sort(rng.choice(alive, min(PROBED_BASE, len(alive)), replace=False))
+        left_rows, right_rows = rows.take(asked), rows.take(base)
+        found = nearest_rows(self._measure, right_rows, left_rows, min(10, len(base)))
+        left, places = np.nonzero(found.positions >= 0)
+        right = found.positions[left, places]
+        other = base[right] != asked[left]  # a row is no neighbour of itself
+        return probable_share(self._bounds, self._measure, left_rows, right_rows, left[other], right[other], CONFIDENCE)
+
+    def _may_be_found(self, allowed):
+        alive = self._rows.alive
+        if allowed is None or alive is None:
+            return alive if allowed is None else allowed
+        return allowed & alive
