@@ -23,7 +23,8 @@ def rows(quick, n_queries=10_000):
         root = Path(tempfile.gettempdir()) / "mercer-scenes-sift"
         if not (root / "query.npy").exists():
             make_scenes_sift(root)
-    return (*tuple(_normalised(load_scenes_sift(part, root=root)) for part in ("base", "query"))[:1], _normalised(load_scenes_sift("query", root=root)[:n_queries]))
+    base, queries = (load_scenes_sift(part, root=root) for part in ("base", "query"))
+    return _normalised(base), _normalised(queries[:n_queries])
 
 
 def _normalised(X):

@@ -16,7 +16,7 @@ BATCH, CHECKED = 100, 1000
     "exact nearest neighbours of a million SIFT descriptors: bounds against brute force, identical answers",
     bars=[Bar(FASTER, ">= 6", "x"), Bar(SAME, ">= 1000")],
     paper="bourrier15explicit",
-    needs=["scenes15"],
+    needs=["scenes15", "sift"],
 )
 def search_exact(record):
     import numpy as np

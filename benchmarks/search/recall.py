@@ -25,7 +25,7 @@ LANDMARKS, COMPONENTS = 1024, 64
         for rank, least in zip(RANKS, wanted, strict=True)
     ],
     paper="bourrier15explicit",
-    needs=["scenes15"],
+    needs=["scenes15", "sift"],
 )
 def search_recall(record):
     import numpy as np

@@ -20,7 +20,7 @@ ROWS, QUERIES = 250_000, 1000
     "what is done to components before product quantisation, 64 bits: recall on SIFT descriptors under chi2",
     bars=[],
     paper="bourrier15explicit",
-    needs=["scenes15"],
+    needs=["scenes15", "sift"],
 )
 def search_rotations(record):
     import numpy as np

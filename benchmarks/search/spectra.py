@@ -48,8 +48,9 @@ def search_spectra(record):
     )
     plan = found[0][2]
     record.note(
-        f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, entropy-weighted, rows that sum to 1; {len(asked):,} "
-        f"of them as queries against all others. Chosen: {plan['embedding']}, {plan['n_components']} components."
+        f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, entropy-weighted, rows that sum to 1; "
+        f"{len(asked):,} of them as queries against all others. Chosen: {plan['embedding']}, "
+        f"{plan['n_components']} components."
     )
 
 

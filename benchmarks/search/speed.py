@@ -20,7 +20,7 @@ BATCH, K = 100, 100
         Bar(BUILD, "<= 60", "s"),
         Bar(MEMORY, "<= 400", "MB"),
     ],
-    needs=["scenes15"],
+    needs=["scenes15", "sift"],
 )
 def search_speed(record):
     from benchmarks.memory import peak_memory

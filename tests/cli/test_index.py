@@ -123,7 +123,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--code", "lsh", "--no-normalize"], ["inner products"]),
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
-        (["--out", "i", "--ids", "nowhere.txt"], ["nowhere.txt"]),
+        (["--out", "i", "--ids", "nowhere.txt"], ["no column named 'nowhere.txt'", "no file nowhere.txt either"]),
         (["--out", "i", "--ids", "0", "--label", "1"], ["--ids and --label", "file of their own"]),
         (["--out", "X.npy"], ["X.npy is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),

@@ -90,7 +90,6 @@ def expected_failures(estimator):
         found["check_do_not_raise_errors_in_init_or_set_params"] = (
             "What does not go together is refused at construction: rows may come long after."
         )
-        found["check_estimators_pickle"] = "An index is kept in a directory, by persist, and not as a pickle."
     return found
 
 

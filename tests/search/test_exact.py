@@ -84,6 +84,16 @@ def test_one_neighbour_all_of_them_and_rows_that_are_landmarks(k, n_landmarks):
 
 
 @pytest.mark.parametrize("kind", ["similarity", "distance"])
+@pytest.mark.parametrize("name", ["linear", "chi2", "hellinger"])
+def test_scores_that_single_precision_cannot_tell_apart(name, kind, rng):
+    # components span the rows, so that bounds leave no more room than rounding does
+    X = (np.array([0.5, 0.3, 0.2]) + 1e-4 * rng.random((300, 3))).astype(np.float32)
+    Q = np.concatenate([X[:4], rng.random((6, 3), dtype=np.float32)])
+    for normalize in (True, False):
+        assert_as_brute_force(Measure(CASES[name], normalize, kind), X, Q, 6, n_landmarks=60)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
 def test_equal_rows_come_in_the_order_of_their_keys(kind):
     X = np.tile(histograms(1, 6), (40, 1))
     keys = np.random.default_rng(0).permutation(40)
@@ -229,6 +239,13 @@ def test_double_rows_that_single_precision_does_not_hold_are_refused():
     assert index(X).search(X[:2], 3, exact=True)[0].shape == (2, 3)  # these it holds
     with pytest.raises(InputError, match="of them rounded"):
         index(X / 3).search(X[:2], 3, exact=True)
+
+
+def test_whole_numbers_that_single_precision_does_not_hold_are_refused():
+    counts = np.arange(2**24, 2**24 + 90).reshape(30, 3)
+    assert index(counts // 2, "intersection").search(counts[:2] // 2, 3, exact=True)[0].shape == (2, 3)
+    with pytest.raises(InputError, match="keeps 30 of them rounded"):
+        index(counts, "intersection").search(counts[:2], 3, exact=True)
 
 
 def test_an_index_without_rows_of_its_own_cannot_be_exact():

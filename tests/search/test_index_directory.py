@@ -1,5 +1,6 @@
 """An index in a directory: the same answers as in memory, after any change, in any handle and any process."""
 
+import pickle
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 import mercer
 from mercer import InputError, KernelIndex
+from mercer.search._collection import Collection
 from mercer.search._directory_files import LockedError
 from mercer.search._model import CODES
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index
@@ -143,7 +145,64 @@ def test_refit_and_compact_are_seen_by_a_reader(path):
     made.close()
 
 
+def test_an_id_of_a_removed_row_is_never_given_again(path):
+    made = index(X[:5]).remove([4]).compact()  # in memory
+    assert 5 in made.add(X[:1]).search(X[:1], 5)[0]
+    made.remove([5]).persist(path).close()
+    for number in (6, 7):  # in one process after the other
+        with KernelIndex.open(path, "w") as made:
+            assert number in made.add(X[:1]).search(X[:1], 5)[0]
+            made.remove([number]).compact()
+    with KernelIndex.open(path, "w") as made:
+        made.refit()
+        assert 8 in made.add(X[:1]).search(X[:1], 5)[0]
+
+
+def test_a_pickle_of_an_index_in_memory_holds_its_rows(path):
+    made = index(X, ids=IDS).remove([4])
+    before = answers(made)
+    again = pickle.loads(pickle.dumps(made))
+    assert answers(again) == before
+    again.add(X[4:5], [4])
+    assert (len(again), len(made)) == (120, 119)
+    assert len(pickle.loads(pickle.dumps(KernelIndex("js")))) == 0
+    assert len(pickle.loads(pickle.dumps(index(X, add=False))).add(X)) == 120
+
+
+def test_a_pickle_of_an_index_in_a_directory_opens_it_for_reading(path):
+    with index(X, ids=IDS).persist(path) as made:
+        content = pickle.dumps(made)
+        assert len(content) < 60_000  # the model, and where the rows are
+        with pickle.loads(content) as again:
+            assert answers(again) == answers(made)
+            with pytest.raises(InputError, match="mode='w'"):
+                again.remove([1])
+            made.remove([1])
+            assert len(again.refresh()) == 119
+
+
 # -------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_an_index_is_no_model_file(path, tmp_path):
+    for made in (index(X), KernelIndex("js"), index(X).persist(path)):
+        with pytest.raises(TypeError, match=r"KernelIndex.*Use persist\(path\), and KernelIndex.open\(path\)"):
+            mercer.save(made, tmp_path / "index.mercer")
+    made.close()
+    assert not (tmp_path / "index.mercer").exists()
+
+
+def test_a_failed_persist_leaves_the_place_free_and_the_index_in_memory(path, monkeypatch):
+    made = index(X, ids=IDS)
+    before = answers(made)
+    monkeypatch.setattr(Collection, "batches", lambda *_: iter(1 // 0 for _ in range(1)))
+    with pytest.raises(ZeroDivisionError):
+        made.persist(path)
+    monkeypatch.undo()
+    assert made.stats()["path"] is None
+    assert answers(made) == before
+    assert answers(made.persist(path)) == before
+    made.close()
 
 
 def test_a_reader_changes_nothing(path):

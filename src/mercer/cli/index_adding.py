@@ -76,7 +76,12 @@ def open_rows_to_add(
                 "Put the ids into a file of their own."
             )
         rules = rules | {"label": ids}
-    data = open_rows_for(x, rules, width)
+    try:
+        data = open_rows_for(x, rules, width)
+    except ArgumentError as error:
+        if is_file or f"named {ids!r}" not in str(error):
+            raise
+        raise ArgumentError(f"{error} There is no file {ids} either, for --ids to name.") from error
     if skip >= data.shape[0]:
         raise ArgumentError(f"--skip {skip} leaves nothing of the {data.shape[0]} rows of {data.name}.")
     if ids is None:

@@ -3,6 +3,7 @@
 __all__ = ["Searches"]
 
 from numbers import Integral
+from threading import Lock
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from mercer.search._oracle import nearest_rows
 EXACT = (False, True, "stored", "probable")
 CONFIDENCE = 0.999  # wanted of relaxed bounds
 PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
+
+_BUILDING = Lock()  # threads may search one index together: the first of them builds its bounds, the others wait
 
 
 class Searches:
@@ -86,12 +89,13 @@ class Searches:
                 f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
                 "answer that is exact on the rows as they are kept."
             )
-        self._sync_bounds(rows)
-        if exact != "probable":
-            return rows, self._bounds, 1.0, 1.0
-        if self._relaxed is None:
-            self._relaxed = self._measure_relaxed(rows)
-        return rows, self._bounds, *self._relaxed
+        with _BUILDING:
+            self._sync_bounds(rows)
+            if exact != "probable":
+                return rows, self._bounds, 1.0, 1.0
+            if self._relaxed is None:
+                self._relaxed = self._measure_relaxed(rows)
+            return rows, self._bounds, *self._relaxed
 
     def _certify(self, rows, bounds, evaluations, exact, confidence):
         self.certificate_ = Certificate(len(rows), evaluations, exact != "probable", confidence, bounds.n_components)

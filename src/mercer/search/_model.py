@@ -23,6 +23,7 @@ CODES = ("pq", "opq", "lsh", "universal", "flat")
 EFFORTS = ("low", "default", "high")
 EMBEDDINGS = ("auto", "kpca", "map")
 CHUNK_ROWS = 8192
+WIDE_NUMBERS = [np.dtype(name) for name in ("int32", "uint32", "int64", "uint64")]
 
 
 class SearchModel(BaseEstimator):
@@ -155,7 +156,10 @@ class SearchModel(BaseEstimator):
             self._check_parameters()
         else:
             check_is_fitted(self)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float32, np.float64], order="C")
+        # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
+        wide = getattr(X, "dtype", None) in WIDE_NUMBERS
+        dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
         if sparse.issparse(X):
             if not X.has_canonical_format:
                 X = X.copy()
