@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 from mercer import thread_limit
 from mercer._base.linalg import eigh_descending, fix_signs, positive_eigenpairs, rank_revealing_factor
@@ -55,3 +56,17 @@ def test_the_tolerance_says_what_counts_as_zero():
 @pytest.mark.parametrize("K", [np.zeros((3, 3)), -np.eye(3), np.zeros((0, 0))], ids=["zero", "negative", "empty"])
 def test_a_matrix_without_positive_eigenvalues_has_rank_zero(K):
     assert rank_revealing_factor(K).shape == (0, len(K))
+
+
+def test_a_driver_that_gives_up_is_replaced(monkeypatch):
+    eigh = linalg.eigh
+
+    def failing(A, driver):
+        if driver == "evd":
+            raise linalg.LinAlgError("The eigenvalue computation did not converge.")
+        return eigh(A, driver=driver)
+
+    monkeypatch.setattr(linalg, "eigh", failing)
+    values, vectors = eigh_descending(np.diag([1.0, 3.0]))
+    np.testing.assert_allclose(values, [3.0, 1.0])
+    np.testing.assert_allclose(vectors, [[0.0, 1.0], [1.0, 0.0]])

@@ -114,6 +114,7 @@ class Life:
         """The index, or another handle of it, holds the rows of the dictionary and nothing else."""
         found = self.index if found is None else found
         assert len(found) == len(self.rows) == found.stats()["rows"]
+        assert [value in found for value in IDS] == [value in self.rows for value in IDS]
         if not self.rows:
             return
         ids, X = list(self.rows), np.stack(list(self.rows.values()))

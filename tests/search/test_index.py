@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import mercer
 from mercer import InputError, KernelIndex, thread_limit
 from mercer.kernels import RBF, Chi2
-from mercer.search import exact_knn, recall_1_at, recall_k_at
+from mercer.search import _index_searches, exact_knn, recall_1_at, recall_k_at
 from mercer.search._model import CODES
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index
 
@@ -95,6 +95,7 @@ REFUSED = {
     "k = True": (lambda i: i.search(Q, True), "got k=True"),
     "an unknown id in a filter": (lambda i: i.search(Q, 3, filter=[1, 500]), "does not know the id 500"),
     "a filter that is a number": (lambda i: i.search(Q, 3, filter=3.5), "needs a sequence of ids"),
+    "a list that is asked for as an id": (lambda i: [1] in i, r"takes as ids whole numbers .* got \[1\]"),
     "no limit": (lambda i: i.range_search(Q), "needs min_similarity"),
     "the other limit": (lambda i: i.range_search(Q, max_distance=1), "measures similarity needs min_similarity"),
 }  # fmt: skip
@@ -419,12 +420,23 @@ def test_stats_say_how_large_an_index_is():
     }  # fmt: skip
     assert stats["kernel"] == "Chi2(signed=False)"
     assert stats["bounds_bytes"] == 0
-    made.search(Q, 3, exact=True)
+    made.range_search(Q, min_similarity=0.9, exact=True)
     assert made.stats()["bounds_bytes"] > 0
     assert made.stats()["plan"] == made.plan_
 
 
-def test_threads_may_search_together_from_the_first():
+def test_few_rows_are_all_looked_at():
+    made = index(X).remove([3])
+    ids, values = made.search(Q, 5, exact=True)
+    assert (made.certificate_.n_components, set(made.certificate_.kernel_evaluations)) == (0, {len(X) - 1})
+    made.range_search(Q, min_similarity=0.9, exact=True)  # builds bounds, which are then there to be used
+    with_bounds = made.search(Q, 5, exact=True)
+    assert made.certificate_.n_components > 0
+    assert answer((ids, values)) == answer(with_bounds)
+
+
+def test_threads_may_search_together_from_the_first(monkeypatch):
+    monkeypatch.setattr(_index_searches, "BRUTE_FORCE_ROWS", 0)
     rows = histograms(1500, 16)
     made, found = index(rows), [None] * 4
 

@@ -55,7 +55,7 @@ def test_the_nearest_are_those_of_a_naive_search(name, normalize, measure, dtype
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_how_the_work_is_cut_changes_no_bit(name, monkeypatch):
-    X, Q = histograms(150), histograms(20, seed=2)
+    X, Q = histograms(100), histograms(7, seed=2)
     X[60:90] = X[10:40]
     with thread_limit(1):
         whole = exact_knn(name, X, Q, 7, normalize=False)

@@ -19,7 +19,11 @@ def eigh_descending(A):
     :func:`fix_signs`. Only the lower triangle of A is read.
     """
     with single_threaded():
-        values, vectors = linalg.eigh(np.asarray(A, dtype=np.float64), driver="evd")
+        A = np.asarray(A, dtype=np.float64)
+        try:
+            values, vectors = linalg.eigh(A, driver="evd")
+        except linalg.LinAlgError:  # the fast driver gives up on some finite matrices; the plain one does not
+            values, vectors = linalg.eigh(A, driver="ev")
     return values[::-1].copy(), fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
 
 

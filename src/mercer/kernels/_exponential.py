@@ -15,8 +15,8 @@ from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.pair_sums import squared_differences
-from mercer.kernels._additive import Chi2, JensenShannon, Linear, _row_sums
+from mercer._native.pair_sums import sparse_squared_differences, squared_differences
+from mercer.kernels._additive import Chi2, JensenShannon, _row_sums
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
 from mercer.kernels._engine import bin_sums, mirror, pair_sums
 
@@ -83,10 +83,11 @@ class RBF(_ExponentialKernel):
         return out
 
     def _pair_distances(self, X, Y):
+        out = np.empty(X.shape[0])
         if sparse.issparse(X):
-            return _induced_distances(Linear(), X, Y)
-        out = np.empty(len(X))
-        squared_differences(X, Y, out)
+            sparse_squared_differences(X.indptr, X.indices, X.data, Y.indptr, Y.indices, Y.data, out)
+        else:
+            squared_differences(X, Y, out)
         return out
 
 

@@ -73,7 +73,7 @@ class Collection:
     @property
     def _lists(self):
         if self._n_lists != "auto":
-            return self._n_lists
+            return min(self._n_lists, self.snapshot.n_positions)
         suits = self.model.code in ("pq", "opq") and len(self) >= LISTS_FROM
         return int(4 * np.sqrt(len(self))) if suits else 0
 

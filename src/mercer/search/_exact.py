@@ -35,7 +35,7 @@ class Certificate:
     confidence : float
         1.0 if proven; else the share of neighbours that the relaxed bounds keep, measured on held-out rows.
     n_components : int
-        Components that the bounds were made of.
+        Components that the bounds were made of; 0 where all rows were looked at because there are few.
     """
 
     n_rows: int

@@ -195,7 +195,7 @@ class KernelIndex(OnDisk, Searches, BaseEstimator):
 
     def __contains__(self, id):
         """Whether a row with this id is in the index."""
-        return len(self) > 0 and self._rows.ids.positions(self._listed(id, "KernelIndex"))[0] >= 0
+        return len(self) > 0 and self._rows.ids.positions(self._listed([id], "KernelIndex"))[0] >= 0
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")

@@ -15,6 +15,7 @@ from mercer.search._oracle import nearest_rows
 
 EXACT = (False, True, "stored", "probable")
 CONFIDENCE = 0.999  # wanted of relaxed bounds
+BRUTE_FORCE_ROWS = 2**14  # so few rows are all looked at, unless there are bounds already
 PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
 
 _BUILDING = Lock()  # threads may search one index together: the first of them builds its bounds, the others wait
@@ -62,12 +63,26 @@ class Searches:
         return queries[order], positions[order], final[order]
 
     def _search_exact(self, Q, k, allowed, exact):
+        rows = self._exact_rows(exact)
+        if len(rows) <= BRUTE_FORCE_ROWS and exact != "probable" and self._bounds is None:
+            return self._look_at_all(rows, Q, k, allowed)
         rows, bounds, share, confidence = self._bounded(exact)
         (positions, scores), evaluations = search_bounded(
             bounds, self._measure, Q, k, rows.take, rows.ids.keys, self._may_be_found(allowed), share=share
         )
         self._certify(rows, bounds, evaluations, exact, confidence)
         return positions, scores
+
+    def _look_at_all(self, rows, Q, k, allowed):
+        """Brute force: for few rows it takes less time than building bounds."""
+        may = self._may_be_found(allowed)
+        positions = np.arange(rows.snapshot.n_positions) if may is None else np.flatnonzero(may)
+        found = nearest_rows(self._measure, rows.take(positions), Q, k, lambda places: rows.ids.keys(positions[places]))
+        evaluations = np.full(Q.shape[0], len(positions), dtype=np.int64)
+        self.certificate_ = Certificate(len(rows), evaluations, True, 1.0, 0)
+        there = found.positions >= 0
+        found.positions[there] = positions[found.positions[there]]
+        return found.positions, found.scores
 
     def _range_exact(self, Q, limit, allowed, exact):
         rows, bounds, share, confidence = self._bounded(exact)
@@ -79,6 +94,17 @@ class Searches:
 
     def _bounded(self, exact):
         """(rows, bounds of all of them, share of the bounds, confidence)."""
+        rows = self._exact_rows(exact)
+        with _BUILDING:
+            self._sync_bounds(rows)
+            if exact != "probable":
+                return rows, self._bounds, 1.0, 1.0
+            if self._relaxed is None:
+                self._relaxed = self._measure_relaxed(rows)
+            return rows, self._bounds, *self._relaxed
+
+    def _exact_rows(self, exact):
+        """The rows, if they can be searched exactly."""
         if exact not in EXACT:
             raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
         rows = self._kept_rows("An exact search")
@@ -89,13 +115,7 @@ class Searches:
                 f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
                 "answer that is exact on the rows as they are kept."
             )
-        with _BUILDING:
-            self._sync_bounds(rows)
-            if exact != "probable":
-                return rows, self._bounds, 1.0, 1.0
-            if self._relaxed is None:
-                self._relaxed = self._measure_relaxed(rows)
-            return rows, self._bounds, *self._relaxed
+        return rows
 
     def _certify(self, rows, bounds, evaluations, exact, confidence):
         self.certificate_ = Certificate(len(rows), evaluations, exact != "probable", confidence, bounds.n_components)

@@ -13,8 +13,11 @@ recall_1@10, recall_1@100 and recall_10@100 against the exact kernel.
 
 __all__ = ["fit_plan"]
 
+import warnings
+
 import numpy as np
 
+from mercer._base.errors import ApproximationWarning
 from mercer._base.progress import track
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.maps import HomogeneousMap, KernelPCA, ProjectedMap
@@ -124,7 +127,10 @@ class Planner:
             n_blocks=min(model.bytes_per_item, Z.shape[1]), rotation=rotation, n_iter=iterations, max_samples=samples,
             random_state=self.seed, n_jobs=model.n_jobs,
         )  # fmt: skip
-        return WordCoder(quantizer.fit(Z))
+        with warnings.catch_warnings():
+            if not final:  # the quantiser that is kept says it once
+                warnings.simplefilter("ignore", ApproximationWarning)
+            return WordCoder(quantizer.fit(Z))
 
     def levelled(self, Z, energy):
         if not self.model._levels_norms:
