@@ -187,19 +187,20 @@ class Bounds:
     def best_approximate(self, queries, blocks, k, allowed=None):
         """For each query the k rows of some blocks with the largest K~: where to look first."""
         first, rest, _, _ = queries
-        found = []
-        for number in blocks:
+
+        def best(number):
             block = self._blocks[number]
-            scores = first @ block.tile[:, : block.n_rows] + rest @ block.rest.T + block.offsets[: block.n_rows]
-            if allowed is not None:
-                scores[:, ~allowed[block.first : block.first + block.n_rows]] = -np.inf
-            found.append((scores, np.arange(block.first, block.first + block.n_rows)))
-        scores = np.concatenate([part for part, _ in found], axis=1)
-        positions = np.concatenate([part for _, part in found])
-        k = min(k, len(positions))
-        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        kept = np.isfinite(np.take_along_axis(scores, best, axis=1))
-        return np.nonzero(kept)[0], positions[best[kept]]
+            offsets = _masked(block, allowed)[: block.n_rows]
+            scores = first @ block.tile[:, : block.n_rows] + rest @ block.rest.T + offsets
+            chosen = _largest(scores, k)
+            return np.take_along_axis(scores, chosen, axis=1), chosen + block.first
+
+        with single_threaded():
+            found = run_blocks(best, blocks, self._n_jobs)
+        scores, rows = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+        chosen = _largest(scores, k)
+        kept = np.isfinite(np.take_along_axis(scores, chosen, axis=1))
+        return np.nonzero(kept)[0], np.take_along_axis(rows, chosen, axis=1)[kept]
 
     def shares_of_tails(self, measure, left_rows, right_rows, left, right):
         """For pairs of rows and each level, (K - K~) / (R R): the smallest share of the bound that would hold."""
@@ -216,6 +217,12 @@ class Bounds:
     @property
     def n_components(self):
         return self._ends[-1]
+
+
+def _largest(scores, k):
+    """Columns of the k largest entries of each row, in no order."""
+    k = min(k, scores.shape[1])
+    return np.argpartition(-scores, k - 1, axis=1)[:, :k]
 
 
 def _masked(block, allowed):

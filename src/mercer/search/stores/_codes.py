@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.scan import CHUNK, LIMITS, scan_codes
+from mercer.search._best import best_of_pairs
 from mercer.search._coders import GROUP, FlatCoder
 
 TASK_ROWS = 2**16
@@ -72,7 +73,7 @@ class CodeStore:
         scan = self._scan_flat if isinstance(self._coder, FlatCoder) else self._scan_tables
         with single_threaded():
             queries, positions, scores = scan(Z, k, allowed)
-        return _merged(len(Z), k, queries, positions, scores)
+        return best_of_pairs(len(Z), k, queries, positions, scores, positions)
 
     def _tasks(self, size):
         return [
@@ -121,15 +122,3 @@ def _joined(parts):
     if not parts:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
-def _merged(n_queries, k, queries, positions, scores):
-    """The k best of what the tasks found, as arrays with a row per query."""
-    order = np.lexsort((positions, -scores, queries))
-    queries, positions, scores = queries[order], positions[order], scores[order]
-    rank = np.arange(len(queries)) - np.searchsorted(queries, queries)
-    kept = rank < k
-    found, values = np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), -np.inf, dtype=np.float32)
-    found[queries[kept], rank[kept]] = positions[kept]
-    values[queries[kept], rank[kept]] = scores[kept]
-    return found, values

@@ -39,7 +39,7 @@ class FaissStore:
         if not isinstance(coder, WordCoder):
             raise InputError("FaissStore keeps product-quantised rows: use code='pq' or 'opq'.")
         self._coder, self._index = coder, None
-        self._deleted = np.zeros(0, dtype=bool)
+        self._deleted, self._measured_probes = np.zeros(0, dtype=bool), None
 
     def upsert(self, positions, codes):
         """Codes of new positions."""
@@ -62,7 +62,7 @@ class FaissStore:
         grown = np.zeros(int(positions.max(initial=-1)) + 1, dtype=bool)
         grown[: len(self._deleted)] = self._deleted
         self._deleted = grown
-        if self.n_probe is None:
+        if self.n_probe is None and self._measured_probes is None:
             self._choose_probes(codes)
 
     def delete(self, positions):
