@@ -13,7 +13,7 @@ from mercer import KernelIndex
 from tests.search.index_samples import histograms
 
 WIDTH, FIRST = 6, 40
-WRITER = """
+WRITER = f"""
 import sys
 import numpy as np
 from mercer import KernelIndex
@@ -23,9 +23,9 @@ rng = np.random.default_rng(seed)
 index = KernelIndex.open(path, "w", verify=False)
 print("open", flush=True)
 while True:
-    here = sorted(index.search(np.ones((1, {width}), dtype="f4"), len(index), exact="stored")[0][0].tolist())
+    here = sorted(index.search(np.ones((1, {WIDTH}), dtype="f4"), len(index), exact="stored")[0][0].tolist())
     if rng.random() < 0.6 or len(here) < 20:
-        rows = rng.dirichlet(np.ones({width}), size=int(rng.integers(1, 6))).astype("f4")
+        rows = rng.dirichlet(np.ones({WIDTH}), size=int(rng.integers(1, 6))).astype("f4")
         first = index.stats()["rows"] and max(here) + 1
         ids = [int(first) + i for i in range(len(rows))]
         print("add", *ids, flush=True)
@@ -35,7 +35,7 @@ while True:
         print("remove", *ids, flush=True)
         index.remove(ids)
     print("done", flush=True)
-""".format(width=WIDTH)
+"""
 
 
 @pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
