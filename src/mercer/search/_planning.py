@@ -128,8 +128,8 @@ class Planner:
             random_state=self.seed, n_jobs=model.n_jobs,
         )  # fmt: skip
         with warnings.catch_warnings():
-            if not final:  # the quantiser that is kept says it once
-                warnings.simplefilter("ignore", ApproximationWarning)
+            # fewer different rows than words: then codes are exact, and nobody has asked for words
+            warnings.simplefilter("ignore", ApproximationWarning)
             return WordCoder(quantizer.fit(Z))
 
     def levelled(self, Z, energy):
