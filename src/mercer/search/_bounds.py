@@ -26,9 +26,9 @@ from mercer.maps import KernelPCA
 from mercer.maps._landmarks import sample_rows
 from mercer.search._measure import as_double
 
-FIRST_LEVEL = 40  # components of the first level, a product of matrices; those after it are for the rows that are left
+FIRST_LEVEL = 64  # components of the first level, a product of matrices; those after it are for the rows that are left
 BLOCKS_PER_TASK = 16
-BLOCK_ROWS = 1024  # rows whose scores, marks and components share the cache
+BLOCK_ROWS = 512  # rows whose scores, marks and components share the cache
 FIT_ROWS = 65536
 SLACK = 1e-11  # of K(x, x): rounding of R(x)^2 in float64
 LARGEST_ENERGY = 1e37  # of K(x, x): scores and their bounds are float32
@@ -39,7 +39,7 @@ def level_ends(n_components):
     """Components used up to each level: the first ones, then doubling.
 
     >>> level_ends(128), level_ends(20)
-    ([40, 80, 128], [20])
+    ([64, 128], [20])
     """
     ends = [min(FIRST_LEVEL, n_components)]
     while ends[-1] < n_components:
