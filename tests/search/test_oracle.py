@@ -60,7 +60,7 @@ def test_how_the_work_is_cut_changes_no_bit(name, monkeypatch):
     with thread_limit(1):
         whole = exact_knn(name, X, Q, 7, normalize=False)
     monkeypatch.setattr(_oracle, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(_oracle, "ROUND_ROWS", 32)
+    monkeypatch.setattr(_oracle, "FIRST_BLOCKS", 1)
     monkeypatch.setattr(_oracle, "QUERIES_AT_ONCE", 3)
     for n_jobs in (1, 2):
         cut = exact_knn(name, X, Q, 7, normalize=False, n_jobs=n_jobs)

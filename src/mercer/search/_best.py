@@ -1,6 +1,6 @@
 """The k best of scored pairs, ties by a key of the caller."""
 
-__all__ = ["Best", "best_of_pairs"]
+__all__ = ["Best", "best_of_pairs", "joined"]
 
 import numpy as np
 
@@ -19,6 +19,13 @@ def best_of_pairs(n_queries, k, queries, positions, scores, keys):
     found[queries[kept], rank[kept]] = positions[kept]
     values[queries[kept], rank[kept]] = scores[kept]
     return found, values
+
+
+def joined(parts):
+    """(queries, positions, scores) of all parts, which may be none."""
+    if not parts:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 class Best:

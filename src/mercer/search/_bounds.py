@@ -24,6 +24,7 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.bounded import keep_candidates
 from mercer.maps import KernelPCA
 from mercer.maps._landmarks import sample_rows
+from mercer.search._best import joined
 from mercer.search._measure import as_double
 
 FIRST_LEVEL = 64  # components of the first level, a product of matrices; those after it are for the rows that are left
@@ -178,11 +179,11 @@ class Bounds:
                     found, reached,
                 )  # fmt: skip
                 parts.append((found[:n, 0].astype(np.int64), found[:n, 1] + np.int64(block.first), reached[:n].copy()))
-            return _joined(parts)
+            return joined(parts)
 
         tasks = [blocks[i : i + BLOCKS_PER_TASK] for i in range(0, len(blocks), BLOCKS_PER_TASK)]
         with single_threaded():
-            return _joined(run_blocks(scan, tasks, self._n_jobs))
+            return joined(run_blocks(scan, tasks, self._n_jobs))
 
     def best_approximate(self, queries, blocks, k, allowed=None):
         """For each query the k rows of some blocks with the largest K~: where to look first."""
@@ -232,12 +233,6 @@ def _masked(block, allowed):
     offsets = block.offsets.copy()
     offsets[: block.n_rows][~allowed[block.first : block.first + block.n_rows]] = -np.inf
     return offsets
-
-
-def _joined(parts):
-    if not parts:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def _padded(values, size):

@@ -14,12 +14,12 @@ from mercer.kernels import get_kernel
 from mercer.kernels._additive import HistogramKernel
 from mercer.kernels._compose import NormalizedKernel
 from mercer.kernels._exponential import RBF
-from mercer.search._best import Best
+from mercer.search._best import Best, joined
 from mercer.search._measure import MEASURES, Measure, as_double
 
 QUERIES_AT_ONCE = 128
 BLOCK_ROWS = 4096  # rows per task
-ROUND_ROWS = 2**18  # rows between two looks at the scores
+FIRST_BLOCKS = 4  # of the first round; every round has as many as all before it
 DOUBLE_ROUNDING = 1e-9  # of a block in float64, as a share of the energies: cancellation in a distance included
 
 
@@ -78,49 +78,99 @@ def _checked(kernel, X, Q):
 
 def nearest_rows(measure, X, Q, k, keys_of=lambda positions: positions):
     """`Best` of validated rows: see `exact_knn`."""
-    best = Best(Q.shape[0], k, keys_of)
-    rows, offsets, blocks = _rows_of_blocks(measure, X)
+    best, base = Best(Q.shape[0], k, keys_of), _Base(measure, X)
     parts = [slice(i, i + QUERIES_AT_ONCE) for i in range(0, Q.shape[0], QUERIES_AT_ONCE)]
     for part in track(parts, "exact search"):
-        _search_part(measure, X, rows, offsets, blocks, Q[part], k, best, part)
+        found = _search_part(base, Q[part], k, keys_of)
+        best.positions[part], best.scores[part] = found.positions, found.scores
     return best
 
 
-def _rows_of_blocks(measure, X):
-    """(rows in the precision of blocks, what is added to K for the objective / 2, blocks of rows)."""
-    single = X.dtype == np.float32 and _is_histogram(measure.kernel)
-    rows = X if single else as_double(X)
-    offsets = -measure.energy(rows) / 2 if measure.is_distance else None
-    return rows, offsets, [slice(i, min(i + BLOCK_ROWS, X.shape[0])) for i in range(0, X.shape[0], BLOCK_ROWS)]
+class _Base:
+    """Rows in the precision of blocks, and what all queries need of them, computed once.
+
+    Attributes
+    ----------
+    rows, blocks : the rows, and slices of them
+    factors : 1 / sqrt(K(x, x)) where the kernel is normalised, else None
+    offsets : -K(x, x) / 2, which is added to K for half of a distance's objective, else None
+    highest : largest |K(x, x)|; a function of the caller's may have negative ones
+    """
+
+    def __init__(self, measure, X):
+        self.measure, self.X = measure, X
+        self.rows = X if X.dtype == np.float32 and _is_histogram(measure.kernel) else as_double(X)
+        self.blocks = [slice(i, min(i + BLOCK_ROWS, X.shape[0])) for i in range(0, X.shape[0], BLOCK_ROWS)]
+        plain = np.concatenate(run_blocks(lambda block: self._diagonal(self.rows[block]), self.blocks))
+        self.factors = self._inverse_roots(plain)
+        energy = plain if self.factors is None else (plain > 0).astype(np.float64)
+        self.offsets = -energy / 2 if measure.is_distance else None
+        self.highest = np.abs(energy).max(initial=0.0)
+        self.norms = _largest_norm(measure.kernel, self.rows)
+
+    def _diagonal(self, rows):
+        return self.measure.plain._diag(as_double(rows)).astype(np.float64)
+
+    def _inverse_roots(self, diagonal):
+        if self.measure.kernel is self.measure.plain:
+            return None
+        inverse = np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0)
+        return inverse.astype(self.rows.dtype)
+
+    def scaled(self, queries):
+        """(queries in the precision of blocks, their factors, how far rounding may move a value)."""
+        queries = queries.astype(self.rows.dtype)
+        plain = self._diagonal(queries)
+        energy = np.abs(plain if self.factors is None else plain > 0)
+        factors = self._inverse_roots(plain)
+        return queries, None if factors is None else factors[:, None], self._rounding(queries, energy)
+
+    def values(self, queries, factors, block):
+        """Kernel values of a block; of distances, half of the objective up to a term of the query."""
+        values = self.measure.plain._gram(queries, self.rows[block], 1)
+        if factors is not None:
+            values *= factors
+            values *= self.factors[block]
+        return values if self.offsets is None else values + self.offsets[block]
+
+    def _rounding(self, Q, energy):
+        """How far rounding may move a value, per query.
+
+        Sums of n terms of one sign err by at most n units of the last place of the sum, and the sum is at most
+        sqrt(K(q, q) K(x, x)); factors add a few more. In float64 what cancels in a distance counts.
+        """
+        energy = np.sqrt(energy * self.highest)
+        if self.rows.dtype == np.float64:
+            lost = DOUBLE_ROUNDING * np.maximum(energy, self.highest)
+            return np.maximum(lost, _cancelled(self.measure.kernel, Q, self.norms))
+        terms = np.diff(Q.indptr) if sparse.issparse(Q) else np.count_nonzero(Q, axis=1)
+        return (terms + 16) * np.finfo(np.float32).eps * energy
 
 
-def _search_part(measure, X, rows, offsets, blocks, Q, k, best, part):
-    queries = Q.astype(rows.dtype)
-    kernel = measure.kernel
-    margins = _rounding(measure, queries, rows)
-    partial = Best(Q.shape[0], k, best._keys_of)
+def _search_part(base, Q, k, keys_of):
+    """`Best` of a few queries. Rounds grow: each finds about as many rows that are worth a final score as the last."""
+    queries, factors, margins = base.scaled(Q)
+    best = Best(Q.shape[0], k, keys_of)
     floor = np.full(Q.shape[0], -np.inf)  # the k-th best of the blocks so far, as blocks see it
-    per_round = max(1, ROUND_ROWS // BLOCK_ROWS)
-    for first in range(0, len(blocks), per_round):
+    first = 0
+    while first < len(base.blocks):
 
         def scan(block, floor=floor):
-            values = kernel._gram(queries, rows[block], 1)
-            if offsets is not None:
-                values = values + offsets[block]
-            return _near_best(values, k, floor, margins, block.start)
+            return _near_best(base.values(queries, factors, block), k, floor, margins, block.start)
 
-        found = run_blocks(scan, blocks[first : first + per_round])
-        left, positions, approximate = (np.concatenate(column) for column in zip(*found, strict=True))
+        size = max(FIRST_BLOCKS, first)
+        left, positions, approximate = joined(run_blocks(scan, base.blocks[first : first + size]))
         floor = np.maximum(floor, _kth_best(left, approximate, Q.shape[0], k))
         kept = approximate >= (floor - 2 * margins)[left]
         left, positions = left[kept], positions[kept]
-        partial.merge(left, positions, measure.scores(Q, X, left, positions))
-    best.positions[part], best.scores[part] = partial.positions, partial.scores
+        best.merge(left, positions, base.measure.scores(Q, base.X, left, positions))
+        first += size
+    return best
 
 
 def _near_best(values, k, floor, margins, first):
     """(query, position, value) of the entries that reach the k-th best of their row, and the floor, within margins."""
-    if values.shape[1] > k:
+    if np.isneginf(floor).any() and values.shape[1] > k:  # later rounds have a floor that few entries reach
         kth = np.partition(values, values.shape[1] - k, axis=1)[:, values.shape[1] - k]
         floor = np.maximum(floor, kth)
     queries, columns = np.nonzero(values >= (floor - 2 * margins)[:, None])
@@ -141,23 +191,14 @@ def _is_histogram(kernel):
     return isinstance(inner, HistogramKernel)
 
 
-def _rounding(measure, Q, X):
-    """Bounds on the rounding of a block of kernel values, per query.
-
-    Sums of n terms of one sign err by at most n units of the last place of the sum, and the sum is at most
-    sqrt(K(q, q) K(x, x)); scaling rows adds a few more.
-    """
-    highest = np.abs(measure.energy(X)).max(initial=0.0)  # a function of the caller's may have negative ones
-    energy = np.sqrt(np.abs(measure.energy(Q)) * highest)
-    if X.dtype == np.float64:
-        return np.maximum(DOUBLE_ROUNDING * np.maximum(energy, highest), _cancelled(measure.kernel, Q, X))
-    terms = np.diff(Q.indptr) if sparse.issparse(Q) else np.count_nonzero(Q, axis=1)
-    return (terms + 16) * np.finfo(np.float32).eps * energy
+def _largest_norm(kernel, X):
+    """Largest squared norm, of the kernels whose blocks take distances as differences of norms."""
+    return row_norms(X, squared=True).max(initial=0.0) if isinstance(kernel, RBF) else 0.0
 
 
-def _cancelled(kernel, Q, X):
+def _cancelled(kernel, Q, norm):
     """What is lost where blocks take Euclidean distances as differences of norms, far from the origin."""
     if not isinstance(kernel, RBF):
         return 0.0
-    norms = row_norms(Q, squared=True) + row_norms(X, squared=True).max(initial=0.0)
-    return kernel.gamma * (X.shape[1] + 4) * np.finfo(np.float64).eps * norms
+    norms = row_norms(Q, squared=True) + norm
+    return kernel.gamma * (Q.shape[1] + 4) * np.finfo(np.float64).eps * norms

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.scan import CHUNK, LIMITS, scan_codes
-from mercer.search._best import best_of_pairs
+from mercer.search._best import best_of_pairs, joined
 from mercer.search._coders import GROUP, FlatCoder
 
 TASK_ROWS = 2**16
@@ -100,7 +100,7 @@ class CodeStore:
             kept = (rows.ravel() >= 0) & (queries < len(Z))
             return queries[kept], rows.ravel()[kept], scores.ravel()[kept]
 
-        return _joined(run_blocks(scan, tasks, self._n_jobs))
+        return joined(run_blocks(scan, tasks, self._n_jobs))
 
     def _scan_flat(self, Z, k, allowed):
         def scan(task):
@@ -115,10 +115,4 @@ class CodeStore:
             queries, places = np.nonzero(values > -np.inf)
             return queries, best[queries, places] + first, values[queries, places]
 
-        return _joined(run_blocks(scan, self._tasks(FLAT_ROWS), self._n_jobs))
-
-
-def _joined(parts):
-    if not parts:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        return joined(run_blocks(scan, self._tasks(FLAT_ROWS), self._n_jobs))
