@@ -1,6 +1,6 @@
 """Array checks at the public door of the kernels; below it, functions trust their callers."""
 
-__all__ = ["as_rows", "check_same_width", "refuse_negative"]
+__all__ = ["as_rows", "canonical", "check_same_width", "refuse_negative"]
 
 import numpy as np
 from scipy import sparse
@@ -24,12 +24,17 @@ def as_rows(X, who, name="X"):
         input_name=name,
         estimator=who,
     )
-    if sparse.issparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        X = sparse.csr_array(X)
-    return X
+    return canonical(X)
+
+
+def canonical(X):
+    """A sparse matrix as a CSR array with ascending columns, each once; a dense one as it is."""
+    if not sparse.issparse(X):
+        return X
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return sparse.csr_array(X)
 
 
 def check_same_width(X, Y, who):

@@ -13,10 +13,10 @@ Layout of a code of ``n_bits`` bits
 __all__ = ["BinaryHash", "check_numbers", "pack_bits"]
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.validation import canonical
 from mercer.kernels import Kernel
 from mercer.maps._landmarks import check_count
 
@@ -53,11 +53,7 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         else:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        if sparse.issparse(X):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            X = sparse.csr_array(X)
+        X = canonical(X)
         kernel = self._resolved_kernel() if reset else getattr(self, "kernel_", None)
         if kernel is not None:
             kernel._check_values(X, "X")

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.validation import canonical
 from mercer.codes._checks import as_code_rows, check_state, check_whole, warn_few_words, warn_smaller
 from mercer.codes._fitting import fit_words
 from mercer.codes._kernel_space import check_kernel, coordinates, warn_beyond
@@ -268,11 +269,7 @@ class ProductQuantizer(FeatureMap):
         if not reset:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-        if sparse.issparse(X):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            X = sparse.csr_array(X)
+        X = canonical(X)
         check_finite(X)
         kernel = self._resolved_kernel() if reset else self.kernel_
         if not isinstance(kernel, Linear):

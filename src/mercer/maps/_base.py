@@ -7,10 +7,10 @@ K(x, y) ~ phi(x)' H phi(y).
 __all__ = ["FeatureMap"]
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.validation import canonical
 from mercer.kernels import get_kernel
 from mercer.spaces import MapPredictor, as_rows
 
@@ -45,11 +45,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not reset:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        if sparse.issparse(X):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            X = sparse.csr_array(X)
+        X = canonical(X)
         (self._resolved_kernel() if reset else self.kernel_)._check_values(X, "X")
         return X
 

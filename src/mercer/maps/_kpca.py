@@ -12,7 +12,7 @@ are those of the training rows (a uniform sample of many more rows) inside the s
 landmarks the two are the same; otherwise these lose less, and the landmarks need not be a uniform sample.
 """
 
-__all__ = ["KernelPCA"]
+__all__ = ["KernelPCA", "refuse_negative_energy"]
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class KernelPCA(LandmarkMap):
             left[rows] -= np.einsum("ij,ij->i", features, features)
 
         landmark_blocks(subtract, self.kernel_, X, self.landmarks_.astype(np.float64), self.n_jobs)
-        _refuse_negative_energy(left, energy + self.mean_energy_)
+        refuse_negative_energy(left, energy + self.mean_energy_, "KernelPCA.residual")
         return np.sqrt(np.maximum(left, 0.0))
 
     def _coordinates(self, X, functions):
@@ -186,10 +186,11 @@ class KernelPCA(LandmarkMap):
             raise ValueError("mean_ must have one number per landmark.")
 
 
-def _refuse_negative_energy(left, energy):
+def refuse_negative_energy(left, energy, who, instead="Use a positive definite kernel"):
+    """Raise where what a projection leaves of K(x, x) is negative beyond rounding."""
     worst = int(np.argmin(left + NEGATIVE_ENERGY * energy))
     if left[worst] < -NEGATIVE_ENERGY * energy[worst]:
         raise InputError(
-            f"KernelPCA.residual found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not "
-            "positive definite on this data, so projections bound nothing. Use a positive definite kernel."
+            f"{who} found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not "
+            f"positive definite on this data, so projections bound nothing. {instead}."
         )

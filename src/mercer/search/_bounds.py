@@ -17,23 +17,20 @@ measured after the fit. Thresholds are lowered by both, tails are rounded upward
 __all__ = ["FIRST_LEVEL", "Bounds", "level_ends"]
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.bounded import keep_candidates
 from mercer.maps import KernelPCA
-from mercer.maps._landmarks import sample_rows
+from mercer.maps._kpca import refuse_negative_energy
 from mercer.search._best import joined
 from mercer.search._measure import as_double
 
 FIRST_LEVEL = 64  # components of the first level, a product of matrices; those after it are for the rows that are left
 BLOCKS_PER_TASK = 16
 BLOCK_ROWS = 512  # rows whose scores, marks and components share the cache
-FIT_ROWS = 65536
 SLACK = 1e-11  # of K(x, x): rounding of R(x)^2 in float64
 LARGEST_ENERGY = 1e37  # of K(x, x): scores and their bounds are float32
-NEGATIVE_ENERGY = 1e-6  # K(x, x) - |phi(x)|^2 below minus this share of K(x, x) is not rounding
 
 
 def level_ends(n_components):
@@ -87,7 +84,7 @@ class Bounds:
 
     @property
     def n_rows(self):
-        return sum(block.n_rows for block in self._blocks)
+        return self._blocks[-1].first + self._blocks[-1].n_rows if self._blocks else 0
 
     @property
     def nbytes(self):
@@ -95,16 +92,13 @@ class Bounds:
 
     def fit(self, X):
         """Find the directions, from a sample of the rows."""
-        random_state = check_random_state(self._random_state)
-        rows = X if X.shape[0] <= FIT_ROWS else X[sample_rows(X.shape[0], FIT_ROWS, random_state)]
-        rows = as_double(rows)
         self._pca = KernelPCA(
             self._measure.kernel,
             n_components=self._n_components,
             n_landmarks=self._n_landmarks,
-            random_state=random_state.randint(2**31),
+            random_state=self._random_state,
             n_jobs=self._n_jobs,
-        ).fit(rows)
+        ).fit(as_double(X))
         self._ends = level_ends(self._pca.normalization_.shape[1])
         self._skew = _distance_from_orthonormal(self._pca)
         return self
@@ -131,7 +125,8 @@ class Bounds:
         energy = self._measure.energy(rows)
         _refuse_large(energy)
         left = energy - np.cumsum(features * features, axis=1)[:, [end - 1 for end in self._ends]].T
-        _refuse_negative(left[-1], energy)
+        instead = "Use exact_knn, or a positive definite kernel"
+        refuse_negative_energy(left[-1], energy, "An exact search", instead)
         tails = np.sqrt(np.maximum(left, 0.0) + SLACK * energy)
         return features.astype(np.float32), energy, _rounded_up(tails)
 
@@ -261,13 +256,4 @@ def _refuse_large(energy):
         raise InputError(
             f"Exact search bounds kernel values in single precision, up to {LARGEST_ENERGY:.0e}, and found "
             f"K(x, x) = {energy.max():.3g}. Scale the rows, or use normalize=True."
-        )
-
-
-def _refuse_negative(left, energy):
-    worst = int(np.argmin(left + NEGATIVE_ENERGY * energy))
-    if left[worst] < -NEGATIVE_ENERGY * energy[worst]:
-        raise InputError(
-            f"Exact search found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for a row: the kernel is not positive "
-            "definite on this data, so projections bound nothing. Use exact_knn, or a positive definite kernel."
         )

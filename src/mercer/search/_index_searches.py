@@ -16,6 +16,7 @@ from mercer.search._oracle import nearest_rows
 EXACT = (False, True, "stored", "probable")
 CONFIDENCE = 0.999  # wanted of relaxed bounds
 BRUTE_FORCE_ROWS = 2**14  # so few rows are all looked at, unless there are bounds already
+FIT_ROWS = 2**16  # rows that the directions of the bounds are found from
 PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
 
 _BUILDING = Lock()  # threads may search one index together: the first of them builds its bounds, the others wait
@@ -124,7 +125,7 @@ class Searches:
         """Bounds of all positions, built at the first exact search and extended after further rows."""
         if self._bounds is None:
             alive = np.flatnonzero(~rows.snapshot.removed)
-            sample = alive[:: max(1, len(alive) // 2**16)]
+            sample = alive[:: max(1, -(-len(alive) // FIT_ROWS))]
             seed = self.random_state if isinstance(self.random_state, Integral) else 0
             self._bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
             self._bounds.fit(rows.take(sample))

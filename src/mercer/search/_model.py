@@ -5,13 +5,13 @@ __all__ = ["CODES", "EFFORTS", "SearchModel"]
 from numbers import Integral
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
+from mercer._base.validation import canonical
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.kernels import Linear, get_kernel
 from mercer.maps._base import FeatureMap
@@ -93,8 +93,8 @@ class SearchModel(BaseEstimator):
         with thread_limit(self.n_jobs):
             for start in range(0, X.shape[0], CHUNK_ROWS):
                 part = slice(start, start + CHUNK_ROWS)
-                Z, energy, lost[part] = self._embedded(X[part])
-                Z = self._with_norm(Z, energy)
+                Z, lost[part] = self._embedded(X[part])
+                Z = self.levelled(Z)
                 out = np.empty((X.shape[0], Z.shape[1]), dtype=np.float32) if out is None else out
                 out[part] = Z
         return out, lost
@@ -102,8 +102,8 @@ class SearchModel(BaseEstimator):
     def embed_queries(self, Q):
         """Embedded queries, float32: as rows, but what makes norms equal is zero."""
         with thread_limit(self.n_jobs):
-            Z, _, _ = self._embedded(Q)
-        return np.pad(Z, ((0, 0), (0, 1))) if self._levels_norms else Z
+            Z = features(self.embedding_, self._measure(), Q.astype(np.float32, copy=False))
+        return self.levelled_queries(Z)
 
     def _embedded(self, X):
         measure = self._measure()
@@ -111,20 +111,24 @@ class SearchModel(BaseEstimator):
         Z = features(self.embedding_, measure, rows)
         energy = measure.energy(rows)
         kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        lost = 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
-        return Z, energy, lost
+        return Z, 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
 
     @property
     def _levels_norms(self):
         """Similarity of rows with different norms: one more number makes them equal, so that distances rank."""
         return not self._measure().unit_diagonal and self.measure == "similarity"
 
-    def _with_norm(self, Z, energy):
+    def levelled(self, Z):
+        """Embedded rows as they are coded: with one more number where norms are made equal."""
         if not self._levels_norms:
             return Z
         kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         extra = np.sqrt(np.maximum(self.highest_energy_ - kept, 0.0))
         return np.concatenate([Z, extra[:, None].astype(np.float32)], axis=1)
+
+    def levelled_queries(self, Z):
+        """Embedded queries as codes are compared with them."""
+        return np.pad(Z, ((0, 0), (0, 1))) if self._levels_norms else Z
 
     @property
     def coder_(self):
@@ -160,11 +164,7 @@ class SearchModel(BaseEstimator):
         wide = getattr(X, "dtype", None) in WIDE_NUMBERS
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
-        if sparse.issparse(X):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            X = sparse.csr_array(X)
+        X = canonical(X)
         get_kernel(self.kernel)._check_values(X, name)
         return X
 

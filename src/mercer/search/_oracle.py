@@ -78,7 +78,10 @@ def _checked(kernel, X, Q):
 
 def nearest_rows(measure, X, Q, k, keys_of=lambda positions: positions):
     """`Best` of validated rows: see `exact_knn`."""
-    best, base = Best(Q.shape[0], k, keys_of), _Base(measure, X)
+    best = Best(Q.shape[0], k, keys_of)
+    if X.shape[0] == 0:  # of an index whose rows were all removed
+        return best
+    base = _Base(measure, X)
     parts = [slice(i, i + QUERIES_AT_ONCE) for i in range(0, Q.shape[0], QUERIES_AT_ONCE)]
     for part in track(parts, "exact search"):
         found = _search_part(base, Q[part], k, keys_of)

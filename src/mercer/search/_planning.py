@@ -46,13 +46,14 @@ SLACK_QUANTILE = 0.999
 class Trial:
     """An embedding with its number of components, and the sample embedded by it."""
 
-    def __init__(self, name, embedding, base, queries, energy):
-        self.name, self.embedding, self.energy = name, embedding, energy
+    def __init__(self, name, embedding, base, queries):
+        self.name, self.embedding = name, embedding
         self.base, self.queries = base, queries
 
     def first(self, n):
         """The same with the first n components: those of KernelPCA come in order of energy."""
-        return Trial(self.name, _shortened(self.embedding, n), self.base[:, :n], self.queries[:, :n], self.energy)
+        base, queries = (np.ascontiguousarray(part[:, :n]) for part in (self.base, self.queries))
+        return Trial(self.name, _shortened(self.embedding, n), base, queries)
 
     @property
     def width(self):
@@ -74,12 +75,9 @@ class Planner:
         self.asked, self.base = order[: self.n_queries], order[self.n_queries :][:BASE_ROWS]
         if not len(self.base):
             self.base = self.asked
-        energy = self.measure.energy(self.rows)
-        self.highest = float(energy.max(initial=0.0))
-        self.energy = energy[self.base]
+        model.highest_energy_ = float(self.measure.energy(self.rows).max(initial=0.0))
         base, asked = chosen[self.base], chosen[self.asked]
-        found = nearest_rows(self.measure, base, asked, min(10, base.shape[0]))
-        self.true, self.objectives = found.positions, found.scores
+        self.true = nearest_rows(self.measure, base, asked, min(10, base.shape[0])).positions
         self.log = []
 
     # ---------------------------------------------------------------------------------------------- embeddings
@@ -90,7 +88,7 @@ class Planner:
 
     def _embedded(self, name, embedding):
         base, asked = (features(embedding, self.measure, self.rows[part]) for part in (self.base, self.asked))
-        return Trial(name, embedding, base, asked, self.energy)
+        return Trial(name, embedding, base, asked)
 
     def _embedding(self, name, n_components):
         model = self.model
@@ -112,7 +110,7 @@ class Planner:
     def coder(self, trial, rotation, final=False):
         """A code learnt from the embedded base (a trial) or given rows."""
         model = self.model
-        Z = self.levelled(trial.base, trial.energy)
+        Z = model.levelled(trial.base)
         if model.code == "flat":
             return FlatCoder(Z.shape[1])
         if model.code == "lsh":
@@ -132,22 +130,12 @@ class Planner:
             warnings.simplefilter("ignore", ApproximationWarning)
             return WordCoder(quantizer.fit(Z))
 
-    def levelled(self, Z, energy):
-        if not self.model._levels_norms:
-            return np.ascontiguousarray(Z, dtype=np.float32)
-        kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        extra = np.sqrt(np.maximum(self.highest - kept, 0.0))
-        return np.concatenate([Z, extra[:, None]], axis=1).astype(np.float32)
-
     def scan(self, trial, coder, k):
         store = CodeStore(self.model.n_jobs)
         store.create(coder)
-        codes = coder.encode(self.levelled(trial.base, trial.energy))
+        codes = coder.encode(self.model.levelled(trial.base))
         store.upsert(np.arange(len(codes)), codes)
-        queries = np.ascontiguousarray(trial.queries, dtype=np.float32)
-        if self.model._levels_norms:
-            queries = np.pad(queries, ((0, 0), (0, 1)))
-        return store.search(queries, min(k, len(codes)))
+        return store.search(self.model.levelled_queries(trial.queries), min(k, len(codes)))
 
     def recall(self, trial, coder):
         """Mean of recall_1@1, @10, @100 and recall_10@100 on the sample."""
@@ -165,16 +153,15 @@ def fit_plan(model, X, random_state):
     """Fit ``model`` to validated rows: sets its fitted attributes."""
     planner = Planner(model, X, random_state)
     trial = _choose_embedding(planner)
-    trial, rotation = _choose_rotation(planner, trial)
+    rotation = _choose_rotation(planner, trial)
     model.embedding_ = trial.embedding
-    model.highest_energy_ = planner.highest
     final = _with_more_rows(planner, trial)
     coder = planner.coder(final, rotation, final=True)
     model.quantizer_ = getattr(coder, "quantizer", None) or getattr(coder, "hasher", None)
     model.scale_ = _choose_scale(planner, trial, coder)
     model._coder = None
     _calibrate(model, planner, trial, coder)
-    lost = _lost_shares(model, planner)
+    _, lost = model._embedded(planner.rows[planner.base[: 4 * QUERIES]])
     middle, high = np.quantile(lost, [0.5, 0.99])
     model.residual_limit_ = float(middle + DRIFT_SPREADS * max(high - middle, 1e-3))
     model.plan_ = {
@@ -187,7 +174,7 @@ def fit_plan(model, X, random_state):
         "lost_energy": round(float(np.mean(lost)), 4),
         "sample": {"rows": len(planner.base), "queries": int(planner.n_queries)},
         "tried": planner.log,
-        "reason": _reason(planner, trial, rotation),
+        "reason": _reason(planner, trial),
     }
 
 
@@ -251,19 +238,19 @@ def _widths(planner, name, trial):
 def _choose_rotation(planner, trial):
     model = planner.model
     if model.code not in ("pq", "opq"):
-        return trial, None
+        return None
     if model.code == "opq":
-        return trial, "opq"
+        return "opq"
     candidates = ["allocation"] if trial.name == "kpca" or model.effort == "low" else [None, "allocation"]
     if model.effort == "high":
         candidates.append("opq")
     if len(candidates) == 1:
-        return trial, candidates[0]
+        return candidates[0]
     recalls = {
         rotation: planner.tried(f"rotation {rotation}", planner.recall(trial, planner.coder(trial, rotation)))
         for rotation in candidates
     }
-    return trial, max(recalls, key=recalls.get)
+    return max(recalls, key=recalls.get)
 
 
 def _with_more_rows(planner, trial):
@@ -271,7 +258,7 @@ def _with_more_rows(planner, trial):
     if planner.model.code == "flat":
         return trial
     base = features(trial.embedding, planner.measure, planner.rows)
-    return Trial(trial.name, trial.embedding, base, trial.queries, planner.measure.energy(planner.rows))
+    return Trial(trial.name, trial.embedding, base, trial.queries)
 
 
 def _choose_scale(planner, trial, coder):
@@ -305,14 +292,6 @@ def _calibrate(model, planner, trial, coder):
     model.slack_ = float(max(np.quantile(under, SLACK_QUANTILE), 0.0))
 
 
-def _lost_shares(model, planner):
-    some = planner.rows[planner.base[: 4 * QUERIES]]
-    Z = features(model.embedding_, planner.measure, some).astype(np.float64)
-    energy = planner.measure.energy(some)
-    kept = np.einsum("ij,ij->i", Z, Z)
-    return 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
-
-
 def _shortened(embedding, n):
     """A KernelPCA with its first n components."""
     if embedding._n_features_out == n:
@@ -328,7 +307,7 @@ def _shortened(embedding, n):
     return shorter
 
 
-def _reason(planner, trial, rotation):
+def _reason(planner, trial):
     if not planner.log:
         return f"{trial.name} with {trial.width} components was asked for, or nothing else fits."
     best = max(
