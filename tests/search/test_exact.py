@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mercer import InputError
 from mercer.kernels import KERNELS, Chi2, JensenShannon, get_kernel
-from mercer.search import Certificate, _bounds, _index_searches, exact_knn
+from mercer.search import Certificate, _bounds, _exact, _index_searches, exact_knn
 from mercer.search._bounds import Bounds, level_ends
 from mercer.search._exact import search_bounded
 from mercer.search._measure import Measure
@@ -21,14 +21,21 @@ CASES = {name: get_kernel(name) for name in KERNELS} | {
 
 
 @pytest.fixture(autouse=True)
-def many_small_blocks(monkeypatch):
-    """Several blocks and levels, on few rows."""
-    monkeypatch.setattr(_bounds, "BLOCK_ROWS", 16)
+def many_small_chunks(monkeypatch):
+    """Several chunks, rounds and levels, on few rows."""
+    small_chunks(monkeypatch, 64)
     monkeypatch.setattr(_bounds, "FIRST_LEVEL", 3)
     monkeypatch.setattr(_index_searches, "BRUTE_FORCE_ROWS", 0)
 
 
-def adversarial(seed=0, n=70, d=7):
+def small_chunks(monkeypatch, n_rows):
+    for module in (_bounds, _index_searches):
+        monkeypatch.setattr(module, "CHUNK_ROWS", n_rows)
+    monkeypatch.setattr(_exact, "SEED_CHUNK_ROWS", 32)
+    monkeypatch.setattr(_exact, "ROUNDS", (slice(0, 32), slice(32, None)))
+
+
+def adversarial(seed=0, n=140, d=7):
     """Rows twice, rows of nothing, rows that differ in the last bit, large and small rows; float32."""
     X = histograms(n, d, seed)
     rng = np.random.default_rng(seed)
@@ -43,9 +50,9 @@ def adversarial(seed=0, n=70, d=7):
 def exact(measure, X, Q, k, keys=None, allowed=None, limits=None, n_landmarks=24):
     """`search_bounded` of rows that came in two parts, (positions, scores) and the evaluations."""
     bounds = Bounds(measure, n_components=14, n_landmarks=n_landmarks, random_state=0).fit(X)
-    bounds.add(X[:23])
+    bounds.add(X[:73])
     first = bounds.drop_last_partial()
-    assert first == 16
+    assert first == (64 if X.shape[0] > 64 else 0)
     bounds.add(X[first:])
     keys_of = (lambda positions: positions) if keys is None else (lambda positions: keys[positions])
     return search_bounded(bounds, measure, Q, k, lambda positions: X[positions], keys_of, allowed, limits)
@@ -77,8 +84,8 @@ def test_every_kernel_and_measure(name, normalize, kind, is_sparse):
     assert_as_brute_force(measure, rows, queries, 8, np.arange(len(X))[::-1] % 50, allowed)
 
 
-@pytest.mark.parametrize("k", [1, 70])
-@pytest.mark.parametrize("n_landmarks", [1, 5, 70])
+@pytest.mark.parametrize("k", [1, 140])
+@pytest.mark.parametrize("n_landmarks", [1, 5, 140])
 def test_one_neighbour_all_of_them_and_rows_that_are_landmarks(k, n_landmarks):
     X = adversarial()
     assert_as_brute_force(Measure(Chi2(), False, "distance"), X, X[::5], k, n_landmarks=n_landmarks)
@@ -138,11 +145,11 @@ def test_all_rows_above_a_limit_and_none_below(name):
     X, Q = adversarial(), adversarial(1)[:6]
     for kind, normalize in (("similarity", True), ("distance", False)):
         measure = Measure(CASES[name], normalize, kind)
-        every = [measure.scores(Q, X, np.full(70, q), np.arange(70)) for q in range(6)]
+        every = [measure.scores(Q, X, np.full(140, q), np.arange(140)) for q in range(6)]
         limit = float(np.sort(np.concatenate(every))[-60])  # a score that occurs: it is within
         (queries, positions, scores), _ = exact(measure, X, Q, None, limits=limit)
         want = [
-            (q, row, -cost) for q in range(6) for cost, row in sorted(zip(-every[q], range(70), strict=True))
+            (q, row, -cost) for q in range(6) for cost, row in sorted(zip(-every[q], range(140), strict=True))
             if -cost >= limit
         ]  # fmt: skip
         assert list(zip(queries.tolist(), positions.tolist(), scores.tolist(), strict=True)) == want
@@ -150,7 +157,7 @@ def test_all_rows_above_a_limit_and_none_below(name):
 
 def test_levels_double():
     assert level_ends(2) == [2]
-    assert level_ends(20) == [3, 6, 12, 20]
+    assert level_ends(150) == [3, 35, 99, 150]  # whole strides of 32 after the first
 
 
 # ----------------------------------------------------------------------------------------------- through the index
@@ -192,7 +199,7 @@ def test_range_search_of_an_index_is_that_of_brute_force():
 
 
 def test_a_certificate_counts_what_was_computed(monkeypatch):
-    monkeypatch.setattr(_bounds, "BLOCK_ROWS", 256)
+    small_chunks(monkeypatch, 512)
     X, Q = histograms(4000, 24, n_centres=60), histograms(50, 24, seed=5, n_centres=60)
     made = index(X, n_landmarks=256)
     made.search(Q, 5, exact=True)

@@ -6,13 +6,19 @@ These few steps say the instructions outright, for any processor: LLVM splits a 
 arrays are flat and C-contiguous; positions are those of the first number. Without compilation the plain functions run.
 """
 
-__all__ = ["LANES", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch"]
+__all__ = [
+    "LANES", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch",
+    "inner_stride", "lowest_bit", "multiply_strip", "reaching",
+]  # fmt: skip
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 LANES = 8  # numbers that the products of codes take at a time: a register of float32
+STRIDE = 4 * LANES  # numbers that an inner product takes at a time: enough registers to hide how long each step takes
+ROWS = 2  # rows that a strip of 32 columns is multiplied with: eight registers of sums, four of columns, one of a row
 FUSED = ("contract",)  # a product and a sum may become one instruction
 
 
@@ -37,6 +43,28 @@ def add_ramp(target, i, step, x, k):
     """target[i : i + 8] += step * min(k + [0, 1, ..., 7] - x, 0)"""
     for t in range(LANES):
         target[i + t] += step * min(k + t - x, 0)
+
+
+def inner_stride(x, i, y, j):
+    """sum of x[i + t] * y[j + t] over t = 0, 1, ..., 31"""
+    return x[i : i + STRIDE] @ y[j : j + STRIDE]
+
+
+def multiply_strip(out, x, i, width, strip, j):
+    """out[32 r + t] = sum of x[i + r * width + k] * strip[j + 32 k + t] over k < width, for r = 0, 1 and t < 32"""
+    rows = x[i : i + ROWS * width].reshape(ROWS, width)
+    out[:] = (rows @ strip[j : j + STRIDE * width].reshape(width, STRIDE)).ravel()
+
+
+def reaching(scores, p, tails, offsets, j, factor, threshold):
+    """Bit t: whether scores[p + t] + tails[j + t] * factor + offsets[j + t] >= threshold, for t = 0, 1, ..., 31"""
+    bounds = scores[p : p + STRIDE] + tails[j : j + STRIDE] * factor + offsets[j : j + STRIDE]
+    return sum(1 << t for t in range(STRIDE) if bounds[t] >= threshold)
+
+
+def lowest_bit(mask):
+    """The number of the lowest bit that is set, of 32."""
+    return (int(mask) & -int(mask)).bit_length() - 1
 
 
 def fetch(array, k):
@@ -77,6 +105,19 @@ class _Vectors:
         single = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), self.width), [0] * self.width)
         return self.builder.shuffle_vector(single, undefined, first)
+
+    def sum(self, vector):
+        """The sum of a vector's numbers: halves are added until one is left."""
+        width = self.width
+        while width > 1:
+            width //= 2
+            low, high = (
+                ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(start, start + width)))
+                for start in (0, width)
+            )
+            low, high = (self.builder.shuffle_vector(vector, vector, half) for half in (low, high))
+            vector = self.builder.fadd(low, high)
+        return self.builder.extract_element(vector, ir.IntType(32)(0))
 
     def plus_product(self, total, x, y):
         return self.builder.fadd(total, self.builder.fmul(x, y, flags=FUSED), flags=FUSED)
@@ -186,6 +227,94 @@ def _adder(width):
 
 
 add_four, add_eight = map(_adder, (4, 8))
+
+
+@intrinsic
+def _inner_stride(typing_context, x, i, y, j):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, _, j = arguments
+        products = []
+        for t in range(0, STRIDE, LANES):
+            first, second = vectors.load(vectors.at(0, i, t)), vectors.load(vectors.at(2, j, t))
+            products.append(builder.fmul(first, second, flags=FUSED))
+        halves = (builder.fadd(*products[:2], flags=FUSED), builder.fadd(*products[2:], flags=FUSED))
+        return vectors.sum(builder.fadd(*halves, flags=FUSED))
+
+    return x.dtype(x, types.uintp, y, types.uintp), generate
+
+
+@overload(inner_stride, inline="always")
+def _compiled_inner(x, i, y, j):
+    return lambda x, i, y, j: _inner_stride(x, i, y, j)
+
+
+@intrinsic
+def _multiply_strip(typing_context, out, x, i, width, strip, j):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, _, i, width, _, j = arguments
+        kind = ir.VectorType(context.get_data_type(signature.args[0].dtype), LANES)
+        zero = ir.Constant(kind, [0.0] * LANES)
+        places = [(r, t) for r in range(ROWS) for t in range(0, STRIDE, LANES)]
+        sums = {place: cgutils.alloca_once_value(builder, zero) for place in places}  # LLVM keeps them in registers
+        with cgutils.for_range(builder, width) as loop:
+            at = builder.add(j, builder.mul(loop.index, width.type(STRIDE)))
+            columns = {t: vectors.load(vectors.at(4, at, t)) for t in range(0, STRIDE, LANES)}
+            for r in range(ROWS):
+                place = builder.add(builder.add(i, builder.mul(width, width.type(r))), loop.index)
+                factor = vectors.repeated(builder.load(vectors.number(1, place)))
+                for t, column in columns.items():
+                    total = vectors.plus_product(builder.load(sums[r, t]), factor, column)
+                    builder.store(total, sums[r, t])
+        for r, t in places:
+            vectors.store(builder.load(sums[r, t]), vectors.at(0, i.type(r * STRIDE + t)))
+        return context.get_dummy_value()
+
+    return types.void(out, x, types.uintp, types.uintp, strip, types.uintp), generate
+
+
+@overload(multiply_strip, inline="always")
+def _compiled_multiply(out, x, i, width, strip, j):
+    return lambda out, x, i, width, strip, j: _multiply_strip(out, x, i, width, strip, j)
+
+
+@intrinsic
+def _reaching(typing_context, scores, p, tails, offsets, j, factor, threshold):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, p, _, _, j, factor, threshold = arguments
+        factor, threshold, word = vectors.repeated(factor), vectors.repeated(threshold), ir.IntType(32)
+        mask = word(0)
+        for t in range(0, STRIDE, LANES):
+            score, tail, offset = (vectors.load(vectors.at(a, at, t)) for a, at in ((0, p), (2, j), (3, j)))
+            bound = builder.fadd(vectors.plus_product(score, tail, factor), offset)
+            bits = builder.bitcast(builder.fcmp_ordered(">=", bound, threshold), ir.IntType(LANES))
+            mask = builder.or_(mask, builder.shl(builder.zext(bits, word), word(t)))
+        return mask
+
+    number = scores.dtype
+    return types.uint32(scores, types.uintp, tails, offsets, types.uintp, number, number), generate
+
+
+@overload(reaching, inline="always")
+def _compiled_reaching(scores, p, tails, offsets, j, factor, threshold):
+    return lambda scores, p, tails, offsets, j, factor, threshold: _reaching(
+        scores, p, tails, offsets, j, factor, threshold
+    )
+
+
+@intrinsic
+def _lowest_bit(typing_context, mask):
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.uint32(types.uint32), generate
+
+
+@overload(lowest_bit, inline="always")
+def _compiled_lowest(mask):
+    return lambda mask: _lowest_bit(mask)
 
 
 @intrinsic

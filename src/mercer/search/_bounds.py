@@ -14,53 +14,86 @@ score by less than (E + 16) 2^-23 sqrt(K(q, q) K(x, x)); how far the computed di
 measured after the fit. Thresholds are lowered by both, tails are rounded upwards.
 """
 
-__all__ = ["FIRST_LEVEL", "Bounds", "level_ends"]
+__all__ = ["CHUNK_ROWS", "FIRST_LEVEL", "Bounds", "level_ends"]
+
+from itertools import pairwise
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native.bounded import keep_candidates
+from mercer._native.bounded import LINE, ROWS, STRIDE, TOGETHER, keep_candidates
 from mercer.maps import KernelPCA
 from mercer.maps._kpca import refuse_negative_energy
 from mercer.search._best import joined
 from mercer.search._measure import as_double
 
-FIRST_LEVEL = 64  # components of the first level, a product of matrices; those after it are for the rows that are left
-BLOCKS_PER_TASK = 16
-BLOCK_ROWS = 512  # rows whose scores, marks and components share the cache
+FIRST_LEVEL = 32  # components of the first level, a product of matrices; those after it are for the rows that are left
+CHUNK_ROWS = 16384  # rows that a task looks at, a multiple of 32
 SLACK = 1e-11  # of K(x, x): rounding of R(x)^2 in float64
 LARGEST_ENERGY = 1e37  # of K(x, x): scores and their bounds are float32
 
 
 def level_ends(n_components):
-    """Components used up to each level: the first ones, then doubling.
+    """Components used up to each level: the first ones, then about twice as many, in whole strides after the first.
 
-    >>> level_ends(128), level_ends(20)
-    ([64, 128], [20])
+    >>> level_ends(128), level_ends(100), level_ends(20)
+    ([32, 64, 128], [32, 64, 100], [20])
     """
-    ends = [min(FIRST_LEVEL, n_components)]
+    first = min(FIRST_LEVEL, n_components)
+    ends = [first]
     while ends[-1] < n_components:
-        ends.append(min(2 * ends[-1], n_components))
+        ends.append(min(first + _whole_strides(2 * ends[-1] - first), n_components))
     return ends
 
 
-class Block:
-    """Up to BLOCK_ROWS rows: components, tails, offsets, and the number of the first row."""
+class Chunk:
+    """Up to CHUNK_ROWS rows: components as the loop reads them, tails, offsets.
 
-    def __init__(self, first, features, tails, offsets, split):
-        n = len(features)
-        self.first, self.n_rows = first, n
-        size = -(-n // 8) * 8  # marks are looked at eight at a time; padding is never looked for
-        self.tile = _padded(features[:, :split].T, size)
-        self.rest = np.ascontiguousarray(features[:, split:])
-        self.tails = _padded(tails, size)
+    Attributes
+    ----------
+    first, n_rows : number of the first row, and of rows; places beyond them are padding, which is never looked for
+    strips : (strips of 32 rows, components of the first level, 32)
+    rest : the components after it, level after level and in each row after row: few rows need the later ones
+    tails : (levels, rows)
+    offsets : (rows,)
+    """
+
+    def __init__(self, first, features, tails, offsets, ends):
+        self.first, self.n_rows = first, len(features)
+        size = _whole_strides(self.n_rows)
+        padded = np.zeros((size, ends[0] + _whole_strides(ends[-1] - ends[0])), dtype=np.float32)
+        padded[: self.n_rows, : features.shape[1]] = features
+        strips = padded[:, : ends[0]].reshape(-1, STRIDE, ends[0])
+        self.strips = np.ascontiguousarray(strips.transpose(0, 2, 1))
+        self.rest = _aligned(np.concatenate([padded[:, level].ravel() for level in _levels(ends)] or [padded[:0, 0]]))
+        self.tails = np.zeros((len(tails), size), dtype=np.float32)
+        self.tails[:, : self.n_rows] = tails
         self.offsets = np.full(size, -np.inf, dtype=np.float32)
-        self.offsets[:n] = offsets
+        self.offsets[: self.n_rows] = offsets
 
     @property
     def nbytes(self):
-        return self.tile.nbytes + self.rest.nbytes + self.tails.nbytes + self.offsets.nbytes
+        return self.strips.nbytes + self.rest.nbytes + self.tails.nbytes + self.offsets.nbytes
+
+    def allowed_offsets(self, allowed):
+        """The offsets, -inf for rows that are not looked for."""
+        if allowed is None:
+            return self.offsets
+        offsets = self.offsets.copy()
+        offsets[: self.n_rows][~allowed[self.first : self.first + self.n_rows]] = -np.inf
+        return offsets
+
+    def scores(self, queries, rest, ends, n_rows):
+        """K~ of all components, for all queries and the first rows."""
+        size = len(self.offsets)
+        n_rows = min(n_rows, size)
+        scores = queries @ self.strips[: n_rows // STRIDE].transpose(0, 2, 1).reshape(n_rows, -1).T
+        for level in _levels(ends):
+            start, width = (level.start - ends[0]) * size, level.stop - level.start
+            segment = self.rest[start : start + n_rows * width].reshape(n_rows, width)
+            scores += rest[:, level.start - ends[0] : level.stop - ends[0]] @ segment.T
+        return scores
 
 
 class Bounds:
@@ -79,16 +112,16 @@ class Bounds:
         self._n_components, self._n_landmarks = n_components, n_landmarks
         self._random_state, self._n_jobs = random_state, n_jobs
         self._pca = None
-        self._blocks = []
+        self._chunks = []
         self.highest_energy = 0.0  # of the rows
 
     @property
     def n_rows(self):
-        return self._blocks[-1].first + self._blocks[-1].n_rows if self._blocks else 0
+        return self._chunks[-1].first + self._chunks[-1].n_rows if self._chunks else 0
 
     @property
     def nbytes(self):
-        return sum(block.nbytes for block in self._blocks)
+        return sum(chunk.nbytes for chunk in self._chunks)
 
     def fit(self, X):
         """Find the directions, from a sample of the rows."""
@@ -104,18 +137,18 @@ class Bounds:
         return self
 
     def add(self, X):
-        """Append rows, which are numbered on. The last block, if it is not full, must be added again with them."""
-        for start in range(0, X.shape[0], BLOCK_ROWS):
-            rows = X[start : start + BLOCK_ROWS]
+        """Append rows, which are numbered on. The last chunk, if it is not full, must be added again with them."""
+        for start in range(0, X.shape[0], CHUNK_ROWS):
+            rows = X[start : start + CHUNK_ROWS]
             features, energy, tails = self._projected(rows)
             self.highest_energy = max(self.highest_energy, float(energy.max(initial=0.0)))
             offsets = -energy / 2 if self._measure.is_distance else np.zeros(len(energy))
-            self._blocks.append(Block(self.n_rows, features, tails, _rounded_up(offsets), self._ends[0]))
+            self._chunks.append(Chunk(self.n_rows, features, tails, _rounded_up(offsets), self._ends))
 
     def drop_last_partial(self):
-        """Forget the last block if it is not full, so that rows can be appended; returns the number of rows left."""
-        if self._blocks and self._blocks[-1].n_rows < BLOCK_ROWS:
-            self._blocks.pop()
+        """Forget the last chunk if it is not full, so that rows can be appended; returns the number of rows left."""
+        if self._chunks and self._chunks[-1].n_rows < CHUNK_ROWS:
+            self._chunks.pop()
         return self.n_rows
 
     def _projected(self, X):
@@ -136,63 +169,61 @@ class Bounds:
         """What `candidates` needs of the queries."""
         features, energy, tails = self._projected(Q)
         split = self._ends[0]
-        return features[:, :split].copy(), features[:, split:].copy(), tails, energy
+        return features[:, :split].copy(), _in_strides(features[:, split:]), tails, energy
 
     def margins(self, energy, highest):
         """How far rounding may lower a bound, per query, for rows of energy up to ``highest``."""
         E = self._ends[-1]
         return ((E + 16) * np.finfo(np.float32).eps + 2 * self._skew) * np.sqrt(energy * highest)
 
-    def candidates(self, queries, thresholds, blocks, allowed=None, share=1.0):
-        """(queries, rows, bounds) of the pairs in the blocks numbered ``blocks`` whose bounds reach the thresholds.
+    def candidates(self, queries, thresholds, rows, allowed=None, share=1.0):
+        """(queries, rows, bounds) of the pairs whose bounds reach the thresholds.
 
         Parameters
         ----------
         queries : from `project_queries`
         thresholds : float64 (Q,), lower bounds of the objective; halves of it for distances
+        rows : slice, those of every chunk that are looked at, whole strips
         allowed : bool (n_rows,) or None
         share : of the product of tails that bounds are made of; below 1 they hold with some probability only, (28)
         """
         first, rest, tails, _ = queries
-        ends = np.array([end - self._ends[0] for end in self._ends], dtype=np.int64)
-        limits = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
+        n = len(first)
+        limits = np.full(-(-n // ROWS) * ROWS, np.inf, dtype=np.float32)  # queries beyond the last reach nothing
+        limits[:n] = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
         limits = np.maximum(limits, np.finfo(np.float32).min)  # above -inf, the offset of rows not looked for
-        query_tails = np.ascontiguousarray(tails * np.float32(share))
+        first, rest = (np.pad(part, ((0, len(limits) - n), (0, 0))) for part in (first, rest))
+        query_tails = np.pad(tails * np.float32(share), ((0, 0), (0, len(limits) - n)))
+        ends = np.array([_whole_strides(end - self._ends[0]) for end in self._ends], dtype=np.int64)
+        free = []  # room to work in, one per thread: fresh memory for each task would cost a tenth of the time
 
-        def scan(numbers):
-            most = len(first) * BLOCK_ROWS
-            scores, marks = np.empty(most, dtype=np.float32), np.empty(BLOCK_ROWS, dtype=np.uint8)
-            found, reached = np.empty((most, 2), dtype=np.int32), np.empty(most, dtype=np.float32)
-            parts = []
-            for number in numbers:
-                block = self._blocks[number]
-                offsets = _masked(block, allowed)
-                table = scores[: len(first) * len(offsets)].reshape(len(first), len(offsets))
-                np.matmul(first, block.tile, out=table)
-                n = keep_candidates(
-                    table, rest, block.rest, ends, block.tails, query_tails, offsets, limits, marks[: len(offsets)],
-                    found, reached,
-                )  # fmt: skip
-                parts.append((found[:n, 0].astype(np.int64), found[:n, 1] + np.int64(block.first), reached[:n].copy()))
-            return joined(parts)
+        def scan(chunk):
+            start, stop, _ = rows.indices(len(chunk.offsets))
+            room = free.pop() if free else _room(len(limits), rows)
+            count = keep_candidates(
+                first, chunk.strips, start // STRIDE, stop // STRIDE, rest, chunk.rest, ends, chunk.tails, query_tails,
+                chunk.allowed_offsets(allowed), limits, *room,
+            )  # fmt: skip
+            *_, found, reached = room
+            result = found[:count, 0].astype(np.int64), found[:count, 1] + chunk.first, reached[:count].copy()
+            free.append(room)
+            return result
 
-        tasks = [blocks[i : i + BLOCKS_PER_TASK] for i in range(0, len(blocks), BLOCKS_PER_TASK)]
         with single_threaded():
-            return joined(run_blocks(scan, tasks, self._n_jobs))
+            return joined(run_blocks(scan, self._chunks, self._n_jobs))
 
-    def best_approximate(self, queries, blocks, k, allowed=None):
-        """For each query the k rows of some blocks with the largest K~: where to look first."""
+    def best_approximate(self, queries, n_chunks, n_rows, k, allowed=None):
+        """For each query the k rows with the largest K~ among the first of some chunks: where to look first."""
         first, rest, _, _ = queries
 
-        def best(number):
-            block = self._blocks[number]
-            offsets = _masked(block, allowed)[: block.n_rows]
-            scores = first @ block.tile[:, : block.n_rows] + rest @ block.rest.T + offsets
+        def best(chunk):
+            scores = chunk.scores(first, rest, self._ends, n_rows) + chunk.allowed_offsets(allowed)[:n_rows]
             chosen = _largest(scores, k)
-            return np.take_along_axis(scores, chosen, axis=1), chosen + block.first
+            return np.take_along_axis(scores, chosen, axis=1), chosen + chunk.first
 
+        chosen = self._chunks[:: max(1, len(self._chunks) // n_chunks)][:n_chunks]
         with single_threaded():
-            found = run_blocks(best, blocks, self._n_jobs)
+            found = run_blocks(best, chosen, self._n_jobs)
         scores, rows = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
         chosen = _largest(scores, k)
         kept = np.isfinite(np.take_along_axis(scores, chosen, axis=1))
@@ -207,10 +238,6 @@ class Bounds:
         return np.divide(kernel - products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
 
     @property
-    def n_blocks(self):
-        return len(self._blocks)
-
-    @property
     def n_components(self):
         return self._ends[-1]
 
@@ -221,19 +248,42 @@ def _largest(scores, k):
     return np.argpartition(-scores, k - 1, axis=1)[:, :k]
 
 
-def _masked(block, allowed):
-    """The offsets of a block, -inf for rows that are not looked for."""
-    if allowed is None:
-        return block.offsets
-    offsets = block.offsets.copy()
-    offsets[: block.n_rows][~allowed[block.first : block.first + block.n_rows]] = -np.inf
-    return offsets
+def _room(n_queries, rows):
+    """What `keep_candidates` writes to."""
+    start, stop, _ = rows.indices(CHUNK_ROWS)
+    marked, most = TOGETHER * STRIDE * n_queries, max(stop - start, 0) * n_queries
+    return (
+        np.empty(ROWS * STRIDE, np.float32),
+        np.empty((marked, 2), np.int32),
+        np.empty(marked, np.float32),
+        np.empty((most, 2), np.int32),
+        np.empty(most, np.float32),
+    )
 
 
-def _padded(values, size):
-    out = np.zeros((values.shape[0], size), dtype=np.float32)
-    out[:, : values.shape[1]] = values
+def _levels(ends):
+    """Slices of the components of each level after the first, which begin and end at whole strides after it."""
+    marks = [ends[0] + _whole_strides(end - ends[0]) for end in ends]
+    return [slice(start, stop) for start, stop in pairwise(marks)]
+
+
+def _aligned(values):
+    """A copy that starts at a line of the cache, so that a stride takes two of them and not three."""
+    room = np.empty(len(values) + LINE, dtype=np.float32)
+    start = (-room.ctypes.data // room.itemsize) % LINE
+    room[start : start + len(values)] = values
+    return room[start : start + len(values)]
+
+
+def _in_strides(features):
+    """Components in as many columns as the loop takes at a time, zeros behind them."""
+    out = np.zeros((features.shape[0], _whole_strides(features.shape[1])), dtype=np.float32)
+    out[:, : features.shape[1]] = features
     return out
+
+
+def _whole_strides(n):
+    return -(-n // STRIDE) * STRIDE
 
 
 def _rounded_up(values):

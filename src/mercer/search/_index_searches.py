@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer.search._best import best_of_pairs
-from mercer.search._bounds import Bounds
+from mercer.search._bounds import CHUNK_ROWS, Bounds
 from mercer.search._exact import Certificate, probable_share, search_bounded
 from mercer.search._oracle import nearest_rows
 
@@ -132,8 +132,8 @@ class Searches:
         n = rows.snapshot.n_positions
         if self._bounds.n_rows < n:
             first = self._bounds.drop_last_partial()
-            for start in range(first, n, 2**14):
-                self._bounds.add(rows.take(np.arange(start, min(start + 2**14, n))))
+            for start in range(first, n, CHUNK_ROWS):
+                self._bounds.add(rows.take(np.arange(start, min(start + CHUNK_ROWS, n))))
 
     def _measure_relaxed(self, rows):
         alive = np.flatnonzero(~rows.snapshot.removed)
