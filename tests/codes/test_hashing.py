@@ -171,8 +171,11 @@ HOSTILE = {
     "a map of another width": (SignHash(), {"map_": HomogeneousMap().fit(np.ones((2, 4)))}),
     "directions for features": (SignHash(PCA), {"map_": None}),
     "a step of zero": (UniversalEmbedding(), {"delta_": 0.0}),
-    "a dither of another length": (UniversalEmbedding(), {"dither_": np.zeros(20)}),
-    "a projection of another width": (UniversalEmbedding(), {"projection_": np.zeros((11, 21))}),
+    "a specification that is none": (UniversalEmbedding(), {"specification_json_": "{}"}),
+    "a specification of other rows": (
+        UniversalEmbedding(),
+        {"specification_json_": UniversalEmbedding().fit(np.eye(2)).specification_json_},
+    ),
 }
 
 

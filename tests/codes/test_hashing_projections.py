@@ -8,7 +8,7 @@ from scipy import integrate, sparse
 from sklearn.pipeline import make_pipeline
 
 from mercer import HomogeneousMap, InputError, KernelPCA, SignHash, UniversalEmbedding
-from mercer.codes._universal import wrapped_distance
+from mercer.kernels._universal_rbf import share_of_bits
 
 
 def shares(codes, n_bits):
@@ -98,12 +98,12 @@ def test_the_series_is_the_mean_of_the_wrapped_quantiser():
         density = lambda z, r=ratio: 2 * wave(r * z) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)  # noqa: E731
         parts = np.r_[0, corners[corners < 12], 12]
         expected = sum(integrate.quad(density, a, b, epsabs=1e-14)[0] for a, b in pairwise(parts))
-        assert wrapped_distance(np.array(ratio)) == pytest.approx(expected, rel=1e-11)
+        assert share_of_bits(np.array(ratio)) == pytest.approx(expected, rel=1e-11)
 
 
 def test_the_map_of_distances_is_zero_at_zero_rises_and_ends_at_one_half():
     ratios = np.linspace(0, 4, 2001)
-    g = wrapped_distance(ratios)
+    g = share_of_bits(ratios)
     assert g[0] == 0
     assert np.all(np.diff(g) >= 0)
     assert g[-1] == 0.5
@@ -124,17 +124,7 @@ def test_a_share_g_of_the_bits_differs_and_a_step_wrong_by_three_percent_would_s
     bound = 2.5 / np.sqrt(n_bits)  # 5 standard deviations
     assert np.abs(found - embedding.expected_distance(distances)).max() < bound
     for wrong in (0.97, 1.03):
-        assert np.abs(found - wrapped_distance(distances / (0.7 * wrong))).max() > bound
-
-
-def test_universal_bits_are_those_of_the_formula(rng):
-    X = 10 * rng.normal(size=(40, 5))
-    embedding = UniversalEmbedding(30, random_state=0).fit(X)
-    A, w, delta = embedding.projection_, embedding.dither_, embedding.delta_
-    assert np.all((w >= 0) & (w < delta))
-    expected = np.packbits(((X @ A + w) // delta % 2).astype(bool), axis=1, bitorder="little")
-    np.testing.assert_array_equal(embedding.transform(X), expected)
-    assert expected.any()
+        assert np.abs(found - share_of_bits(distances / (0.7 * wrong))).max() > bound
 
 
 def test_the_step_follows_the_distances_of_the_rows(rng):
@@ -149,10 +139,14 @@ def test_the_step_follows_the_distances_of_the_rows(rng):
 
 
 def test_rows_far_from_the_origin_keep_their_bits(rng):
-    """In float32 a projection of 1e5 steps would be wrong by a hundredth of a step."""
+    """16 bits for 50,000 would leave nothing for differences of 1/8: rows are centred first."""
     X = (rng.integers(0, 8, (60, 4)) / 8 + 50_000).astype(np.float32)
-    embedding = UniversalEmbedding(64, delta=1.0, random_state=0).fit(X)
-    np.testing.assert_array_equal(embedding.transform(X), embedding.transform(X.astype(np.float64)))
+    n_bits = 20_000
+    embedding = UniversalEmbedding(n_bits, delta=1.0, random_state=0).fit(X)
+    codes = embedding.transform(X)
+    np.testing.assert_array_equal(codes, embedding.transform(X.astype(np.float64)))
+    expected = embedding.expected_distance(np.linalg.norm(X[1:].astype(np.float64) - X[0], axis=1))
+    np.testing.assert_allclose(shares(codes, n_bits), expected, atol=2.5 / np.sqrt(n_bits))
 
 
 def test_distances_below_zero_are_refused():

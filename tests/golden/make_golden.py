@@ -72,6 +72,9 @@ def hashes() -> Iterator[tuple[str, Any, str, list]]:
         "klsh-sparse-landmarks": mercer.KLSH(mercer.RBF(0.5), n_bits=11, n_sampled=1, center=False, random_state=0),
         "rmmh": mercer.RMMH("chi2", n_bits=11, n_sampled=4, random_state=0),
         "universal": mercer.UniversalEmbedding(n_bits=11, random_state=0),
+        "universal-structured": mercer.UniversalEmbedding(11, block_size=2, matrix="structured", random_state=0),
+        "quantized-jl": mercer.QuantizedJL(5, bits=3, standardize=True, random_state=0),
+        "sigma-delta": mercer.QuantizedJL(11, variant="sigma-delta", random_state=0),
     }
     for name, fitted in found.items():
         rows = sparse.csr_array(X) if "sparse" in name else X

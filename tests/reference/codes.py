@@ -18,6 +18,6 @@ accumulate_codes_matrix = accumulate_codes_vector
 
 
 def fill_byte_tables(v, tables):
-    signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
+    signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1.0
     for m in range(len(v) // 8):
         tables[256 * m : 256 * (m + 1)] = signs @ v[8 * m : 8 * m + 8]

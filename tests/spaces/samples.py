@@ -37,10 +37,10 @@ def make_rows(kind, n, D, dtype=np.float64, seed=0):
         return CodeRows(codes, words), np.hstack([np.zeros((n, 0)), *eyes])
     if kind == "bits":
         bits = rng.random((n, D)) < 0.5
-        packed = np.packbits(bits, axis=1)
+        packed = np.packbits(bits, axis=1, bitorder="little")
         if D % 8:
-            packed[:, -1] |= 1  # padding may hold anything
-        return BitRows(packed, D), np.where(bits, 1.0, -1.0)
+            packed[:, -1] |= 128  # padding may hold anything
+        return BitRows(packed, D, 0.5), np.where(bits, 0.5, -0.5)
     made = [make_rows(part, n, D, dtype, seed) for part in ("csr", "codes", "bits", "dense")]
     return hstack(*(rows for rows, _ in made)), np.hstack([full for _, full in made])
 

@@ -154,7 +154,7 @@ def test_unsorted_and_duplicate_entries_are_put_in_order():
 
 
 def test_bits_are_scored_as_signs():
-    packed = np.packbits([[1, 0, 1, 1, 0, 0, 0, 1, 1, 0]], axis=1)
+    packed = np.packbits([[1, 0, 1, 1, 0, 0, 0, 1, 1, 0]], axis=1, bitorder="little")
     assert BitRows(packed, 10).scores(2.0 ** np.arange(10)).tolist() == [1 - 2 + 4 + 8 - 16 - 32 - 64 + 128 + 256 - 512]
 
 

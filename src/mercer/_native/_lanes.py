@@ -8,9 +8,10 @@ arrays are flat and C-contiguous; positions are those of the first number. Witho
 
 __all__ = [
     "LANES", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch",
-    "inner_stride", "lowest_bit", "multiply_strip", "reaching",
+    "inner_stride", "lowest_bit", "multiply_strip", "phase_bits", "reaching",
 ]  # fmt: skip
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -60,6 +61,16 @@ def reaching(scores, p, tails, offsets, j, factor, threshold):
     """Bit t: whether scores[p + t] + tails[j + t] * factor + offsets[j + t] >= threshold, for t = 0, 1, ..., 31"""
     bounds = scores[p : p + STRIDE] + tails[j : j + STRIDE] * factor + offsets[j : j + STRIDE]
     return sum(1 << t for t in range(STRIDE) if bounds[t] >= threshold)
+
+
+def phase_bits(products, i, phases, j, factor, margin):
+    """Of the phases t = products[i + b] * factor + phases[j + b] mod 1, b = 0, ..., 7: bit b is t >= 1/2, and bit 8 + b
+    is whether t is within the margin of 0, 1/2 or 1
+    """
+    t = products[i : i + LANES] * factor + phases[j : j + LANES]
+    distance = t - np.floor(t) - np.float32(0.5)
+    near = (np.abs(distance) <= margin) | (np.abs(distance) >= np.float32(0.5) - margin)
+    return sum(1 << b for b in range(LANES) if distance[b] >= 0) | sum(256 << b for b in range(LANES) if near[b])
 
 
 def lowest_bit(mask):
@@ -118,6 +129,12 @@ class _Vectors:
             low, high = (self.builder.shuffle_vector(vector, vector, half) for half in (low, high))
             vector = self.builder.fadd(low, high)
         return self.builder.extract_element(vector, ir.IntType(32)(0))
+
+    def apply(self, name, vector):
+        """A function of LLVM's on each number of a vector of float32."""
+        kind = ir.FunctionType(vector.type, [vector.type])
+        called = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}.v{self.width}f32")
+        return self.builder.call(called, [vector])
 
     def plus_product(self, total, x, y):
         return self.builder.fadd(total, self.builder.fmul(x, y, flags=FUSED), flags=FUSED)
@@ -302,6 +319,36 @@ def _compiled_reaching(scores, p, tails, offsets, j, factor, threshold):
     return lambda scores, p, tails, offsets, j, factor, threshold: _reaching(
         scores, p, tails, offsets, j, factor, threshold
     )
+
+
+@intrinsic
+def _phase_bits(typing_context, products, i, phases, j, factor, margin):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, _, j, factor, margin = arguments
+        phase, product = vectors.load(vectors.at(2, j)), vectors.load(vectors.at(0, i))
+        t = vectors.plus_product(phase, product, vectors.repeated(factor))
+        t = builder.fsub(t, vectors.apply("floor", t))
+        half, margin = ir.Constant(t.type, [0.5] * LANES), vectors.repeated(margin)
+        away = builder.fsub(half, margin)
+        distance = vectors.apply("fabs", builder.fsub(t, half))
+        near = builder.or_(
+            builder.fcmp_ordered("<=", distance, margin), builder.fcmp_ordered(">=", distance, away)
+        )  # |t - 1/2| >= 1/2 - margin: near 0 or 1
+        word = ir.IntType(32)
+        bits, flags = (
+            builder.zext(builder.bitcast(mask, ir.IntType(LANES)), word)
+            for mask in (builder.fcmp_ordered(">=", t, half), near)
+        )
+        return builder.or_(bits, builder.shl(flags, word(LANES)))
+
+    number = products.dtype
+    return types.uint32(products, types.uintp, phases, types.uintp, number, number), generate
+
+
+@overload(phase_bits, inline="always")
+def _compiled_phases(products, i, phases, j, factor, margin):
+    return lambda products, i, phases, j, factor, margin: _phase_bits(products, i, phases, j, factor, margin)
 
 
 @intrinsic

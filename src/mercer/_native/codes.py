@@ -90,7 +90,7 @@ def accumulate_codes_matrix(codes, starts, r, first, last, total):
 
 @jit
 def fill_byte_tables(v, tables):
-    """tables[256 * m + byte] = (2 * np.unpackbits(byte) - 1) @ v[8 * m : 8 * m + 8]
+    """tables[256 * m + byte] = (2 * np.unpackbits(byte, bitorder="little") - 1) @ v[8 * m : 8 * m + 8]
 
     v       (8 M, C)    float64
     tables  (256 M, C)  float64   written in place
@@ -104,8 +104,8 @@ def fill_byte_tables(v, tables):
         for k in range(8 * m, 8 * m + 8):
             for c in range(C):
                 tables[zero, c] -= v[k, c]
-        for position in range(8):  # the entries below 2**position are done; bit 0 of a byte is its last feature
-            k = 8 * m + 7 - position
+        for position in range(8):  # the entries below 2**position are done
+            k = 8 * m + position
             for byte in range(1 << position):
                 for c in range(C):
                     tables[zero + byte + (1 << position), c] = tables[zero + byte, c] + 2.0 * v[k, c]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import datasets, demo, encode, evaluate, fit, index, inspect, kernel, map, predict, reproduce
+from mercer.cli import datasets, demo, encode, evaluate, fit, index, inspect, kernel, map, predict, reproduce, serve
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -37,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce):
+for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce, serve):
     verb_name = verb.__name__.rpartition(".")[2]
     function = getattr(verb, verb_name)
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)

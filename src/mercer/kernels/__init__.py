@@ -14,6 +14,7 @@ from mercer.kernels._compose import CallableKernel, NormalizedKernel, ProductKer
 from mercer.kernels._exponential import RBF, ExpChi2, Exponential, Laplacian
 from mercer.kernels._ratios import BrayCurtis, MinMax
 from mercer.kernels._registry import KERNELS, get_kernel
+from mercer.kernels._universal_rbf import UniversalRBF
 
 __all__ = [
     "KERNELS",
@@ -35,5 +36,6 @@ __all__ = [
     "PowerMean",
     "ProductKernel",
     "SumKernel",
+    "UniversalRBF",
     "get_kernel",
 ]

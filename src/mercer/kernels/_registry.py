@@ -5,7 +5,7 @@ __all__ = ["KERNELS", "get_kernel"]
 from difflib import get_close_matches
 
 from mercer._base.errors import InputError
-from mercer.kernels import _additive, _exponential, _ratios
+from mercer.kernels import _additive, _exponential, _ratios, _universal_rbf
 from mercer.kernels._base import Kernel
 from mercer.kernels._compose import CallableKernel
 
@@ -25,6 +25,7 @@ KERNELS = {
         _exponential.Laplacian,
         _exponential.ExpChi2,
         _exponential.Exponential,
+        _universal_rbf.UniversalRBF,
     )
 }
 ALIASES = {

@@ -77,38 +77,42 @@ class CodeRows(Rows):
 
 
 class BitRows(Rows):
-    """Rows of -1 and +1 stored as packed bits b: phi = 2 b - 1.
+    """Rows of -1 and +1, times a number, stored as packed bits b: phi = value (2 b - 1).
 
     Parameters
     ----------
-    packed : uint8 array of shape (n, ceil(n_bits / 8)), the first bit of a byte being its highest, as numpy.packbits
-        packs them; what stands in the bits beyond ``n_bits`` does not matter
+    packed : uint8 array of shape (n, ceil(n_bits / 8)), the first bit of a byte being its lowest, as in Mercer's binary
+        codes; what stands in the bits beyond ``n_bits`` does not matter
     n_bits : the number D of bits per row
+    value : of a bit that is set
     """
 
-    def __init__(self, packed, n_bits):
+    def __init__(self, packed, n_bits, value=1.0):
         packed = np.asarray(packed)
         if n_bits < 0 or packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != -(-n_bits // 8):
             raise InputError(
                 f"BitRows with n_bits={n_bits} needs packed bits of shape (rows, ceil(n_bits / 8)) and type uint8, got "
                 f"{packed.shape} of type {packed.dtype}."
             )
-        self.packed, self.n_bits = np.ascontiguousarray(packed), int(n_bits)
+        self.packed, self.n_bits, self.value = np.ascontiguousarray(packed), int(n_bits), float(value)
         self.shape, self.dtype, self.nbytes = (len(packed), self.n_bits), np.dtype(np.int8), self.packed.nbytes
 
     def take(self, which):
-        return BitRows(self.packed[which], self.n_bits)
+        return BitRows(self.packed[which], self.n_bits, self.value)
 
     def entries(self, i):
-        return np.arange(self.n_bits), 2.0 * np.unpackbits(self.packed[i], count=self.n_bits) - 1.0
+        return np.arange(self.n_bits), self._signs(self.packed[i]) * self.value
 
     def toarray(self):
-        return 2.0 * np.unpackbits(self.packed, axis=1, count=self.n_bits) - 1.0
+        return self._signs(self.packed) * self.value
+
+    def _signs(self, packed):
+        return 2.0 * np.unpackbits(packed, axis=-1, count=self.n_bits, bitorder="little") - 1.0
 
     def _score(self, v, out, n_jobs):
         M, C = self.packed.shape[1], width_of(v)
         padded = np.zeros((8 * M, C))  # bits beyond the last feature weigh nothing
-        padded[: self.n_bits] = v.reshape(self.n_bits, C)
+        padded[: self.n_bits] = v.reshape(self.n_bits, C) * self.value
         tables = np.empty((256 * M, C))
         code_loops.fill_byte_tables(padded, tables)
         _score_codes(self.packed, self._table_starts, tables.reshape(256 * M, *v.shape[1:]), out, n_jobs)
@@ -117,17 +121,17 @@ class BitRows(Rows):
         M = self.packed.shape[1]
         histograms = _total_codes(self.packed, self._table_starts, 256 * M, r, n_jobs)
         sums = np.einsum("bt,mb...->mt...", _BYTE_SIGNS, histograms.reshape(M, 256, *r.shape[1:]))
-        return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits]
+        return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits] * self.value
 
     def _sq_norms(self, n_jobs):
-        return np.full(len(self), float(self.n_bits))
+        return np.full(len(self), self.n_bits * self.value**2)
 
     @property
     def _table_starts(self):
         return 256 * np.arange(self.packed.shape[1])
 
 
-_BYTE_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
+_BYTE_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1.0
 
 
 def _score_codes(codes, starts, v, out, n_jobs):

@@ -197,7 +197,7 @@ def _writer_of(rows, room, files):
     if isinstance(rows, DenseRows):
         return _ArrayWriter(rows, "X", StoredDenseRows, room, files)
     if isinstance(rows, BitRows):
-        return _ArrayWriter(rows, "packed", lambda packed: StoredBitRows(packed, rows.n_bits), room, files)
+        return _ArrayWriter(rows, "packed", lambda packed: StoredBitRows(packed, rows.n_bits, rows.value), room, files)
     if isinstance(rows, CodeRows):
         words = rows.n_words
         return _ArrayWriter(rows, "codes", lambda codes: _code_rows(codes, words), room, files)

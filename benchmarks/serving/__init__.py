@@ -1,0 +1,1 @@
+"""The service: how long answers take, and what it does with what is not a request."""

@@ -1,0 +1,1 @@
+../../src/mercer/serving/page/mercer-client.js

@@ -1,0 +1,1 @@
+../../src/mercer/serving/client.py

@@ -1,0 +1,46 @@
+"""The table that turns random bits into nearly normal whole numbers, for the embeddings of docs/wire-format.md.
+
+TABLE[i] is 8192 times the mean of |x| in part i of 1,024 equally likely parts, x standard normal, scaled so that the
+mean of the squares is 8192^2 (to six digits). It is a part of the format: computed once and printed in the manual,
+because no two libraries agree on the last digit of a quantile.
+"""
+
+__all__ = ["TABLE", "UNIT"]
+
+import base64
+
+import numpy as np
+
+UNIT = 8192  # a number of variance 1 in the units of the table
+
+# little-endian int16 in base64, as in the clients
+_TEXT = (
+    "BQAPABkAIwAtADcAQQBLAFUAXwBpAHMAfQCHAJEAmwClAK8AugDEAM4A2ADiAOwA9gAAAQoBFAEeASgBMgE8AUYBUAFaAWQBbgF4AYIBjAGWAaAB"
+    "qgG0Ab4ByAHTAd0B5wHxAfsBBQIPAhkCIwItAjcCQQJLAlUCXwJpAnMCfQKHApECnAKmArACugLEAs4C2ALiAuwC9gIAAwoDFAMeAygDMwM9A0cD"
+    "UQNbA2UDbwN5A4MDjQOXA6EDrAO2A8ADygPUA94D6APyA/wDBgQRBBsEJQQvBDkEQwRNBFcEYQRsBHYEgASKBJQEngSoBLMEvQTHBNEE2wTlBO8E"
+    "+gQEBQ4FGAUiBSwFNgVBBUsFVQVfBWkFcwV+BYgFkgWcBaYFsQW7BcUFzwXZBeMF7gX4BQIGDAYWBiEGKwY1Bj8GSgZUBl4GaAZyBn0GhwaRBpsG"
+    "pgawBroGxAbPBtkG4wbtBvgGAgcMBxcHIQcrBzUHQAdKB1QHXwdpB3MHfQeIB5IHnAenB7EHuwfGB9AH2gflB+8H+QcECA4IGAgjCC0INwhCCEwI"
+    "VwhhCGsIdgiACIoIlQifCKoItAi+CMkI0wjeCOgI8wj9CAcJEgkcCScJMQk8CUYJUQlbCWUJcAl6CYUJjwmaCaQJrwm5CcQJzgnZCeMJ7gn4CQMK"
+    "DQoYCiMKLQo4CkIKTQpXCmIKbAp3CoIKjAqXCqEKrAq3CsEKzArWCuEK7Ar2CgELDAsWCyELLAs2C0ELTAtWC2ELbAt2C4ELjAuWC6ELrAu2C8EL"
+    "zAvXC+EL7Av3CwIMDAwXDCIMLQw4DEIMTQxYDGMMbgx4DIMMjgyZDKQMrgy5DMQMzwzaDOUM8Az7DAUNEA0bDSYNMQ08DUcNUg1dDWgNcw1+DYkN"
+    "lA2fDakNtA2/DcoN1Q3gDewN9w0CDg0OGA4jDi4OOQ5EDk8OWg5lDnAOew6GDpIOnQ6oDrMOvg7JDtQO4A7rDvYOAQ8MDxgPIw8uDzkPRA9QD1sP"
+    "Zg9xD30PiA+TD58Pqg+1D8APzA/XD+IP7g/5DwUQEBAbECcQMhA9EEkQVBBgEGsQdxCCEI0QmRCkELAQuxDHENIQ3hDpEPUQAREMERgRIxEvEToR"
+    "RhFSEV0RaRF0EYARjBGXEaMRrxG6EcYR0hHeEekR9REBEgwSGBIkEjASPBJHElMSXxJrEncSghKOEpoSphKyEr4SyhLWEuIS7hL6EgUTERMdEykT"
+    "NRNBE00TWRNmE3ITfhOKE5YTohOuE7oTxhPSE98T6xP3EwMUDxQbFCgUNBRAFEwUWRRlFHEUfhSKFJYUoxSvFLsUyBTUFOAU7RT5FAYVEhUfFSsV"
+    "OBVEFVEVXRVqFXYVgxWPFZwVqRW1FcIVzhXbFegV9BUBFg4WGxYnFjQWQRZOFloWZxZ0FoEWjhaaFqcWtBbBFs4W2xboFvUWAhcPFxwXKRc2F0MX"
+    "UBddF2oXdxeEF5IXnxesF7kXxhfUF+EX7hf7FwkYFhgjGDEYPhhLGFkYZhhzGIEYjhicGKkYtxjEGNIY3xjtGPsYCBkWGSMZMRk/GU0ZWhloGXYZ"
+    "gxmRGZ8ZrRm7GckZ1hnkGfIZABoOGhwaKho4GkYaVBpiGnAafxqNGpsaqRq3GsUa1BriGvAa/xoNGxsbKhs4G0YbVRtjG3IbgBuPG50brBu6G8kb"
+    "2BvmG/UbBBwSHCEcMBw/HE0cXBxrHHociRyYHKccthzFHNQc4xzyHAEdEB0fHS8dPh1NHVwdbB17HYodmh2pHbgdyB3XHecd9h0GHhYeJR41HkQe"
+    "VB5kHnQegx6THqMesx7DHtMe4x7zHgMfEx8jHzMfQx9TH2QfdB+EH5QfpR+1H8Uf1h/mH/cfByAYICggOSBKIFogayB8II0gniCuIL8g0CDhIPIg"
+    "AyEUISYhNyFIIVkhaiF8IY0hnyGwIcEh0yHlIfYhCCIZIisiPSJPImAiciKEIpYiqCK6Iswi3yLxIgMjFSMnIzojTCNfI3EjhCOWI6kjvCPOI+Ej"
+    "9CMHJBokLSRAJFMkZiR5JIwkoCSzJMYk2iTtJAElFCUoJTwlTyVjJXcliyWfJbMlxyXbJfAlBCYYJi0mQSZWJmomfyaTJqgmvSbSJucm/CYRJyYn"
+    "OydRJ2YneyeRJ6cnvCfSJ+gn/icTKCkoQChWKGwogiiZKK8oxijcKPMoCikhKTcpTilmKX0plCmrKcMp2inyKQoqIio5KlEqaiqCKpoqsirLKuMq"
+    "/CoVKy4rRytgK3krkiusK8Ur3yv4KxIsLCxGLGAseyyVLLAsyizlLAAtGy02LVEtbS2ILaQtwC3cLfgtFC4wLk0uaS6GLqMuwC7dLvsuGC82L1Qv"
+    "ci+QL64vzS/sLwowKTBJMGgwiDCnMMcw5zAIMSgxSTFqMYsxrDHOMfAxEjI0MlYyeTKcMr8y4jIGMyozTjNyM5czvDPhMwc0LDRSNHk0nzTGNO00"
+    "FTU9NWU1jTW2Nd81CTYzNl02iDazNt42Cjc2N2M3kDe9N+s3GjhJOHg4qDjYOAk5OjlsOZ450TkFOjk6bjqjOtk6EDtIO4A7uTvyOyw8aDykPOA8"
+    "Hj1dPZw93T0ePmE+pD7pPi8/dj++PwdAUkCfQOxAPEGNQd9BM0KKQuJCPEOYQ/ZDV0S7RCFFiUX1RWRG10ZNR8dHRUjISE9J3ElvSglLqUtRTAJN"
+    "vE2CTlNPM1AkUShSQ1N6VNNVWVcaWStbtl0KYfpl8nE="
+)
+
+TABLE = np.frombuffer(base64.b64decode(_TEXT), dtype="<i2").astype(np.int16)
+TABLE.flags.writeable = False

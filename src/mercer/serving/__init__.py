@@ -1,0 +1,33 @@
+"""Inference over a wire: messages of bits, the service, its client and its page.
+
+Names load on first use: the wire format and the client need no web framework, and ``mercer --help`` none of these.
+"""
+
+from importlib import import_module
+
+_NAMES = {
+    "Client": "mercer.serving.client",
+    "Message": "mercer.serving.wire",
+    "ServiceSettings": "mercer.serving.settings",
+    "WireClassifier": "mercer.serving._ladder",
+    "WireError": "mercer.serving.wire",
+    "create_app": "mercer.serving.app",
+    "pack_message": "mercer.serving.wire",
+    "serve": "mercer.serving.server",
+    "unpack_message": "mercer.serving.wire",
+}
+
+__all__ = [*_NAMES]
+
+
+def __getattr__(name):
+    module = _NAMES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'mercer.serving' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

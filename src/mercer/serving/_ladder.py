@@ -1,0 +1,208 @@
+"""WireClassifier: one embedding, a classifier for each of several lengths of its code."""
+
+__all__ = ["WireClassifier"]
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._base.errors import InputError
+from mercer._base.progress import track
+from mercer.codes import QuantizedJL, UniversalEmbedding
+from mercer.learners import KernelClassifierCV
+
+SHORTEST = 32  # bits of the lowest rate by default
+STEPS = (0.5, 0.71, 1.0, 1.41, 2.0, 2.83)  # times the delta of the rule, tried by cross-validation
+TRIAL_ROWS = 4000  # training rows that delta is chosen on
+
+
+class WireClassifier(ClassifierMixin, BaseEstimator):
+    """A linear classifier on the bits of an embedding, at several rates: a client sends what its line allows.
+
+    A shorter code is the beginning of a longer one, so a client computes one code and cuts it. C is chosen by
+    cross-validation for each rate, and so is the delta of universal bits, once, at the highest rate; the accuracies
+    that cross-validation finds make the curve of accuracy against bits.
+
+    Parameters
+    ----------
+    embedding : UniversalEmbedding or QuantizedJL, or None for UniversalEmbedding(1024)
+        Its ``delta``, if "auto", is the rule's times a factor from 0.5 to 2.8 that cross-validation chooses.
+    rates : sequence of int or None
+        Numbers of projections, those of the embedding at most. None: powers of two from 32 on, and all.
+    Cs, cv : as in KernelClassifierCV
+    input : dict or None
+        What a row is, for the page of the service: ``{"type": "drawing", "height": 8, "width": 8, "maximum": 16}``,
+        ``{"type": "vector", "names": [...]}``, or None for plain numbers.
+    random_state, n_jobs, verbose : as in KernelClassifier
+
+    Attributes
+    ----------
+    embedding_ : the fitted embedding, of the highest rate
+    classifiers_ : list of KernelClassifierCV, one for each rate
+    rates_ : list of int, bits of a code at each rate, ascending
+    curve_ : list of dict
+        "bits", "accuracy", and the ends "low" and "high" of its 95 % interval, by cross-validation.
+    specification_ : Specification of the highest rate
+    classes_ : ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> embedding = UniversalEmbedding(128, delta=70.0, random_state=0)
+    >>> model = WireClassifier(embedding, rates=[64, 128], Cs=[10.0], cv=2).fit(X[:600], y[:600])
+    >>> model.rates_
+    [64, 128]
+    >>> codes = model.embedding_.transform(X[:2])
+    >>> model.decision_codes(codes, 128).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self, embedding=None, *, rates=None, Cs=10, cv=5, input=None, random_state=None, n_jobs=None, verbose=0
+    ):
+        self.embedding = embedding
+        self.rates = rates
+        self.Cs = Cs
+        self.cv = cv
+        self.input = input
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Fit the embedding, and a classifier for each rate."""
+        embedding = self._template()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        projections = self._projections(embedding)
+        self.embedding_ = self._chosen(embedding, X, y).fit(X)
+        self.input_ = self.input
+        self.classifiers_, self.rates_, self.curve_ = [], [], []
+        for n in track(projections, "rates"):
+            found = KernelClassifierCV(map=self._shorter(n), Cs=self.Cs, cv=self.cv, n_jobs=self.n_jobs)
+            found.fit(X, y)
+            self.classifiers_.append(found)
+            bits = found.map_.specification_.n_bits
+            self.rates_.append(bits)
+            self.curve_.append({"bits": bits, **_interval(found.scores_[:, found.best_index_].mean(), len(y))})
+        return self
+
+    def predict(self, X):
+        """Classes, by the longest code."""
+        check_is_fitted(self)
+        return self.classifiers_[-1].predict(X)
+
+    def decision_function(self, X):
+        """Scores as of KernelClassifier, by the longest code."""
+        check_is_fitted(self)
+        return self.classifiers_[-1].decision_function(X)
+
+    def decision_codes(self, codes, n_bits):
+        """Scores of codes that came over a wire.
+
+        Parameters
+        ----------
+        codes : uint8 array of shape (n, ceil(n_bits / 8))
+        n_bits : int, one of ``rates_``
+
+        Returns
+        -------
+        float64 array of shape (n, classes), or (n,) for two classes, positive for the second
+        """
+        model = self._at(n_bits)
+        scores = model.map_.rows_of_codes(codes).scores(model.predictor_.v)
+        return model._columns.decision(scores + model.intercept_)
+
+    def specification(self, n_bits=None):
+        """The specification of a rate, of the longest code without one."""
+        return self._at(self.rates_[-1] if n_bits is None else n_bits).map_.specification_
+
+    @property
+    def specification_(self):
+        """The specification of the longest code."""
+        check_is_fitted(self)
+        return self.embedding_.specification_
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _at(self, n_bits):
+        check_is_fitted(self)
+        if n_bits not in self.rates_:
+            raise InputError(f"WireClassifier has the rates {', '.join(map(str, self.rates_))} bits, got {n_bits!r}.")
+        return self.classifiers_[self.rates_.index(n_bits)]
+
+    def _template(self):
+        made = UniversalEmbedding(1024) if self.embedding is None else clone(self.embedding)
+        if not isinstance(made, (UniversalEmbedding, QuantizedJL)):
+            raise InputError(
+                f"WireClassifier takes a UniversalEmbedding or a QuantizedJL as embedding, got {self.embedding!r}."
+            )
+        if made.random_state is None:  # all rates must draw the same projections
+            made.set_params(random_state=int(check_random_state(self.random_state).randint(2**31)))
+        return made.set_params(n_jobs=self.n_jobs if made.n_jobs is None else made.n_jobs)
+
+    def _projections(self, embedding):
+        most = int(getattr(embedding, _length(embedding)))
+        if self.rates is None:
+            powers = [2**k for k in range(SHORTEST.bit_length() - 1, most.bit_length()) if 2**k < most]
+            return [*powers, most]
+        rates = sorted(set(self.rates))
+        if not rates or not all(isinstance(n, Integral) and 1 <= n <= most for n in rates):
+            raise InputError(f"WireClassifier needs rates of 1 to {most} projections, got {self.rates!r}.")
+        return [int(n) for n in rates]
+
+    def _chosen(self, embedding, X, y):
+        """The embedding with the delta that cross-validation finds best at the highest rate."""
+        if not isinstance(embedding, UniversalEmbedding) or embedding.delta != "auto":
+            return embedding
+        rule = clone(embedding).fit(X).delta_
+        few = np.random.default_rng(0).permutation(len(y))[:TRIAL_ROWS]
+        best, chosen = -np.inf, 1.0
+        for factor in track(STEPS, "delta"):
+            trial = clone(embedding).set_params(delta=factor * rule)
+            found = KernelClassifierCV(map=trial, Cs=self.Cs, cv=self.cv, n_jobs=self.n_jobs)
+            score = found.fit(X[few], y[few]).scores_.mean(axis=0).max()
+            if score > best:
+                best, chosen = score, factor
+        return embedding.set_params(delta=chosen * rule)
+
+    def _shorter(self, n):
+        """The embedding of the first n projections, with the step of the longest."""
+        own = {_length(self.embedding_): n}
+        if isinstance(self.embedding_, QuantizedJL):
+            own["saturation"] = self.embedding_.saturation_
+        return clone(self.embedding_).set_params(**own)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_loaded(self):
+        fits = isinstance(self.classifiers_, list) and len(self.classifiers_) == len(self.rates_) == len(self.curve_)
+        if not fits or not self.rates_:
+            raise ValueError("classifiers_, rates_ and curve_ must be lists of one length, not empty.")
+        for bits, model in zip(self.rates_, self.classifiers_, strict=True):
+            if not isinstance(model, KernelClassifierCV) or model.map_.specification_.n_bits != bits:
+                raise ValueError("Each rate must have a classifier on codes of its length.")
+            if not np.array_equal(model.classes_, self.classes_):
+                raise ValueError("All classifiers must have the classes of the model.")
+
+
+def _length(embedding):
+    """The parameter that says how many projections there are."""
+    return "n_bits" if isinstance(embedding, UniversalEmbedding) else "n_projections"
+
+
+def _interval(accuracy, n):
+    """Accuracy of n predictions with its 95 % interval. [wilson27probable]"""
+    z = 1.96
+    middle = (accuracy + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(accuracy * (1 - accuracy) / n + z**2 / (4 * n**2))
+    return {"accuracy": float(accuracy), "low": float(middle - half), "high": float(middle + half)}

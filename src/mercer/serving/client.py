@@ -1,0 +1,399 @@
+"""The client of a Mercer service: rows become bits here, and only the bits travel.
+
+One file that needs numpy and the standard library (Python 3.9 or newer); it may be copied alone.
+
+    client = Client("http://localhost:8000")
+    client.classify(X).labels
+
+The bits are defined in whole numbers by the page "Bits on the wire" of Mercer's manual, docs/wire-format.md, whose
+sections and letters are used here. Doubles hold whole numbers below 2^53 only, so no sum is ever rounded.
+"""
+
+__all__ = ["Classification", "Client", "Embedding", "FingerprintError", "Neighbours", "ServiceError", "pack_message"]
+
+import base64
+import collections
+import hashlib
+import http.client
+import json
+import random
+import re
+import struct
+import threading
+import time
+import urllib.parse
+import zlib
+
+import numpy as np
+
+CHUNK = 1 << 21  # numbers worked on at once: 16 MB
+KEPT = 1 << 27  # numbers of a matrix that are kept; a larger one is made anew, part by part, in every call
+ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+ROWS, ANSWER, PAUSE = 256, 1 << 28, 30.0  # at most: rows of a request, bytes of an answer, seconds between attempts
+KEYS = "bits blocks center dither exponent features format kind matrix offsets projections scale seed step version"
+
+# T of the format, little-endian int16 in base64
+TEXT = "BQAPABkAIwAtADcAQQBLAFUAXwBpAHMAfQCHAJEAmwClAK8AugDEAM4A2ADiAOwA9gAAAQoBFAEeASgBMgE8AUYBUAFaAWQBbgF4AYIBjAGWAaABqgG0Ab4ByAHTAd0B5wHxAfsBBQIPAhkCIwItAjcCQQJLAlUCXwJpAnMCfQKHApECnAKmArACugLEAs4C2ALiAuwC9gIAAwoDFAMeAygDMwM9A0cDUQNbA2UDbwN5A4MDjQOXA6EDrAO2A8ADygPUA94D6APyA/wDBgQRBBsEJQQvBDkEQwRNBFcEYQRsBHYEgASKBJQEngSoBLMEvQTHBNEE2wTlBO8E+gQEBQ4FGAUiBSwFNgVBBUsFVQVfBWkFcwV+BYgFkgWcBaYFsQW7BcUFzwXZBeMF7gX4BQIGDAYWBiEGKwY1Bj8GSgZUBl4GaAZyBn0GhwaRBpsGpgawBroGxAbPBtkG4wbtBvgGAgcMBxcHIQcrBzUHQAdKB1QHXwdpB3MHfQeIB5IHnAenB7EHuwfGB9AH2gflB+8H+QcECA4IGAgjCC0INwhCCEwIVwhhCGsIdgiACIoIlQifCKoItAi+CMkI0wjeCOgI8wj9CAcJEgkcCScJMQk8CUYJUQlbCWUJcAl6CYUJjwmaCaQJrwm5CcQJzgnZCeMJ7gn4CQMKDQoYCiMKLQo4CkIKTQpXCmIKbAp3CoIKjAqXCqEKrAq3CsEKzArWCuEK7Ar2CgELDAsWCyELLAs2C0ELTAtWC2ELbAt2C4ELjAuWC6ELrAu2C8ELzAvXC+EL7Av3CwIMDAwXDCIMLQw4DEIMTQxYDGMMbgx4DIMMjgyZDKQMrgy5DMQMzwzaDOUM8Az7DAUNEA0bDSYNMQ08DUcNUg1dDWgNcw1+DYkNlA2fDakNtA2/DcoN1Q3gDewN9w0CDg0OGA4jDi4OOQ5EDk8OWg5lDnAOew6GDpIOnQ6oDrMOvg7JDtQO4A7rDvYOAQ8MDxgPIw8uDzkPRA9QD1sPZg9xD30PiA+TD58Pqg+1D8APzA/XD+IP7g/5DwUQEBAbECcQMhA9EEkQVBBgEGsQdxCCEI0QmRCkELAQuxDHENIQ3hDpEPUQAREMERgRIxEvEToRRhFSEV0RaRF0EYARjBGXEaMRrxG6EcYR0hHeEekR9REBEgwSGBIkEjASPBJHElMSXxJrEncSghKOEpoSphKyEr4SyhLWEuIS7hL6EgUTERMdEykTNRNBE00TWRNmE3ITfhOKE5YTohOuE7oTxhPSE98T6xP3EwMUDxQbFCgUNBRAFEwUWRRlFHEUfhSKFJYUoxSvFLsUyBTUFOAU7RT5FAYVEhUfFSsVOBVEFVEVXRVqFXYVgxWPFZwVqRW1FcIVzhXbFegV9BUBFg4WGxYnFjQWQRZOFloWZxZ0FoEWjhaaFqcWtBbBFs4W2xboFvUWAhcPFxwXKRc2F0MXUBddF2oXdxeEF5IXnxesF7kXxhfUF+EX7hf7FwkYFhgjGDEYPhhLGFkYZhhzGIEYjhicGKkYtxjEGNIY3xjtGPsYCBkWGSMZMRk/GU0ZWhloGXYZgxmRGZ8ZrRm7GckZ1hnkGfIZABoOGhwaKho4GkYaVBpiGnAafxqNGpsaqRq3GsUa1BriGvAa/xoNGxsbKhs4G0YbVRtjG3IbgBuPG50brBu6G8kb2BvmG/UbBBwSHCEcMBw/HE0cXBxrHHociRyYHKccthzFHNQc4xzyHAEdEB0fHS8dPh1NHVwdbB17HYodmh2pHbgdyB3XHecd9h0GHhYeJR41HkQeVB5kHnQegx6THqMesx7DHtMe4x7zHgMfEx8jHzMfQx9TH2QfdB+EH5QfpR+1H8Uf1h/mH/cfByAYICggOSBKIFogayB8II0gniCuIL8g0CDhIPIgAyEUISYhNyFIIVkhaiF8IY0hnyGwIcEh0yHlIfYhCCIZIisiPSJPImAiciKEIpYiqCK6Iswi3yLxIgMjFSMnIzojTCNfI3EjhCOWI6kjvCPOI+Ej9CMHJBokLSRAJFMkZiR5JIwkoCSzJMYk2iTtJAElFCUoJTwlTyVjJXcliyWfJbMlxyXbJfAlBCYYJi0mQSZWJmomfyaTJqgmvSbSJucm/CYRJyYnOydRJ2YneyeRJ6cnvCfSJ+gn/icTKCkoQChWKGwogiiZKK8oxijcKPMoCikhKTcpTilmKX0plCmrKcMp2inyKQoqIio5KlEqaiqCKpoqsirLKuMq/CoVKy4rRytgK3krkiusK8Ur3yv4KxIsLCxGLGAseyyVLLAsyizlLAAtGy02LVEtbS2ILaQtwC3cLfgtFC4wLk0uaS6GLqMuwC7dLvsuGC82L1Qvci+QL64vzS/sLwowKTBJMGgwiDCnMMcw5zAIMSgxSTFqMYsxrDHOMfAxEjI0MlYyeTKcMr8y4jIGMyozTjNyM5czvDPhMwc0LDRSNHk0nzTGNO00FTU9NWU1jTW2Nd81CTYzNl02iDazNt42Cjc2N2M3kDe9N+s3GjhJOHg4qDjYOAk5OjlsOZ450TkFOjk6bjqjOtk6EDtIO4A7uTvyOyw8aDykPOA8Hj1dPZw93T0ePmE+pD7pPi8/dj++PwdAUkCfQOxAPEGNQd9BM0KKQuJCPEOYQ/ZDV0S7RCFFiUX1RWRG10ZNR8dHRUjISE9J3ElvSglLqUtRTAJNvE2CTlNPM1AkUShSQ1N6VNNVWVcaWStbtl0KYfpl8nE="  # noqa: E501
+TABLE = np.frombuffer(base64.b64decode(TEXT), dtype="<i2").astype(np.int16)
+
+Classification = collections.namedtuple("Classification", "labels classes scores bits model")
+Neighbours = collections.namedtuple("Neighbours", "ids similarity labels")
+
+
+class ServiceError(Exception):
+    """A service refused a request (`status`, `code` and `request_id` say more) or was not reached (status None)."""
+
+    status = code = request_id = None
+
+
+class FingerprintError(ServiceError):
+    """A service uses another embedding than the one that was pinned, or that was fetched first."""
+
+
+class Embedding:
+    """Bits of rows, by the specification of section 6 (a dict, as parsed from JSON).
+
+    Attributes
+    ----------
+    fingerprint : str
+    n_features, n_bits, n_bytes : int, of a row and of its code
+
+    Examples
+    --------
+    >>> embedding = Embedding(
+    ...     dict(format="mercer-embedding", version=1, kind="universal", matrix="dense", seed="0123456789abcdef",
+    ...          features=2, blocks=1, projections=16, bits=1, step=8192, dither=True, exponent=0, scale=None,
+    ...          center=None, offsets=None))
+    >>> embedding.encode([[1.0, 2.0], [1.0, 3.0]])
+    array([[ 76, 232],
+           [249, 225]], dtype=uint8)
+    """
+
+    def __init__(self, specification):
+        s = self.specification = _checked(specification)
+        text = json.dumps(s, sort_keys=True, separators=(",", ":")).encode("ascii")
+        self.fingerprint = hashlib.sha256(text).hexdigest()
+        self.n_features = s["blocks"] * s["features"]
+        self.n_bits = s["blocks"] * s["projections"] * s["bits"]
+        self.n_bytes = -(-self.n_bits // 8)
+        self._key = int(s["seed"][8:], 16), int(s["seed"][:8], 16)
+        self._factor = np.ldexp(1.0, s["exponent"]) if s["scale"] is None else _doubles(s, "scale", "features")
+        self._center = 0.0 if s["center"] is None else _doubles(s, "center", "features")
+        self._shift, self._kept = self._shifts(), {}
+
+    def encode(self, X):
+        """Codes of the rows of X, (n, n_features): packed bits, lowest first, uint8 (n, n_bytes)."""
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features or X.dtype.kind not in "biuf":
+            wanted = f"numbers in an array of shape (rows, {self.n_features})"
+            raise ValueError(f"Embedding.encode needs {wanted}, got {X.dtype} in the shape {X.shape}.")
+        s = self.specification
+        codes = np.empty((len(X), self.n_bytes), dtype=np.uint8)
+        step = max(1, CHUNK // (s["blocks"] * max(s["projections"], 2 * s["features"], 256)))
+        for first in range(0, len(X), step):
+            Z = self._whole(X[first : first + step].astype(np.float64), first)
+            P = self._dense(Z) if s["matrix"] == "dense" else self._structured(Z)
+            values = self._quantised(P.astype(np.int64)).reshape(-1, self.n_bits // s["bits"], 1)
+            bits = (values >> np.arange(s["bits"], dtype=np.uint8)) & np.uint8(1)
+            codes[first : first + step] = np.packbits(bits.reshape(-1, self.n_bits), axis=1, bitorder="little")
+        return codes
+
+    def _whole(self, X, first):
+        """Section 2: z, one row per block."""
+        X = X.reshape(-1, self.specification["features"])
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = (X - self._center) * self._factor
+        bad = ~np.isfinite(X).all(axis=1) | np.isnan(Z).any(axis=1)
+        if bad.any():
+            row = first + int(bad.argmax()) // self.specification["blocks"]
+            raise ValueError(f"Embedding.encode needs finite numbers, got NaN or an infinity in row {row}.")
+        return np.clip(np.floor(Z + 0.5), -32767, 32767)
+
+    def _dense(self, Z):
+        """Section 3: P = Z A', A of M rows from stream 0."""
+        M, d = self.specification["projections"], self.specification["features"]
+        P, step = np.empty((len(Z), M)), max(1, CHUNK // d)
+        for first in range(0, M, step):
+            count = min(step, M - first)
+            P[:, first : first + count] = Z @ self._part(_entries, first * d, count * d, M * d).reshape(count, d).T
+        return P
+
+    def _structured(self, Z):
+        """Section 3: H S_2 H S_1 H S_0 z of every group of n projections, signs from stream 2."""
+        M, d = self.specification["projections"], self.specification["features"]
+        n = max(256, 1 << (d - 1).bit_length())
+        P = np.empty((len(Z), M))
+        for group in range(-(-M // n)):
+            V = np.zeros((len(Z), n))
+            V[:, :d] = Z
+            for e in range(3 * group * n, 3 * (group + 1) * n, n):
+                V *= self._part(_signs, e, n, 3 * (M + n))
+                _hadamard(V)
+            P[:, group * n : (group + 1) * n] = V[:, : M - group * n]
+        return P
+
+    def _part(self, make, first, count, size):
+        part = self._kept[first] if first in self._kept else make(self._key, first, count)
+        if size <= KEPT:
+            self._kept[first] = part
+        return part.astype(np.float64)
+
+    def _shifts(self):
+        """Section 4: what the quantiser adds to p: w if universal, else v - o."""
+        s = self.specification
+        M, D = s["projections"], s["step"]
+        shift = np.zeros(M, dtype=np.int64)
+        if s["dither"]:
+            h = _half_words(self._key, 1, 0, M).astype(np.int64)
+            shift += h * (D >> 16) + (h * (D & 65535) >> 16)  # floor(h D / 65536); h D may need 66 bits
+            shift -= 0 if s["kind"] == "universal" else D // 2
+        if s["offsets"] is not None:
+            shift -= _doubles(s, "offsets", "projections").astype(np.int64)
+        return shift
+
+    def _quantised(self, P):
+        """Section 4: values of the projections P, which are overwritten."""
+        D, B, kind = (self.specification[name] for name in ("step", "bits", "kind"))
+        half, most = 1 << (B - 1), (1 << B) - 1
+        P += self._shift
+        if kind == "universal":
+            return (P % (2 * D) >= D).astype(np.uint8)
+        if kind == "qjl":
+            return np.clip(P // D + half, 0, most).astype(np.uint8)
+        values, missing = np.empty(P.shape, dtype=np.uint8), np.zeros(len(P), dtype=np.int64)
+        for b in range(P.shape[1]):
+            t = P[:, b] + missing
+            q = np.clip(t // D + half, 0, most)
+            missing = np.clip(t - (q - half) * D - D // 2, -(D << B), D << B)
+            values[:, b] = q
+        return values
+
+
+def pack_message(codes, n_bits, fingerprint):
+    """Section 7: the message of packed rows (n, ceil(n_bits / 8)), bytes."""
+    codes = np.ascontiguousarray(codes, dtype=np.uint8)
+    if codes.ndim != 2 or not len(codes) or codes.shape[1] != -(-n_bits // 8):
+        raise ValueError(
+            f"pack_message needs one row or more of {-(-n_bits // 8)} bytes, got an array of shape {codes.shape}."
+        )
+    head = struct.pack("<4sB3x8sII", b"MRCW", 1, bytes.fromhex(fingerprint)[:8], n_bits, len(codes))
+    return head + struct.pack("<I", zlib.crc32(codes.tobytes(), zlib.crc32(head))) + codes.tobytes()
+
+
+class Client:
+    """Classifies and searches with a service, to which it sends bits only.
+
+    The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
+    called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
+    the service asks for (Retry-After), never after 4xx. Several threads may use one client.
+
+    Parameters
+    ----------
+    url : str
+        Where the service is, "http://localhost:8000".
+    token : str or None
+        Bearer token, if the service wants one.
+    timeout, retries : number, int
+        Seconds without an answer after which an attempt has failed; how often it is repeated.
+    bits : int or None
+        Bits of a row, one of the rates of the service. None: the longest code.
+    fingerprint : str or None
+        The only embedding that may be used. None: the first one that is fetched.
+    """
+
+    def __init__(self, url, token=None, timeout=10, retries=3, bits=None, fingerprint=None):
+        self._place = urllib.parse.urlsplit(url)
+        if self._place.scheme not in ("http", "https") or not self._place.hostname:
+            raise ValueError(f"Client needs a url that starts with http:// or https://, got {url!r}.")
+        self._timeout, self._retries, self._pinned = timeout, retries, fingerprint
+        self._query = "" if bits is None else f"?bits={int(bits)}"
+        self._headers = {"Content-Type": "application/octet-stream", "Accept": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._embedding, self._local = None, threading.local()
+
+    @property
+    def embedding(self):
+        """The `Embedding` of the service."""
+        return self._embedding or self.refresh()
+
+    def refresh(self):
+        """Fetch the embedding and use it from now on. A fingerprint that was given must still be met."""
+        self._embedding = self._fetched(self._pinned)
+        return self._embedding
+
+    def model(self):
+        """The card of the model, a dict."""
+        return self._request("GET", "/v1/model")
+
+    def classify(self, X):
+        """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows."""
+        answers = self._sent("/v1/classify", X)
+        classes, bits, model = (answers[-1].get(key) for key in ("classes", "bits", "model"))
+        return Classification(_joined(answers, "labels"), classes, _joined(answers, "scores"), bits, model)
+
+    def neighbours(self, X, k=10):
+        """Neighbours(ids, similarity, labels), each (n, k), in the index of the service; labels None if it has none."""
+        answers = self._sent(f"/v1/neighbours?k={int(k)}", X)
+        labels = _joined(answers, "labels") if answers[0].get("labels") else None
+        return Neighbours(_joined(answers, "ids"), _joined(answers, "similarity"), labels)
+
+    def _fetched(self, wanted):
+        answer = self._request("GET", "/v1/embedding" + self._query)
+        embedding = Embedding(answer.get("specification"))
+        for fingerprint, whose in ((answer.get("fingerprint"), "which it states"), (wanted, "which is expected")):
+            if fingerprint is not None and fingerprint != embedding.fingerprint:
+                is_not = f"has the fingerprint {embedding.fingerprint}, not {fingerprint}, {whose}"
+                raise FingerprintError(f"The embedding of the service {is_not}. To accept it, refresh() or pin it.")
+        return embedding
+
+    def _sent(self, path, X):
+        embedding = self.embedding
+        codes = embedding.encode(X)
+        parts = [codes[first : first + ROWS] for first in range(0, max(len(codes), 1), ROWS)]
+        messages = [pack_message(part, embedding.n_bits, embedding.fingerprint) for part in parts]
+        try:
+            return [self._request("POST", path, message) for message in messages]
+        except ServiceError as error:
+            if error.status in (400, 404, 409, 422):
+                self._fetched(embedding.fingerprint)  # a FingerprintError tells more, if that is the reason
+            raise
+
+    def _request(self, method, path, body=None):
+        for attempt in range(self._retries + 1):
+            pause = 0.1 * 2**attempt * random.uniform(0.5, 1)
+            try:
+                status, data, asked = self._exchange(method, self._place.path.rstrip("/") + path, body)
+            except (OSError, http.client.HTTPException) as error:
+                self._close()
+                failure = ServiceError(f"{method} {path}: no answer from {self._place.netloc} ({error!r}).")
+            else:
+                failure = _failure(f"{method} {path}", status, data)
+                if failure is None:
+                    return json.loads(data)
+                if status not in (502, 503, 504):
+                    break
+                pause = max(pause, float(asked) if re.fullmatch("[0-9]{1,9}", asked) else 0)
+            if attempt < self._retries:
+                time.sleep(min(pause, PAUSE))
+        raise failure
+
+    def _exchange(self, method, path, body):
+        connection = self._local.__dict__.get("connection")
+        if connection is None:
+            kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
+            connection = self._local.connection = kind(self._place.hostname, self._place.port, timeout=self._timeout)
+        connection.request(method, path, body, self._headers)
+        response = connection.getresponse()
+        data = response.read(ANSWER)
+        if response.will_close or not response.isclosed():
+            self._close()
+        return response.status, data, response.headers.get("Retry-After", "")
+
+    def _close(self):
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+
+def _joined(answers, key):
+    return np.array([row for answer in answers for row in answer[key]])
+
+
+def _failure(request, status, data):
+    """None if an answer is a JSON object with status 200, else the error to raise."""
+    try:
+        answer = json.loads(data)
+    except ValueError:
+        answer = None
+    if status == 200 and isinstance(answer, dict):
+        return None
+    error = answer.get("error") if isinstance(answer, dict) else None
+    error = error if isinstance(error, dict) else {"message": f"no JSON object but {data[:80]!r}"}
+    failure = ServiceError(f"{request}: {status}, {error.get('message')}")
+    failure.status, failure.code, failure.request_id = status, error.get("code"), error.get("request_id")
+    return failure
+
+
+def _checked(specification):
+    """A copy of the specification, if section 6 allows it."""
+    if not isinstance(specification, dict) or " ".join(sorted(map(str, specification))) != KEYS:
+        raise ValueError(f"A specification is an object with the keys {KEYS}, got {specification!r:.200}.")
+    s = dict(specification)
+
+    def need(name, condition, wanted):
+        if not condition:
+            raise ValueError(f"The specification needs {wanted} as {name!r}, got {s[name]!r:.100}.")
+
+    def need_one(name, *allowed):
+        need(name, type(s[name]) is type(allowed[0]) and s[name] in allowed, f"one of {allowed}")
+
+    def need_whole(name, low, high):
+        need(name, type(s[name]) is int and low <= s[name] <= high, f"a whole number from {low} to {high}")
+
+    need_one("format", "mercer-embedding")
+    need_whole("version", 1, 1)
+    need_one("kind", "universal", "qjl", "sigma-delta")
+    need_one("matrix", "dense", "structured")
+    need("seed", isinstance(s["seed"], str) and re.fullmatch("[0-9a-f]{16}", s["seed"]), "16 digits 0-9, a-f")
+    need_whole("features", 1, 1 << (22 if s["matrix"] == "dense" else 18))
+    need_whole("bits", 1, 1 if s["kind"] == "universal" else 8)
+    need_whole("projections", 1, min(1 << 24, (1 << 34) // (s["features"] if s["matrix"] == "dense" else 4)))
+    need_whole("blocks", 1, min(1 << 24, ((1 << 32) - 1) // (s["projections"] * s["bits"])))
+    need_whole("step", 1, 1 << 50)
+    need_one("dither", True, s["kind"] == "universal")
+    need("exponent", (s["exponent"] is None) != (s["scale"] is None), "a number, or null beside a scale,")
+    if s["exponent"] is not None:
+        need_whole("exponent", -1022, 1023)
+    for name, length in (("scale", "features"), ("center", "features"), ("offsets", "projections")):
+        need(name, s[name] is None or np.isfinite(_doubles(s, name, length)).all(), "finite numbers")
+    if s["offsets"] is not None:
+        o = _doubles(s, "offsets", "projections")
+        whole = not (o % 1).any() and abs(o).max() < 2.0**52 and s["kind"] != "universal"
+        need("offsets", whole, "whole numbers below 2^52, and none for universal codes,")
+    return s
+
+
+def _doubles(s, name, length):
+    try:
+        return np.frombuffer(base64.b64decode(s[name], validate=True), "<f8").astype(np.float64).reshape(s[length])
+    except (TypeError, ValueError):
+        raise ValueError(f"The specification needs {s[length]} doubles in base64 as {name!r}.") from None
+
+
+def _threefry(key, c0, c1):
+    """Section 1: the words (x0, x1) of counters (c0, c1), c0 an array of uint32."""
+    keys = key[0], key[1], 0x1BD11BDA ^ key[0] ^ key[1]
+    x0, x1 = c0 + np.uint32(keys[0]), np.full_like(c0, (c1 + keys[1]) % 2**32)
+    for r in range(20):
+        x0 += x1
+        x1 = (x1 << np.uint32(ROTATIONS[r % 8]) | x1 >> np.uint32(32 - ROTATIONS[r % 8])) ^ x0
+        if r % 4 == 3:
+            t = r // 4 + 1
+            x0 += np.uint32(keys[t % 3])
+            x1 += np.uint32((keys[(t + 1) % 3] + t) % 2**32)
+    return x0, x1
+
+
+def _half_words(key, stream, first, count):
+    """Section 1: h(stream, e) for e = first, ..., first + count - 1, little-endian uint16."""
+    c0 = np.arange(first // 4, (first + count - 1) // 4 + 1, dtype=np.int64).astype(np.uint32)
+    return np.stack(_threefry(key, c0, stream), axis=1).astype("<u4").view("<u2").ravel()[first % 4 :][:count]
+
+
+def _entries(key, first, count):
+    u = _half_words(key, 0, first, count)
+    return np.where(u < 32768, TABLE[u % 1024], -TABLE[u % 1024])
+
+
+def _signs(key, first, count):
+    words = _half_words(key, 2, first // 16, -(-(first % 16 + count) // 16))
+    return 1 - 2 * np.unpackbits(words.view(np.uint8), bitorder="little")[first % 16 :][:count].astype(np.int8)
+
+
+def _hadamard(V):
+    """V H in place, H of the order of a row."""
+    for level in range(V.shape[1].bit_length() - 1):
+        pairs = V.reshape(len(V), -1, 2, 1 << level)
+        total, difference = pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]
+        pairs[:, :, 0], pairs[:, :, 1] = total, difference

@@ -1,0 +1,79 @@
+"""What ``/openapi.json`` says of bodies and answers; the routes read bodies themselves, under their own limits."""
+
+__all__ = ["CLASSIFY", "EMBEDDING", "NEIGHBOURS", "RELOAD"]
+
+_ROWS = {
+    "type": "object",
+    "required": ["rows"],
+    "additionalProperties": False,
+    "properties": {
+        "rows": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}}},
+        "bits": {"type": "integer", "description": "Encode the rows at this rate; without it the longest code."},
+    },
+}
+_CODES = {
+    "type": "object",
+    "required": ["codes", "fingerprint"],
+    "additionalProperties": False,
+    "properties": {
+        "codes": {"type": "array", "minItems": 1, "items": {"type": "string", "contentEncoding": "base64"}},
+        "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16,64}$"},
+    },
+}
+_BODY = {
+    "required": True,
+    "content": {
+        "application/octet-stream": {
+            "schema": {"type": "string", "format": "binary", "description": "A message of docs/wire-format.md."}
+        },
+        "application/json": {"schema": {"oneOf": [_ROWS, _CODES]}},
+    },
+}
+_ERROR = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in ("code", "message", "request_id")},
+        }
+    },
+}
+_REFUSALS = {
+    "400": "Not JSON, or not a message.",
+    "401": "The token is missing or wrong.",
+    "408": "The body came too slowly.",
+    "409": "Codes of another embedding.",
+    "413": "Too many bytes or rows.",
+    "415": "Another media type.",
+    "422": "JSON of another shape, or rows that the model refuses.",
+    "503": "Too many requests at once; come again after Retry-After seconds.",
+    "504": "No answer in time.",
+}
+
+
+def _responses(answer, refusals):
+    responses = {"200": {"description": answer, "content": {"application/json": {"schema": {"type": "object"}}}}}
+    for status in refusals:
+        responses[status] = {
+            "description": _REFUSALS[status],
+            "content": {"application/json": {"schema": _ERROR}},
+        }
+    return responses
+
+
+def _parameter(name, description, **schema):
+    return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}
+
+
+_POSTED = ("400", "401", "408", "409", "413", "415", "422", "503", "504")
+CLASSIFY = {"requestBody": _BODY, "responses": _responses("Labels and scores of the classes.", _POSTED)}
+NEIGHBOURS = {
+    "requestBody": _BODY,
+    "parameters": [
+        _parameter("k", "Rows wanted for each query.", type="integer", minimum=1, default=10),
+        _parameter("rows", "1 for the rows themselves, where the service shows them.", type="integer", enum=[0, 1]),
+    ],
+    "responses": _responses("Ids and similarities, nearest first.", _POSTED),
+}
+EMBEDDING = {"parameters": [_parameter("bits", "A rate of the model; without it the longest code.", type="integer")]}
+RELOAD = {"responses": _responses("The model that answers now.", ("401", "409"))}

@@ -1,0 +1,212 @@
+"""What the service needs of a model, whatever class it is: one small face for all that can be served.
+
+| model | takes codes | rates |
+|---|---|---|
+| `WireClassifier` | yes | its ladder |
+| `KernelClassifier` whose map makes bits | yes | one |
+| any other classifier or regressor of Mercer | no | none |
+"""
+
+__all__ = ["Answers", "ServedModel", "load_served", "shorter_codes"]
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+import mercer
+from mercer._base.errors import InputError, ModelFileError
+from mercer._base.models import describe
+from mercer.serving.replies import plain
+
+_READS = 3  # while another process replaces the file
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of rows.
+
+    Parameters
+    ----------
+    labels : array with an entry for each row: a class, a number, or a row of 0 and 1 for a model of labels
+    scores : float64 array of shape (rows, classes), or None for a model of numbers
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray | None
+
+    def part(self, rows):
+        """The answers to a slice of the rows."""
+        return Answers(self.labels[rows], None if self.scores is None else self.scores[rows])
+
+
+class ServedModel:
+    """A fitted model as the service sees it.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    sha256 : checksum of its file, as ``mercer inspect`` shows it; None for a model that comes from no file
+
+    Attributes
+    ----------
+    name, task : class of the model; "classification", "labels" or "regression"
+    classes : list for JSON, or None
+    n_features : numbers of a raw row
+    rates : bits of the codes that it takes, ascending; empty if it takes raw rows only
+    """
+
+    def __init__(self, model, sha256=None):
+        if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
+            raise InputError(
+                f"The service answers by a fitted classifier or regressor, not {type(model).__name__}. "
+                "Make one with mercer fit."
+            )
+        self._model, self.sha256 = model, sha256
+        self.name, self.n_features = type(model).__name__, int(model.n_features_in_)
+        classes = getattr(model, "classes_", None)
+        self._classes = None if classes is None else np.asarray(classes)
+        self.classes = plain(classes)
+        self.task = "regression" if classes is None else "classification"
+        if getattr(model, "multi_class_", None) == "labels":
+            self.task = "labels"
+        self._specifications = {bits: model_specification(model, bits) for bits in model_rates(model)}
+        self._fingerprints = {bits: one.fingerprint for bits, one in self._specifications.items()}
+        self.rates = tuple(self._specifications)
+        self._check_prefixes()
+
+    def card(self):
+        """What ``/v1/model`` tells of the model itself."""
+        return {
+            "name": self.name,
+            "version": mercer.__version__,
+            "sha256": self.sha256,
+            "task": self.task,
+            "classes": self.classes,
+            "n_features": self.n_features,
+            "input": plain(getattr(self._model, "input_", None)),
+            "rates": list(self.rates),
+            "curve": plain(getattr(self._model, "curve_", None)),
+        }
+
+    def specification(self, bits=None):
+        """(JSON object, fingerprint) of the embedding at a rate, of the longest code without one."""
+        bits = self.rates[-1] if bits is None else bits
+        return self._specifications[bits].to_dict(), self._fingerprints[bits]
+
+    def knows(self, bits, fingerprint):
+        """Whether codes of so many bits, by an embedding whose fingerprint begins so, are of this model."""
+        return self._fingerprints.get(bits, "").startswith(fingerprint)
+
+    def encode(self, X, bits=None):
+        """Codes of raw rows at a rate, of the longest without one."""
+        part = bit_map(self._model)
+        return _cut(part.transform(X), part.specification_, self._specifications[bits or self.rates[-1]])
+
+    def shorten(self, codes, bits):
+        """Codes of a lower rate from those of the highest."""
+        return _cut(codes, self._specifications[self.rates[-1]], self._specifications[bits])
+
+    def _check_prefixes(self):
+        """Raw rows are encoded once and cut: every rate must be a beginning of the embedding."""
+        for bits, one in self._specifications.items():
+            whole = bit_map(self._model).specification_
+            if whole.shortened(one.projections).fingerprint != self._fingerprints[bits]:
+                raise InputError(
+                    f"The codes of {bits} bits of this {self.name} are not the beginning of its embedding's."
+                )
+
+    def answer(self, kind, rows, bits=None):
+        """Answers to raw rows (kind "rows") or to codes of a rate (kind "codes")."""
+        # scores that overflow are refused where they are found; here they need no warning as well
+        with np.errstate(over="ignore", invalid="ignore"):
+            if kind == "rows" and bits is not None:
+                kind, rows = "codes", self.encode(rows, bits)
+            if self.task == "regression":
+                return Answers(np.asarray(self._model.predict(rows)), None)
+            if kind == "codes":
+                return self._chosen(code_scores(self._model, rows, bits))
+            return self._chosen(np.asarray(self._model.decision_function(rows), dtype=np.float64))
+
+    def _chosen(self, scores):
+        """Answers by scores: the class of the largest, and of two classes the one on whose side a score is."""
+        if self.task == "labels":
+            return Answers((scores > 0).astype(np.int64), scores)
+        if scores.ndim == 1 or scores.shape[1] == 1:
+            scores = np.multiply.outer(scores.ravel(), [-1.0, 1.0])
+        return Answers(self._classes[scores.argmax(axis=1)], scores)
+
+    def warm_up(self):
+        """Answer about one row of each kind, so that code is compiled, and a model that cannot answer is found out."""
+        for row in (np.zeros((1, self.n_features)), np.ones((1, self.n_features))):
+            try:
+                self.answer("rows", row)
+                break
+            except ValueError as error:  # a row that the kernel refuses says nothing against the model
+                refusal = error
+        else:
+            raise InputError(f"{self.name} answers neither a row of zeros nor one of ones: {refusal}")
+        for bits in self.rates:
+            self.answer("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits)
+
+
+# ------------------------------------------------------------------------------------------------ models that take bits
+
+
+def bit_map(model):
+    """The part that makes bits of rows, or None."""
+    for name in ("embedding_", "map_"):
+        part = getattr(model, name, None)
+        if hasattr(part, "specification_"):
+            return part
+    return None
+
+
+def model_rates(model):
+    """Bits of the codes that a model takes, ascending."""
+    if hasattr(model, "decision_codes"):
+        return [int(bits) for bits in model.rates_]
+    part = bit_map(model) if hasattr(model, "classes_") else None
+    return [] if part is None else [int(part.specification_.n_bits)]
+
+
+def model_specification(model, bits):
+    """The specification of a rate."""
+    return model.specification(bits) if hasattr(model, "decision_codes") else bit_map(model).specification_
+
+
+def code_scores(model, codes, bits):
+    """Scores of packed codes, (n, classes), or (n,) for two classes."""
+    if hasattr(model, "decision_codes"):
+        return np.asarray(model.decision_codes(codes, bits), dtype=np.float64)
+    scores = bit_map(model).rows_of_codes(codes).scores(model.predictor_.v)
+    return model._columns.decision(scores + model.intercept_)
+
+
+def _cut(codes, specification, shorter):
+    if shorter.projections == specification.projections:
+        return codes
+    return shorter_codes(codes, specification, shorter.projections)
+
+
+def shorter_codes(codes, specification, projections):
+    """The first projections of every block: bits (l M + b) B + k with b < projections."""
+    blocks, width = specification.blocks, specification.projections * specification.bits
+    bits = np.unpackbits(codes, axis=1, count=blocks * width, bitorder="little").reshape(len(codes), blocks, width)
+    kept = bits[:, :, : projections * specification.bits].reshape(len(codes), -1)
+    return np.packbits(kept, axis=1, bitorder="little")
+
+
+# --------------------------------------------------------------------------------------------------------- from a file
+
+
+def load_served(path, mmap=False):
+    """The model in a file, with the checksum of the very file that was read."""
+    before = describe(path)["sha256"]
+    for _ in range(_READS):
+        model = mercer.load(path, mmap=mmap)
+        after = describe(path)["sha256"]
+        if after == before:
+            return ServedModel(model, after)
+        before = after
+    raise ModelFileError(f"{os.fsdecode(path)} was replaced {_READS} times while it was read. Load it again later.")

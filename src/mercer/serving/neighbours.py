@@ -1,0 +1,124 @@
+"""Nearest rows of an index, for raw rows by its kernel, and for codes by Hamming distance."""
+
+__all__ = ["Neighbours", "open_neighbours"]
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import KernelIndex, hamming_top_k
+from mercer._base.errors import InputError
+from mercer.kernels import get_kernel
+from mercer.serving.labels import read_labels
+from mercer.serving.replies import plain
+
+_ENCODED_ROWS = 2**14  # at a time
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows that were found: ids and similarities, (queries, k), labels if they have any, rows if they were wanted."""
+
+    ids: list
+    similarity: np.ndarray
+    labels: list | None
+    rows: list | None
+
+
+class Neighbours:
+    """The rows of an index as the service searches them.
+
+    Parameters
+    ----------
+    index : KernelIndex with rows in it
+    model : ServedModel; if it takes codes, the kept rows are encoded by its embedding, once
+    labels : dict from ids, as text, to labels; or None
+    """
+
+    def __init__(self, index, model, labels=None):
+        if not len(index):
+            raise InputError("The index has no rows to be found. Add some with mercer index add.")
+        if index.n_features_in_ != model.n_features:
+            raise InputError(
+                f"The index has rows of {index.n_features_in_} numbers, but the model takes {model.n_features}. "
+                "Build the index from rows of the same kind."
+            )
+        self._index, self._model, self._labels = index, model, labels
+        self._collection = index._rows
+        self._positions = np.flatnonzero(~self._collection.snapshot.removed)
+        self._lock, self._codes = threading.Lock(), {}
+        if model.rates and self._collection.vectors is not None:
+            self._codes[model.rates[-1]] = self._encoded()
+
+    def __len__(self):
+        return len(self._index)
+
+    @property
+    def takes_codes(self):
+        """Whether queries may be codes: the model makes bits, and the index keeps rows to make bits of."""
+        return bool(self._codes)
+
+    @property
+    def can_show_rows(self):
+        """Whether the index keeps rows."""
+        return self._collection.vectors is not None
+
+    def card(self):
+        """What ``/v1/model`` tells of the index."""
+        kernel, measure = repr(get_kernel(self._index.kernel)), self._index.measure
+        return {"rows": len(self), "kernel": kernel, "measure": measure, "takes_codes": self.takes_codes}
+
+    def search(self, kind, queries, bits, k, with_rows=False):
+        """The k nearest rows of each query. For codes, similarity is the share of bits that agree."""
+        k = min(k, len(self))
+        if kind == "codes":
+            distances, which = hamming_top_k(self._codes_of(bits), queries, k)
+            positions, similarity = self._positions[which], 1.0 - distances / bits
+            ids = self._collection.ids.at(positions)
+        else:
+            ids, similarity = self._index.search(queries, k)
+            positions = None
+        rows = None
+        if with_rows:
+            if positions is None:
+                positions = self._collection.ids.positions(np.asarray(ids).ravel().tolist())
+            rows = self._rows(np.asarray(positions).ravel()).reshape(*similarity.shape, -1)
+        ids = plain(ids)
+        labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]
+        return Found(ids, similarity, labels, None if rows is None else plain(rows))
+
+    def warm_up(self):
+        """Search once by each kind of query, so that code is compiled and codes of all rates are made."""
+        self._index.search(np.ones((1, self._model.n_features), dtype=np.float32), 1)
+        for bits in self._model.rates if self.takes_codes else ():
+            self.search("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits, 1)
+
+    def _codes_of(self, bits):
+        with self._lock:
+            if bits not in self._codes:
+                self._codes[bits] = self._model.shorten(self._codes[self._model.rates[-1]], bits)
+            return self._codes[bits]
+
+    def _encoded(self):
+        starts = range(0, len(self._positions), _ENCODED_ROWS)
+        parts = (self._rows(self._positions[start : start + _ENCODED_ROWS]) for start in starts)
+        return np.concatenate([self._model.encode(part) for part in parts])
+
+    def _rows(self, positions):
+        rows = self._collection.take(positions)
+        return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+
+def open_neighbours(index, model, labels=None):
+    """Neighbours in an index, given by its directory or as an object; None for no index.
+
+    ``labels`` is the path of a file of labels, or None.
+    """
+    if index is None:
+        return None
+    if not isinstance(index, KernelIndex):
+        index = KernelIndex.open(index)
+    found = Neighbours(index, model, None if labels is None else read_labels(labels, model.classes))
+    found.warm_up()
+    return found

@@ -1,0 +1,136 @@
+/** The ways to enter a row, by what the model looks at. Each tells `changed(row)`, with null for nothing yet. */
+
+import { DrawingPad } from "./drawing.js";
+
+const element = (id) => document.getElementById(id);
+
+/** Shows the input for a model; returns { title, lead, empty, refresh }, refresh for a new colour scheme. */
+export function openInput(card, changed) {
+  const input = card.input ?? { type: "vector" };
+  const pixels = (input.height ?? 0) * (input.width ?? 0);
+  if (input.type === "drawing" && pixels === card.n_features) return openDrawing(card, input, changed);
+  if (input.type === "image" && [pixels, 3 * pixels].includes(card.n_features)) return openImage(card, input, changed);
+  return openVector(card, input, changed);
+}
+
+function openDrawing(card, input, changed) {
+  element("drawing").hidden = false;
+  const pad = new DrawingPad(element("pad"), element("preview"), input, (row) => {
+    element("undo").disabled = element("clear").disabled = row === null;
+    changed(row);
+  });
+  element("undo").addEventListener("click", () => pad.undo());
+  element("clear").addEventListener("click", () => {
+    pad.clear();
+    element("pad").focus();
+  });
+  const digits = card.classes?.length === 10 && card.classes.every((name, i) => String(name) === String(i));
+  element("input-title").textContent = "Your drawing";
+  return {
+    title: digits ? "Draw a digit" : "Draw something",
+    lead: "Your browser turns the drawing into a few bits. Only these are sent, and the answer comes from them alone.",
+    empty: digits ? "Draw a digit from 0 to 9, and the answer appears here." : "Draw, and the answer appears here.",
+    refresh: () => pad.paint(),
+  };
+}
+
+function openImage(card, input, changed) {
+  element("image").hidden = false;
+  element("input-title").textContent = "Your image";
+  const read = async (file) => {
+    if (!file) return;
+    const canvas = element("image-preview");
+    try {
+      const image = await createImageBitmap(file);
+      canvas.width = input.width;
+      canvas.height = input.height;
+      const context = canvas.getContext("2d", { willReadFrequently: true });
+      context.imageSmoothingQuality = "high";
+      context.drawImage(image, 0, 0, input.width, input.height);
+      element("image-seen").hidden = false;
+      const { data } = context.getImageData(0, 0, input.width, input.height);
+      changed(pixelRow(data, card.n_features, input.maximum ?? 255));
+    } catch {
+      changed(null, `${file.name} is not an image that this browser can read.`);
+    }
+  };
+  element("image-file").addEventListener("change", (event) => read(event.target.files[0]));
+  acceptDrops(element("image-drop"), read);
+  return {
+    title: "Show it an image",
+    lead: "Your browser turns the image into a few bits. Only these are sent, and the answer comes from them alone.",
+    empty: "Choose an image, and the answer appears here.",
+    refresh: () => {},
+  };
+}
+
+/** Grey values (as Pillow's "L") or red, green, blue of pixels, 0 to maximum. */
+function pixelRow(data, n, maximum) {
+  const row = [];
+  const grey = n === data.length / 4;
+  for (let i = 0; i < data.length; i += 4) {
+    const [r, g, b] = [data[i], data[i + 1], data[i + 2]];
+    row.push(...(grey ? [(19595 * r + 38470 * g + 7471 * b + 32768) >> 16] : [r, g, b]));
+  }
+  return row.map((value) => (value * maximum) / 255);
+}
+
+function openVector(card, input, changed) {
+  element("vector").hidden = false;
+  element("input-title").textContent = "Your numbers";
+  const wanted = card.n_features;
+  const box = element("numbers");
+  const names = input.names?.length ? ` They are: ${shortened(input.names)}.` : "";
+  const between = "with commas, semicolons, tabs or spaces between them";
+  element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a file with such a row.${names}`;
+  const read = () => {
+    const { row, count, problem } = readRow(box.value, wanted);
+    element("numbers-count").textContent = box.value.trim() ? `${count} of ${wanted} numbers` : "";
+    changed(row, problem);
+  };
+  const open = async (file) => {
+    if (!file) return;
+    box.value = (await file.slice(0, 4_000_000).text()).trim();
+    read();
+  };
+  box.addEventListener("input", read);
+  element("numbers-file").addEventListener("change", (event) => open(event.target.files[0]));
+  acceptDrops(box, open);
+  return {
+    title: "Enter a row of numbers",
+    lead: "Your browser turns the numbers into a few bits. Only these are sent, and the answer comes from them alone.",
+    empty: `Enter ${wanted} numbers, and the answer appears here.`,
+    refresh: () => {},
+  };
+}
+
+function shortened(names) {
+  return names.length > 12 ? `${names.slice(0, 12).join(", ")} and ${names.length - 12} more` : names.join(", ");
+}
+
+/** The first line of numbers in a text (a heading is passed over): { row or null, count, problem or null }. */
+export function readRow(text, wanted) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  if (!lines.length) return { row: null, count: 0, problem: null };
+  const split = (line) => line.split(/[,;\t]|\s+/).filter((part) => part.trim());
+  const parse = (line) => split(line).map((part) => (part.trim() ? Number(part) : NaN));
+  const numeric = lines.map(parse).filter((numbers) => numbers.every(Number.isFinite));
+  // one line with all numbers, or all lines together
+  const row = numeric.find((numbers) => numbers.length === wanted) ?? numeric.flat();
+  if (row.length === wanted) return { row, count: wanted, problem: null };
+  const wrong = numeric.length ? null : "Some of this is not a number.";
+  return { row: null, count: row.length, problem: wrong };
+}
+
+function acceptDrops(target, read) {
+  const over = (event) => {
+    event.preventDefault();
+    target.classList.toggle("over", event.type === "dragover");
+  };
+  target.addEventListener("dragover", over);
+  target.addEventListener("dragleave", over);
+  target.addEventListener("drop", (event) => {
+    over(event);
+    read(event.dataTransfer.files[0]);
+  });
+}

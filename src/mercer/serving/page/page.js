@@ -1,0 +1,303 @@
+/** The page: asks what the model looks at, makes bits of what is entered, sends them and shows what comes back. */
+
+import { Client, FingerprintError, ServiceError } from "./mercer-client.js";
+import { percent, showBars, showBits, showCurve, showNear } from "./figures.js";
+import { openInput } from "./inputs.js";
+
+const NEAR = 8; // examples that are shown
+const PAUSE = 120; // milliseconds after a change before it is sent
+const AGAIN = 4000; // milliseconds before a service that was away is asked again
+const SLOW = 300; // milliseconds before the page says that it waits
+const NEAR_EMPTY = "They appear with the answer.";
+
+const home = new URL(".", document.baseURI).href;
+const element = (id) => document.getElementById(id);
+const state = {
+  card: null,
+  token: null,
+  clients: new Map(), // by bits per row
+  bits: null,
+  row: null,
+  asked: 0, // number of the last question: older answers are dropped
+  shown: null, // what refreshes with the colour scheme
+  rowsHidden: false, // whether the service keeps the rows of its index to itself
+};
+let waiting = 0;
+let input = null;
+
+function clientFor(bits) {
+  if (!state.clients.has(bits)) {
+    state.clients.set(bits, new Client(home, { bits, token: state.token, retries: 1, timeout: 15 }));
+  }
+  return state.clients.get(bits);
+}
+
+// --------------------------------------------------------------------------------------------------------- beginning
+
+async function begin() {
+  let card;
+  try {
+    card = await new Client(home, { retries: 2 }).model();
+  } catch (error) {
+    complain(error, begin);
+    return;
+  }
+  if (state.card) return; // asked twice
+  state.card = card;
+  quiet();
+  input = openInput(card, changed);
+  element("title").textContent = input.title;
+  document.title = `${input.title} · Mercer`;
+  const raw = "This model takes the numbers themselves, which are sent to it.";
+  element("lead").textContent = card.rates.length ? input.lead : raw;
+  element("answer-empty").textContent = input.empty;
+  element("token-form").hidden = !card.needs_token;
+  const checksum = card.sha256 ? ` · model ${card.sha256.slice(0, 12)}` : "";
+  const numbers = `${card.n_features} numbers per row`;
+  element("card").textContent = `${card.name} of Mercer ${card.version}${checksum} · ${numbers}`;
+  element("near-card").hidden = !card.index || card.index.takes_codes === false;
+  state.rowsHidden = card.index?.shows_rows === false;
+  element("main").hidden = false;
+  openRates();
+  input.refresh();
+  showNothing();
+}
+
+function openRates() {
+  const { rates, curve } = state.card;
+  if (!rates.length) return;
+  // the curve stands above the slider, point above place, so it must have the same rates
+  const matched = curve?.length === rates.length && curve.every((point, i) => point.bits === rates[i]);
+  if (!matched) state.card.curve = null;
+  const slider = element("rate");
+  slider.max = rates.length - 1;
+  slider.value = matched ? preferred(curve) : Math.floor(rates.length / 2);
+  state.bits = rates[slider.value];
+  element("rate-least").textContent = `${rates[0]} bits`;
+  element("rate-most").textContent = `${rates.at(-1)} bits`;
+  element("rate-card").hidden = rates.length < 2;
+  element("rate-card").classList.toggle("with-curve", matched);
+  element("curve-figure").hidden = !matched;
+  new ResizeObserver(showRate).observe(element("curve-figure"));
+  slider.addEventListener("input", () => {
+    state.bits = rates[slider.value];
+    showRate();
+    changed(state.row);
+  });
+  showRate();
+}
+
+/** The place of the first rate whose accuracy is within a point of the best. */
+function preferred(curve) {
+  const best = Math.max(...curve.map((point) => point.accuracy));
+  return curve.findIndex((point) => point.accuracy >= best - 0.01);
+}
+
+function showRate() {
+  const { bits, card } = state;
+  const point = card.curve?.find((each) => each.bits === bits);
+  const right = point ? `, right in ${percent(point.accuracy, 1)} of cases` : "";
+  element("rate-now").replaceChildren(strong(`${bits} bits`), right);
+  element("rate").setAttribute("aria-valuetext", `${bits} bits${right}`);
+  if (card.curve) showCurve(element("curve"), card.curve, bits);
+}
+
+function strong(text) {
+  const node = document.createElement("strong");
+  node.textContent = text;
+  return node;
+}
+
+// ---------------------------------------------------------------------------------------------------------- question
+
+function changed(row, problem = null) {
+  state.row = row;
+  if (problem) notice(problem);
+  else quiet();
+  if (row) {
+    element("main").dataset.state = "asking";
+    later(ask);
+  } else {
+    state.asked++;
+    clearTimeout(waiting);
+    showNothing();
+  }
+}
+
+function later(action, delay = PAUSE) {
+  clearTimeout(waiting);
+  waiting = setTimeout(action, delay);
+}
+
+async function ask() {
+  if (!state.row) return;
+  const number = ++state.asked;
+  const slow = setTimeout(() => {
+    element("busy").hidden = false;
+    markStale();
+  }, SLOW);
+  try {
+    const answer = state.card.rates.length ? await askByBits(number) : await askByRow();
+    if (number !== state.asked) return;
+    showAnswer(answer);
+    element("main").dataset.state = "answered";
+    quiet();
+  } catch (error) {
+    if (number !== state.asked) return;
+    markStale();
+    complain(error, ask);
+  } finally {
+    clearTimeout(slow);
+    if (number === state.asked) element("busy").hidden = true;
+  }
+}
+
+/** The answer that is shown, if there is one, is of something else than what is entered now. */
+function markStale() {
+  element("answer-card").classList.toggle("stale", !element("verdict").hidden);
+}
+
+async function askByBits(number) {
+  const client = clientFor(state.bits);
+  const embedding = await client.embedding();
+  const code = embedding.encode([state.row]);
+  if (number === state.asked) showSent(code, embedding);
+  const near = element("near-card").hidden ? null : askNear(client, code).catch(() => null);
+  const answer = await client.send("/v1/classify", code);
+  near?.then((found) => number === state.asked && showNearest(found));
+  return answer;
+}
+
+async function askNear(client, code) {
+  if (!state.rowsHidden) {
+    try {
+      return await client.send(`/v1/neighbours?k=${NEAR}&rows=1`, code);
+    } catch (error) {
+      if (error.status !== 403) throw error;
+      state.rowsHidden = true;
+    }
+  }
+  return client.send(`/v1/neighbours?k=${NEAR}`, code);
+}
+
+async function askByRow() {
+  const body = JSON.stringify({ rows: [state.row] });
+  showBytes(body.length);
+  return clientFor(null).request("POST", "/v1/classify", body, "application/json");
+}
+
+// ------------------------------------------------------------------------------------------------------------ answer
+
+function showAnswer({ labels, classes, scores }) {
+  const label = labels[0];
+  element("answer-empty").hidden = true;
+  element("answer-card").classList.remove("stale");
+  const text = Array.isArray(label) ? label.map(tidy).join(", ") || "none of them" : tidy(label);
+  element("verdict").hidden = false;
+  element("verdict").textContent = text;
+  element("verdict").classList.toggle("long", text.length > 14);
+  element("bars").hidden = element("bars-hint").hidden = !scores;
+  if (scores) showBars(element("bars"), classes, scores[0]);
+}
+
+function tidy(label) {
+  return typeof label === "number" && !Number.isInteger(label) ? label.toPrecision(5) : String(label);
+}
+
+function showSent(code, embedding) {
+  showBytes(28 + embedding.nBytes);
+  const message = `The message is these ${embedding.nBits} bits and a head of 28 bytes.`;
+  element("sent-hint").textContent = `Each square is one bit. ${message} What you entered stays here.`;
+  state.shown = () => showBits(element("bits"), code, embedding.nBits, state.card.rates.at(-1));
+  state.shown();
+}
+
+function showBytes(sent) {
+  const raw = 4 * state.card.n_features;
+  const rest = sent < raw ? ` instead of ${raw}` : `; the numbers would be ${raw}`;
+  element("bytes").replaceChildren("Sent ", strong(`${sent} bytes`), rest);
+  element("share-part").setAttribute("width", `${Math.min(100, (100 * sent) / raw).toFixed(1)}%`);
+}
+
+/** What was found for the one row; null: nothing, because the service failed. */
+function showNearest(found) {
+  element("near-empty").hidden = found !== null;
+  element("near-empty").textContent = found ? NEAR_EMPTY : "The service did not find any this time.";
+  element("near-hint").hidden = found === null;
+  if (!found) element("near").replaceChildren();
+  else showNear(element("near"), found, state.card.input);
+}
+
+function showNothing() {
+  const { card, bits } = state;
+  element("main").dataset.state = "empty";
+  element("answer-card").classList.remove("stale");
+  element("answer-empty").hidden = false;
+  element("verdict").hidden = true;
+  element("verdict").textContent = "";
+  element("bars").hidden = element("bars-hint").hidden = !card.classes;
+  if (card.classes) showBars(element("bars"), card.classes, null);
+  element("bytes").textContent = "Nothing yet";
+  element("share-part").setAttribute("width", "0");
+  element("bits").hidden = !card.rates.length;
+  element("sent-hint").textContent = card.rates.length ? "Each square is one bit." : "";
+  state.shown = card.rates.length ? () => showBits(element("bits"), null, bits, card.rates.at(-1)) : null;
+  state.shown?.();
+  element("near-empty").hidden = false;
+  element("near-empty").textContent = NEAR_EMPTY;
+  element("near-hint").hidden = true;
+  element("near").replaceChildren();
+}
+
+// ----------------------------------------------------------------------------------------------------------- trouble
+
+/** Says what went wrong; a service that is away or busy is asked again. */
+function complain(error, again) {
+  if (error instanceof FingerprintError) {
+    const reload = () => location.reload();
+    notice("The model behind this page has changed. Load the page again to go on.", "Load again", reload);
+  } else if (error instanceof ServiceError && error.status === null) {
+    notice("The service cannot be reached. What you entered is kept, and the page keeps asking.", "Ask now", again);
+    later(again, AGAIN);
+  } else if (error instanceof ServiceError && error.status === 401) {
+    quiet();
+    if (state.token !== null) element("token-text").textContent = "The service did not accept this password.";
+    element("token-form").hidden = false;
+    element("token").focus();
+  } else if (error instanceof ServiceError && [502, 503, 504].includes(error.status)) {
+    notice("The service is busy. The page asks again in a moment.", "Ask now", again);
+    later(again, AGAIN);
+  } else {
+    const id = error.requestId ? ` (request ${error.requestId})` : "";
+    notice(`The service did not answer this: ${error.message}${id}`, "Try again", again);
+  }
+}
+
+function notice(text, label = "", action = null) {
+  element("notice").hidden = false;
+  element("notice-text").textContent = text;
+  const button = element("notice-action");
+  button.hidden = !action;
+  button.textContent = label;
+  button.onclick = action;
+}
+
+function quiet() {
+  element("notice").hidden = true;
+}
+
+element("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  state.token = element("token").value;
+  state.clients.clear();
+  element("token-form").hidden = true;
+  quiet();
+  ask();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  input?.refresh();
+  state.shown?.();
+  if (state.row) later(ask);
+});
+window.addEventListener("online", () => (state.card ? ask() : begin()));
+begin();

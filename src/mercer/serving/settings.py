@@ -1,0 +1,65 @@
+"""What the operator of a service decides: limits, token, origin."""
+
+__all__ = ["ServiceSettings"]
+
+from dataclasses import dataclass, field
+
+from mercer._base.errors import InputError
+
+_SHORTEST_TOKEN = 8
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """Limits of a service and who may use it.
+
+    Parameters
+    ----------
+    token : what ``Authorization: Bearer`` must carry in every POST, or None for a service without a token
+    max_body_bytes : longest body; a longer one is refused before it is read
+    max_rows : rows of one request
+    max_batch_rows : rows of several requests that are scored together
+    max_neighbours : the largest k of ``/v1/neighbours``
+    timeout : seconds for reading a body, and again for answering it
+    concurrency : requests with a body that are in work at the same time
+    allow_origin : an origin whose pages may ask from a browser (CORS), or None for none
+    index_labels : csv file of ids and labels of the rows of the index, or None
+    show_rows : whether ``/v1/neighbours?rows=1`` may give away rows of the index
+    mmap : whether the model file is mapped and so shared by all processes, or read into memory
+    """
+
+    token: str | None = field(default=None, repr=False)
+    max_body_bytes: int = 4 * 2**20
+    max_rows: int = 4096
+    max_batch_rows: int = 4096
+    max_neighbours: int = 100
+    timeout: float = 10.0
+    concurrency: int = 64
+    allow_origin: str | None = None
+    index_labels: str | None = None
+    show_rows: bool = False
+    mmap: bool = False
+
+    def __post_init__(self):
+        for name in ("max_body_bytes", "max_rows", "max_batch_rows", "max_neighbours", "concurrency"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InputError(f"ServiceSettings needs {name} as a whole number >= 1, got {value!r:.80}.")
+        if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
+            raise InputError(f"ServiceSettings needs timeout as seconds > 0, got {self.timeout!r:.80}.")
+        token = self.token
+        if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+            raise InputError(  # the token itself is not shown
+                f"ServiceSettings needs a token of {_SHORTEST_TOKEN} or more printable ASCII characters, got "
+                f"{len(token)} characters."
+            )
+        origin = self.allow_origin
+        if origin is not None and not (origin.isascii() and origin.isprintable() and "://" in origin):
+            raise InputError(
+                f"ServiceSettings needs allow_origin as https://host or https://host:port, got {origin!r:.80}."
+            )
+
+    def limits(self):
+        """What a client may know, for the model card."""
+        names = ("max_body_bytes", "max_rows", "max_neighbours", "timeout", "concurrency")
+        return {name: getattr(self, name) for name in names}
