@@ -26,7 +26,18 @@ HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "pyarrow", "pandas"
 
 
 def test_the_verbs_are_all_there():
-    assert VERBS == ["demo", "kernel", "fit", "predict", "evaluate", "encode", "inspect", "datasets", "reproduce"]
+    assert VERBS == [
+        "demo",
+        "kernel",
+        "fit",
+        "predict",
+        "evaluate",
+        "encode",
+        "inspect",
+        "datasets",
+        "reproduce",
+        "serve",
+    ]
     assert GROUPS == {
         "map": ["fit", "apply", "report"],
         "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate"],
