@@ -158,7 +158,7 @@ def test_the_objective_is_that_of_linear_svc(loss):
     problem = replace(problem, targets=np.where(problem.targets > 0, 1, -1).astype(np.int8), weights=np.ones(N))
     found = solve_newton(problem, tol=1e-7)
     for p in range(P):
-        svc = LinearSVC(loss=loss, intercept_scaling=SCALING, tol=1e-10, max_iter=100_000, dual=True)
+        svc = LinearSVC(loss=loss, intercept_scaling=SCALING, tol=1e-10, max_iter=100_000, dual=True, random_state=0)
         scores = svc.fit(problem.design.rows.X, problem.targets[:, p]).decision_function(problem.design.rows.X)
         value, _, _ = problem.loss.evaluate(scores[:, None], problem.targets[:, [p]], np.ones(N))
         theirs = 0.5 * (svc.coef_**2).sum() + 0.5 * (svc.intercept_[0] / SCALING) ** 2 + value[0]

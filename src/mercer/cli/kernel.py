@@ -96,7 +96,7 @@ def kernel(
             "-k",
             metavar="NAME",
             help="linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
-            "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2.",
+            "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2, universal-rbf.",
         ),
     ] = "chi2",
     param: Annotated[

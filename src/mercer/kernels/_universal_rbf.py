@@ -44,7 +44,7 @@ def slope_of_share(ratio):
     """dg / d(d / delta), the derivative of `share_of_bits`
 
     >>> slope_of_share(np.array([0.0, 0.5])).round(6)
-    array([0.797885, 0.582567])
+    array([0.797885, 0.582456])
     """
     ratio = np.asarray(ratio, dtype=np.float64)
     at = np.maximum(ratio, NEAR)[..., None]
