@@ -62,8 +62,6 @@ class QuantizedJL(BitEmbedding):
     Attributes
     ----------
     saturation_ : float
-    specification_ : Specification
-        What a client needs to find the same bits.
     kernel_ : Linear
 
     See Also

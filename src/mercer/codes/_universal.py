@@ -67,9 +67,6 @@ class UniversalEmbedding(BitEmbedding):
     Attributes
     ----------
     delta_ : float
-    specification_ : Specification
-        What a client needs to find the same bits.
-    kernel_ : UniversalRBF
 
     See Also
     --------

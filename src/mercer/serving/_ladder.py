@@ -46,7 +46,6 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
     rates_ : list of int, bits of a code at each rate, ascending
     curve_ : list of dict
         "bits", "accuracy", and the ends "low" and "high" of its 95 % interval, by cross-validation.
-    specification_ : Specification of the highest rate
     classes_ : ndarray
 
     Examples
