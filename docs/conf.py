@@ -16,9 +16,9 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "bibliography",
+    "mathml",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "_templates"]
@@ -36,4 +36,6 @@ suppress_warnings = ["ref.python"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"Mercer {version}"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_math_renderer = "mathml"
+html_sidebars = {"**": []}  # the pages are few: the bar above names them all
 html_show_sourcelink = False
