@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,8 +193,7 @@ def test_ctrl_c_gives_130_and_no_traceback(start, tmp_path):
     os.mkfifo(tmp_path / "slow.npy")
     with start("kernel", tmp_path / "slow.npy", "--kernel", "linear") as running:
         writer = _open_when_read(tmp_path / "slow.npy", running)
-        # a signal between Python's last look and the system call that waits would only be seen after the wait
-        time.sleep(0.5)
+        _wait_until_it_waits(running.pid)
         running.send_signal(signal.SIGINT)
         try:
             _, stderr = running.communicate(timeout=60)
@@ -201,6 +201,23 @@ def test_ctrl_c_gives_130_and_no_traceback(start, tmp_path):
             os.close(writer)  # whatever went wrong, the reader sees the end of the file and nobody waits for ever
     assert running.returncode == 130
     assert stderr == b"mercer: interrupted.\n"
+
+
+def _wait_until_it_waits(pid):
+    """A signal between Python's last look and the system call that waits would only be seen after the wait.
+
+    So the process must be asleep without having run for a while; on a busy machine half a second is not enough.
+    """
+    stat, before = Path(f"/proc/{pid}/stat"), None
+    for _ in range(120):
+        time.sleep(0.5)
+        if not stat.exists():  # no Linux: hope
+            return
+        fields = stat.read_text().rsplit(")", 1)[1].split()
+        now = fields[0], fields[11], fields[12]  # state, time in user and system mode
+        if now == before and now[0] == "S":
+            return
+        before = now
 
 
 def _open_when_read(pipe, running):
