@@ -1,7 +1,9 @@
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +64,24 @@ def start():
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        return subprocess.Popen([sys.executable, *python, *map(str, arguments)], env=environment, **pipes)
+        with _heeding_interrupts():
+            return subprocess.Popen([sys.executable, *python, *map(str, arguments)], env=environment, **pipes)
 
     return popen
+
+
+@contextmanager
+def _heeding_interrupts():
+    """Processes started here heed Ctrl-C, even if a shell started the tests in the background, where it is ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
