@@ -97,6 +97,14 @@ def test_a_shorter_code_is_the_beginning_of_a_longer_one(kind, X):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("exponent", [-60, 60])
+def test_units_do_not_matter(kind, exponent, X):
+    """Rows of millimetres or of light years have the same codes; powers of two are exact."""
+    codes, again = (KINDS[kind](40, random_state=1).fit(rows).transform(rows) for rows in (X, X * 2.0**exponent))
+    np.testing.assert_array_equal(again, codes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_bits_do_not_depend_on_threads_batches_pickling_or_files(kind, X, tmp_path):
     made = KINDS[kind](21, random_state=0).fit(X)
     rows = np.tile(X, (300, 1)) * np.linspace(0.1, 2, 2100)[:, None]

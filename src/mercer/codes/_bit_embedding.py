@@ -48,8 +48,9 @@ class BitEmbedding(FeatureMap):
     def specification_(self):
         """The fitted embedding in whole numbers, from which any client makes the same bits: a `Specification`."""
         check_is_fitted(self)
-        made = self.__dict__.get("_made")
-        return made.specification if made else Specification.from_dict(json.loads(self.specification_json_))
+        if "_parsed" not in self.__dict__:  # after loading; a service asks for it with every request
+            self._parsed = Specification.from_dict(json.loads(self.specification_json_))
+        return self._parsed
 
     def rows(self, X):
         """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
@@ -77,13 +78,18 @@ class BitEmbedding(FeatureMap):
     def _find_rounding(self, X, may_center):
         """Centre and scale of the numbers, so that the largest of the training rows fits 16 bits with room."""
         size = self._block_size(X.shape[1])
-        center, spread = _moments(X, size)
-        scale = np.divide(1.0, spread, out=np.ones_like(spread), where=spread > 0) if self.standardize else None
-        largest = _largest(X, size, center, scale)
-        if not self.standardize:
-            plain = _largest(X, size, 0.0, None)
-            if not may_center or plain < WORTH_CENTERING * largest:  # sparse rows and short specifications stay so
-                center, largest = None, plain
+        center = scale = None
+        largest = _largest(X, size)
+        if self.standardize:
+            center = _mean(X, size)
+            spread = _spread(X, size, center)
+            scale = np.divide(1.0, spread, out=np.ones_like(spread), where=spread > 0)
+            largest = _largest(X, size, center, scale)
+        elif may_center:
+            mean = _mean(X, size)
+            centred = _largest(X, size, mean)
+            if largest >= WORTH_CENTERING * centred:  # else sparse rows and short specifications stay so
+                center, largest = mean, centred
         return Rounding(center, scale, _exponent(largest), self._unit(size))
 
     def _unit(self, size):
@@ -98,7 +104,7 @@ class BitEmbedding(FeatureMap):
 
     def _keep(self, specification):
         self.specification_json_ = specification.to_json()
-        self._made = Projector(specification)
+        self._parsed, self._made = specification, Projector(specification)
 
     def _block_size(self, n_columns):
         return n_columns if self.block_size is None else int(self.block_size)
@@ -125,9 +131,8 @@ class BitEmbedding(FeatureMap):
         return self._made
 
     def __getstate__(self):
-        state = super().__getstate__()
-        state.pop("_made", None)  # a seed is smaller
-        return state
+        made = ("_parsed", "_made")  # from the text, which is smaller
+        return {name: value for name, value in super().__getstate__().items() if name not in made}
 
     def _encode(self, X):
         return self._projector.encode(X, self.n_jobs)
@@ -173,8 +178,12 @@ class Rounding:
         return None, self.scale * 2.0**self.exponent, self.center
 
     def whole(self, length):
-        """A length of the (standardised) data in the whole numbers of projections."""
+        """A length of the (standardised) data in the whole numbers of projections: a step."""
         return int(np.clip(np.rint(length * 2.0**self.exponent * self.unit), 1, LARGEST_STEP))
+
+    def length(self, projection):
+        """A length in the whole numbers of projections in the units of the (standardised) data."""
+        return projection / self.unit / 2.0**self.exponent
 
 
 def _exponent(largest):
@@ -192,18 +201,18 @@ def _parts(X, size):
         yield rows.reshape(-1, size).astype(np.float64)
 
 
-def _moments(X, size):
-    """Mean and standard deviation of each column of the blocks."""
-    n, total, squares = 0, np.zeros(size), np.zeros(size)
-    for part in _parts(X, size):
-        n, total = n + len(part), total + part.sum(axis=0)
-    mean = total / n
-    for part in _parts(X, size):
-        squares += ((part - mean) ** 2).sum(axis=0)
-    return mean, np.sqrt(squares / n)
+def _mean(X, size):
+    """Mean of each column of the blocks."""
+    total = sum(part.sum(axis=0) for part in _parts(X, size))
+    return total / (X.shape[0] * X.shape[1] // size)
 
 
-def _largest(X, size, center, scale):
+def _spread(X, size, mean):
+    """Standard deviation of each column of the blocks."""
+    squares = sum(((part - mean) ** 2).sum(axis=0) for part in _parts(X, size))
+    return np.sqrt(squares / (X.shape[0] * X.shape[1] // size))
+
+
+def _largest(X, size, center=0.0, scale=1.0):
     """The largest magnitude of (x - center) * scale."""
-    scale = 1.0 if scale is None else scale
     return max(float(np.abs((part - center) * scale).max(initial=0)) for part in _parts(X, size))

@@ -113,7 +113,7 @@ class QuantizedJL(BitEmbedding):
             offsets = np.rint(values.mean(axis=0))
             values = values - offsets
         if isinstance(self.saturation, str):
-            spread = np.sqrt(np.mean(values**2)) / rounding.whole(1.0)
+            spread = rounding.length(np.sqrt(np.mean(values**2)))
             self.saturation_ = float(spread * BEST_STEPS[self.bits - 1] * 2 ** (self.bits - 1)) or 1.0
         else:
             self.saturation_ = float(self.saturation)
