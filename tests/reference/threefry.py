@@ -24,8 +24,3 @@ def halfword(k0, k1, stream, e):
 
 def fill_halfwords(k0, k1, stream, first, out):
     out[:] = [halfword(k0, k1, stream, first + i) for i in range(len(out))]
-
-
-def fill_normal(k0, k1, stream, first, table, out):
-    words = [halfword(k0, k1, stream, first + i) for i in range(len(out))]
-    out[:] = [-int(table[u % 1024]) if u >= 2**15 else int(table[u % 1024]) for u in words]

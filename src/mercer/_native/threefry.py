@@ -4,14 +4,13 @@ Half-word e of stream s is a function of (key, s, e), see docs/wire-format.md: a
 exclusive ors, which any language has. (`mercer._native.counter` is faster, but needs 64-bit products.)
 """
 
-__all__ = ["fill_halfwords", "fill_normal"]
+__all__ = ["fill_halfwords"]
 
 import numpy as np
 
 from mercer._native._jit import inline, jit
 
 PARITY = np.uint32(0x1BD11BDA)
-NEGATIVE = np.uint32(0x8000)
 
 
 @inline
@@ -72,20 +71,3 @@ def fill_halfwords(k0, k1, stream, first, out):
         if i == 0 or e % 4 == 0:
             x0, x1 = threefry(k0, k1, np.uint32(e // 4), stream)
         out[i] = halfword(x0, x1, e % 4)
-
-
-@jit
-def fill_normal(k0, k1, stream, first, table, out):
-    """out[i] = table[u mod 1024], negative if u >= 2^15, for u = h(stream, first + i)
-
-    table  (1024,) int16
-    out    (n,) int16, written
-    """
-    x0, x1 = np.uint32(0), np.uint32(0)
-    for i in range(out.shape[0]):
-        e = first + i
-        if i == 0 or e % 4 == 0:
-            x0, x1 = threefry(k0, k1, np.uint32(e // 4), stream)
-        u = halfword(x0, x1, e % 4)
-        value = table[u & np.uint32(1023)]
-        out[i] = -value if u & NEGATIVE else value

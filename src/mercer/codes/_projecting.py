@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mercer._base.threads import run_row_blocks
 from mercer._native import wire_bits
-from mercer._native.threefry import fill_halfwords, fill_normal
+from mercer._native.threefry import fill_halfwords
 from mercer.codes._normal_table import TABLE
 
 MATRIX, DITHER, SIGNS = (np.uint32(stream) for stream in (0, 1, 2))
@@ -54,9 +54,9 @@ class Projector:
         return out
 
     def _normal(self, n):
-        out = np.empty(n, dtype=np.int16)
-        fill_normal(*self.key, MATRIX, 0, TABLE, out)
-        return out
+        words = self._halfwords(MATRIX, n)
+        values = TABLE[words & 1023]
+        return np.where(words < 2**15, values, -values)
 
     @property
     def shifts(self):
