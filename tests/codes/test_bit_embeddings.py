@@ -1,5 +1,6 @@
 """Embeddings into bits: every bit is that of the published format, and codes tell what they should of rows."""
 
+import base64
 import json
 import pickle
 import warnings
@@ -12,6 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from mercer import (
+    CompactEmbedding,
     InputError,
     KernelClassifier,
     QuantizedJL,
@@ -223,7 +225,11 @@ def test_a_specification_survives_its_text_and_the_fingerprint_tells_any_change(
         ({"step": 1.5}, "step as a whole number"),
         ({"bits": 9}, "bits as a whole number from 1 to 8"),
         ({"features": 2**23}, "features as a whole number"),
-        ({"offsets": "AAAA"}, "base64 of doubles"),
+        ({"offsets": "AAAA"}, "base64 of float64"),
+        ({"matrix": "learned"}, "the keys"),
+        ({"matrix": "learned", "entries": "AAA="}, "entries for every projection"),
+        ({"matrix": "learned", "entries": base64.b64encode(b"\x00\x80" * 108).decode()}, "16 bits"),
+        ({"entries": None}, "the keys"),
         ({"scale": "!"}, "scale as base64"),
         ({"exponent": None}, "exponent or scale"),
         ({"dither": 1}, "dither as true or false"),
@@ -246,6 +252,8 @@ def test_a_specification_that_is_none_is_refused(change, message, X):
         (UniversalEmbedding(block_size=5), "blocks of 5 columns"),
         (UniversalEmbedding(delta=0), "delta as a number > 0"),
         (UniversalEmbedding(0), "n_bits"),
+        (CompactEmbedding(0), "n_bits"),
+        (CompactEmbedding(2**23), "2\\^26 numbers"),
     ],
 )
 def test_bad_parameters_are_named(made, message, X):
@@ -255,7 +263,7 @@ def test_bad_parameters_are_named(made, message, X):
 
 def test_rows_that_are_all_equal_or_zero_have_codes():
     for X in (np.zeros((4, 3)), np.ones((4, 3))):
-        for kind in KINDS.values():
+        for kind in (*KINDS.values(), CompactEmbedding):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 codes = kind(16, random_state=0).fit(X).transform(X)

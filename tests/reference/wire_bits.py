@@ -43,6 +43,8 @@ def _rounded(spec, j, x):
 def projections(spec, z):
     """p of whole numbers z."""
     key = spec.seed & 0xFFFFFFFF, spec.seed >> 32
+    if spec.matrix == "learned":
+        return [sum(a * number for a, number in zip(row, z, strict=True)) for row in spec.entries.tolist()]
     if spec.matrix == "dense":
         table = printed_table()
         return [

@@ -1,5 +1,6 @@
 """Codes: vectors as a few bytes, with an inner product or a Hamming distance on the codes that stands for a kernel."""
 
+from mercer.codes._compact import CompactEmbedding
 from mercer.codes._hamming import hamming_top_k
 from mercer.codes._klsh import KLSH
 from mercer.codes._levels import LevelQuantizer
@@ -15,6 +16,7 @@ __all__ = [
     "KLSH",
     "RMMH",
     "CodePredictor",
+    "CompactEmbedding",
     "LevelQuantizer",
     "ProductQuantizer",
     "QuantizedJL",

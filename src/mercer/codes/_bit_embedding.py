@@ -19,6 +19,7 @@ from mercer.kernels import Linear
 from mercer.maps._base import FeatureMap
 from mercer.maps._landmarks import check_count
 
+DRAWN = tuple(matrix for matrix in MATRICES if matrix != "learned")  # from the seed
 WORTH_CENTERING = 2  # rows are centred if that makes the largest number this many times smaller: a bit more for all
 HEADROOM = 2  # new rows may be this many times as large as training rows before they are clipped
 
@@ -93,13 +94,13 @@ class BitEmbedding(FeatureMap):
         return Rounding(center, scale, _exponent(largest), self._unit(size))
 
     def _unit(self, size):
-        return UNIT if self.matrix == "dense" else padded_length(size)
+        return padded_length(size) if self.matrix == "structured" else UNIT
 
-    def _specify(self, X, kind, seed, projections, bits, dither, rounding, step=1, offsets=None):
+    def _specify(self, X, kind, seed, projections, bits, dither, rounding, step=1, offsets=None, entries=None):
         size = self._block_size(X.shape[1])
         return Specification(
             kind, self.matrix, seed, size, X.shape[1] // size, int(projections), int(bits), step, dither,
-            *rounding.fields(), offsets,
+            *rounding.fields(), offsets, entries,
         )  # fmt: skip
 
     def _keep(self, specification):
@@ -111,8 +112,8 @@ class BitEmbedding(FeatureMap):
 
     def _check_parameters(self, n_columns):
         who = type(self).__name__
-        if self.matrix not in MATRICES:
-            raise InputError(f"{who} has matrix {' or '.join(map(repr, MATRICES))}, got {self.matrix!r}.")
+        if "matrix" in self.get_params(deep=False) and self.matrix not in DRAWN:
+            raise InputError(f"{who} has matrix {' or '.join(map(repr, DRAWN))}, got {self.matrix!r}.")
         if self.block_size is not None:
             check_count(self.block_size, "block_size", who)
             if n_columns % int(self.block_size):

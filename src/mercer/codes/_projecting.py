@@ -38,9 +38,10 @@ class Projector:
         self.dither = np.zeros(self.padded)
         if spec.dither:
             self.dither[:M] = np.floor(self._halfwords(DITHER, M) * float(spec.step) / 65536)
-        if spec.matrix == "dense":
+        if spec.matrix != "structured":
             self.matrix = np.zeros((self.padded, spec.features), dtype=np.float32)
-            self.matrix[:M] = self._normal(M * spec.features).reshape(M, spec.features)
+            learned = spec.matrix == "learned"
+            self.matrix[:M] = spec.entries if learned else self._normal(M * spec.features).reshape(M, spec.features)
             self.largest_norm = float(np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64).max()))
         else:
             n_groups = -(-M // spec.padded)
@@ -94,7 +95,7 @@ class Projector:
     def exact(self, Z):
         """Projections of rounded blocks, float64 whole numbers, shape (blocks, projections)."""
         spec = self.specification
-        if spec.matrix == "dense":
+        if spec.matrix != "structured":
             return Z.astype(np.float64) @ self.matrix[: spec.projections].T.astype(np.float64)
         rows = np.zeros((len(Z), spec.padded))
         rows[:, : spec.features] = Z

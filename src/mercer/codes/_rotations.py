@@ -4,7 +4,7 @@ A rotation is None; integers (d,), the column that stands at each place; or floa
 columns, so that R x . R y = x . y.
 """
 
-__all__ = ["ROTATIONS", "block_sizes", "check_width", "find_rotation"]
+__all__ = ["ROTATIONS", "block_sizes", "check_width", "covariance", "find_rotation"]
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def _allocation(rows, sizes, n_jobs):
 
     The largest variance left goes to the block with the smallest product so far among those that have room.
     """
-    values, vectors = eigh_descending(_covariance(rows, n_jobs))
+    values, vectors = eigh_descending(covariance(rows, n_jobs))
     floor = values[0] * 1e-12 if values[0] > 0 else 1.0
     # in units of the smallest, so that every factor is >= 1 and a product grows with each of them
     logs = np.log(np.maximum(values, floor))
@@ -93,7 +93,8 @@ def _allocation(rows, sizes, n_jobs):
     return np.ascontiguousarray(vectors.T[np.argsort(block_of, kind="stable")], dtype=np.float32)
 
 
-def _covariance(rows, n_jobs):
+def covariance(rows, n_jobs):
+    """The covariance of the columns, float64, the same bits on any number of threads."""
     mean = rows.mean(axis=0, dtype=np.float64)
     total = np.zeros((rows.shape[1], rows.shape[1]))
     strips = even_slices(rows.shape[1], min(SUM_STRIPS, rows.shape[1]))

@@ -13,10 +13,11 @@ from mercer._base.errors import InputError
 from mercer.codes._normal_table import UNIT
 
 KINDS = ("universal", "qjl", "sigma-delta")
-MATRICES = ("dense", "structured")
-WIDEST = {"dense": 2**22, "structured": 2**18}  # features of a block: projections stay below 2^52
+MATRICES = ("dense", "structured", "learned")
+WIDEST = {"dense": 2**22, "structured": 2**18, "learned": 2**22}  # features of a block: projections stay below 2^52
 MOST_PROJECTIONS = 2**24
 MOST_ENTRIES = 2**34  # of a matrix: half-words of a stream
+MOST_LEARNED = 2**26  # of a matrix that is written out: 128 MiB
 LARGEST_STEP = 2**50
 ARRAYS = ("scale", "center", "offsets")
 KEYS = (
@@ -32,7 +33,7 @@ class Specification:
     Parameters
     ----------
     kind : {"universal", "qjl", "sigma-delta"}
-    matrix : {"dense", "structured"}
+    matrix : {"dense", "structured", "learned"}
     seed : int, 0 to 2^64 - 1
     features, blocks : numbers per block, and blocks that are embedded alike and stacked
     projections : of each block
@@ -43,6 +44,7 @@ class Specification:
     scale : None or array of factors, instead of the exponent
     center : None or array that is subtracted first
     offsets : None or array of whole numbers that are subtracted from projections
+    entries : None, or for a learned matrix its whole numbers of 16 bits, (projections, features)
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Specification:
     scale: np.ndarray | None = None
     center: np.ndarray | None = None
     offsets: np.ndarray | None = None
+    entries: np.ndarray | None = None
 
     def __post_init__(self):
         _require(self.kind in KINDS, f"kind from {', '.join(KINDS)}", self.kind)
@@ -66,8 +69,9 @@ class Specification:
         _require_whole(self.features, "features", 1, WIDEST[self.matrix])
         _require_whole(self.blocks, "blocks", 1, 2**24)
         _require_whole(self.projections, "projections", 1, MOST_PROJECTIONS)
-        most = self.features * self.projections if self.matrix == "dense" else 4 * self.projections
-        _require(most <= MOST_ENTRIES, "features times projections up to 2^34", most)
+        n_entries = self.projections * (4 if self.matrix == "structured" else self.features)
+        most = MOST_LEARNED if self.matrix == "learned" else MOST_ENTRIES
+        _require(n_entries <= most, f"features times projections up to {most}", n_entries)
         _require_whole(self.bits, "bits", 1, 1 if self.kind == "universal" else 8)
         _require_whole(self.step, "step", 1, LARGEST_STEP)
         _require(isinstance(self.dither, bool), "dither as true or false", self.dither)
@@ -77,6 +81,7 @@ class Specification:
             _require_whole(self.exponent, "exponent", -1022, 1023)
         for name, size in (("scale", self.features), ("center", self.features), ("offsets", self.projections)):
             self._freeze(name, size)
+        self._freeze_entries()
 
     def _freeze(self, name, size):
         value = getattr(self, name)
@@ -89,6 +94,17 @@ class Specification:
             _require(self.kind != "universal" and whole.all(), "whole offsets, and none for universal bits", name)
         array.flags.writeable = False
         object.__setattr__(self, name, array)
+
+    def _freeze_entries(self):
+        _require((self.entries is not None) == (self.matrix == "learned"), "entries for a learned matrix only", "others")
+        if self.entries is None:
+            return
+        array, shape = np.asarray(self.entries), (self.projections, self.features)
+        fits = array.shape == shape and array.dtype.kind in "iu" and np.abs(array.astype(np.int64)).max() < 2**15
+        _require(fits, f"entries as whole numbers of 16 bits in the shape {shape}", array.shape)
+        array = np.array(array, dtype="<i2")
+        array.flags.writeable = False
+        object.__setattr__(self, "entries", array)
 
     # -------------------------------------------------------------------------------------------------------- sizes
 
@@ -114,14 +130,15 @@ class Specification:
 
     @property
     def unit(self):
-        """Standard deviation of the projection of a row of norm 1, in whole numbers."""
-        return UNIT if self.matrix == "dense" else self.padded
+        """Standard deviation of a random projection of a row of norm 1, in whole numbers."""
+        return self.padded if self.matrix == "structured" else UNIT
 
     def shortened(self, projections):
         """The specification of the first projections only: its bits are the first ones of every block."""
         _require_whole(projections, "projections", 1, self.projections)
         offsets = None if self.offsets is None else self.offsets[:projections]
-        return replace(self, projections=int(projections), offsets=offsets)
+        entries = None if self.entries is None else self.entries[:projections]
+        return replace(self, projections=int(projections), offsets=offsets, entries=entries)
 
     # --------------------------------------------------------------------------------------------------------- text
 
@@ -132,7 +149,8 @@ class Specification:
         whole = {name: int(value) for name, value in values.items() if type(value) not in (str, bool, type(None))
                  and name not in ARRAYS}  # fmt: skip
         seed = f"{int(self.seed):016x}"
-        return {"format": "mercer-embedding", "version": 1, **values, **whole, **arrays, "seed": seed}
+        written = {} if self.entries is None else {"entries": _to_text(self.entries)}
+        return {"format": "mercer-embedding", "version": 1, **values, **whole, **arrays, "seed": seed, **written}
 
     def to_json(self):
         """The text that the fingerprint is made of: keys in order, no spaces."""
@@ -149,12 +167,19 @@ class Specification:
         _require(isinstance(content, dict), "an object", type(content).__name__)
         known = content.get("format") == "mercer-embedding" and content.get("version") == 1
         _require(known, "format mercer-embedding, version 1", (content.get("format"), content.get("version")))
-        _require(set(content) == set(KEYS), f"the keys {', '.join(KEYS)}", ", ".join(map(str, content)))
-        values = {name: content[name] for name in KEYS[2:]}
+        keys = (*KEYS, "entries") if content.get("matrix") == "learned" else KEYS
+        _require(set(content) == set(keys), f"the keys {', '.join(keys)}", ", ".join(map(str, content)))
+        values = {name: content[name] for name in keys[2:]}
         seed = values["seed"]
         digits = isinstance(seed, str) and len(seed) == 16 and all(c in "0123456789abcdef" for c in seed)
         _require(digits, "seed as 16 hexadecimal digits", seed)
         arrays = {name: _from_text(values[name], name) for name in ARRAYS}
+        if "entries" in values:
+            whole = _from_text(values["entries"], "entries", "<i2")
+            shape = values["projections"], values["features"]
+            fits = whole is not None and all(type(n) is int and n > 0 for n in shape) and whole.size == shape[0] * shape[1]
+            _require(fits, "entries for every projection and feature", None if whole is None else whole.size)
+            arrays["entries"] = whole.reshape(shape)
         return cls(**{**values, **arrays, "seed": int(seed, 16)})
 
 
@@ -167,10 +192,10 @@ def padded_length(n_features):
 
 
 def _to_text(array):
-    return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
+    return base64.b64encode(array.tobytes()).decode("ascii")  # little-endian already
 
 
-def _from_text(text, name):
+def _from_text(text, name, dtype="<f8"):
     if text is None:
         return None
     _require(isinstance(text, str), f"{name} as base64", text)
@@ -178,8 +203,9 @@ def _from_text(text, name):
         content = base64.b64decode(text, validate=True)
     except ValueError:
         content = b"?"
-    _require(len(content) % 8 == 0, f"{name} as base64 of doubles", text)
-    return np.frombuffer(content, dtype="<f8")
+    dtype = np.dtype(dtype)
+    _require(len(content) % dtype.itemsize == 0, f"{name} as base64 of {dtype.name}", text)
+    return np.frombuffer(content, dtype=dtype)
 
 
 def _require_whole(value, name, least, most):

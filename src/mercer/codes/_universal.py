@@ -25,7 +25,7 @@ from mercer.kernels._universal_rbf import UniversalRBF, share_of_bits, slope_of_
 from mercer.maps._landmarks import check_count
 from mercer.spaces import BitRows, Identity
 
-PAIRS = 4096  # of rows whose distances decide delta
+PAIRS, FEWEST_PAIRS = 4096, 64  # of blocks whose distances decide delta; of rows that they are taken from, at least
 QUANTILE = (
     0.25  # of these distances ends the range that codes resolve: the best from 0.001 to 0.5 for chi2 on SIFT rows
 )
@@ -184,8 +184,10 @@ class UniversalEmbedding(BitEmbedding):
 
     def _delta_of(self, X, scale, random_state):
         """The step for which the linear range of g ends at the quantile of the distances between random rows."""
-        pairs = random_state.randint(X.shape[0], size=(2, PAIRS))
-        chunks = row_chunks(PAIRS, 32 * X.shape[1])
+        blocks = X.shape[1] // self._block_size(X.shape[1])
+        count = max(PAIRS // blocks, FEWEST_PAIRS)
+        pairs = random_state.randint(X.shape[0], size=(2, count))
+        chunks = row_chunks(count, 32 * X.shape[1])
         distances = np.sqrt(np.concatenate([self._sq_distances(X, scale, pairs[:, part]) for part in chunks]))
         distances = distances[distances > 0]
         return float(np.quantile(distances, QUANTILE) / RANGE) if len(distances) else 1.0

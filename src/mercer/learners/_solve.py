@@ -21,6 +21,7 @@ from mercer._base.threads import single_threaded
 from mercer.learners._bundle import solve_bundle
 from mercer.learners._coordinates import gram_size
 from mercer.learners._dual import FORMS, JOINT_FORM, solve_dual
+from mercer.learners._few_rows import are_few, few_rows
 from mercer.learners._joint_dual import solve_joint_dual
 from mercer.learners._newton import solve_newton
 from mercer.learners._projected import BOXES, solve_projected
@@ -65,6 +66,8 @@ def choose_solver(rows, inner, loss, intercept):
 
 
 def _suits_coordinates(rows, inner, enough):
+    if are_few(rows, inner):
+        return not enough
     if isinstance(inner, Identity):
         return isinstance(rows, (CSRRows, DenseRows)) and not enough
     if isinstance(inner, CumulativeSum):
@@ -90,6 +93,10 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
         raise InputError(f"There is no solver {solver!r}. Solvers: {', '.join(SOLVERS)}.")
     if solver != "auto":
         return _run(problem, solver, tol, max_iter, random_state, start)
+    few = few_rows(problem.design) if problem.loss.name in FORMS and problem.intercept != "free" else None
+    if few is not None:
+        found = solve(replace(problem, design=few.design), solver, tol, max_iter, random_state, start)
+        return replace(found, u=few.weights(found.u))
     names = _in_turn(problem, start)
     start = start if start is not None and STATES[names[0]] in start else None
     best, which, passes = None, np.arange(problem.n_problems), 0

@@ -1,0 +1,84 @@
+"""Few rows as plain dense ones of the same inner products, on which coordinate descent is quickest.
+
+Codes and bits save memory where rows are many. Up to some thousands, decoding all of them takes a few megabytes and a
+step of coordinate descent is then one short product. Where factors are more than rows the Gram matrix K = Z Z' says all:
+its eigenvectors U and values s give rows Z = U sqrt(s) of at most n columns, and weights w on these are the weights
+F Phi' U w / sqrt(s) on factors, of the same norm.
+"""
+
+__all__ = ["are_few", "few_rows"]
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._base.linalg import positive_eigenpairs
+from mercer._base.threads import single_threaded
+from mercer.spaces import CodeRows, CSRRows, DecodedRows, DenseRows, Design, Identity
+from mercer.spaces.factored import BlockFactor, CumulativeSum
+
+MOST_NUMBERS = 2**22  # in the dense rows: 32 MiB
+MOST_FEATURES = 2**24  # numbers of rows with all their features, from which others are computed
+MOST_IN_GRAM = 1024  # rows whose Gram matrix is decomposed
+WIDER = 2  # times as many factors as rows, from which that pays
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """A design of plain rows that stands for another one.
+
+    Parameters
+    ----------
+    design : Design with the usual inner product
+    source : Design
+    back : None, or matrix that turns weights of the design into dual variables of the source
+    """
+
+    design: Design
+    source: Design
+    back: np.ndarray | None
+
+    def weights(self, w):
+        """Weights on the factors of the source, float64 (r, P)."""
+        if self.back is None:
+            return w
+        return self.source.accumulate(self.back @ w).astype(np.float64)
+
+
+def are_few(rows, inner):
+    """Whether rows are so few that they are decoded, and not quicker as they are."""
+    n, r = rows.shape[0], inner.n_factors
+    if n == 0 or r == 0 or isinstance(rows, CSRRows) or isinstance(inner, CumulativeSum):
+        return False  # sparse rows and tables of levels have quick steps of their own
+    decoded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1
+    if n * (r if decoded else rows.shape[1]) > MOST_FEATURES:
+        return False
+    if r >= WIDER * n:
+        return n <= MOST_IN_GRAM
+    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, DenseRows))
+
+
+def few_rows(design):
+    """The FewRows of a design, made once; None where its rows are many, or quicker as they are."""
+    if "_few" not in design.__dict__:
+        design._few = _made(design) if are_few(design.rows, design.inner) else None
+    return design._few
+
+
+def _made(design):
+    n, r = design.shape
+    Z = _dense(design.rows, design.inner)
+    if r < WIDER * n:
+        return FewRows(Design(Z, Identity(r), design.n_jobs), design, None)
+    with single_threaded():
+        values, vectors = positive_eigenpairs(Z @ Z.T)
+    roots = np.sqrt(values)
+    return FewRows(Design(vectors * roots, Identity(len(roots)), design.n_jobs), design, vectors / roots)
+
+
+def _dense(rows, inner):
+    """Rows in factor space, float64 (n, r)."""
+    if isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1:
+        return DecodedRows(rows, inner).toarray().astype(np.float64)
+    features = np.asarray(rows.toarray(), dtype=np.float64)
+    return features if isinstance(inner, Identity) else np.ascontiguousarray(inner.project(features.T).T)
