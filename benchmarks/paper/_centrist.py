@@ -9,13 +9,13 @@ that a window has 24 * 256 = 6,144 numbers. Pixels on the border of a super-bloc
 from __future__ import annotations
 
 import csv
-from functools import partial
 
 import numpy as np
 
+from mercer.vision import CENTRIST
+
 HEIGHT, WIDTH = 108, 36
 BLOCK_ROWS, BLOCK_COLUMNS = 9, 4
-N_CODES = 256
 MARGIN = 1.1  # height of a window over that of the person in it
 
 
@@ -39,29 +39,9 @@ def person_windows(part, n_negatives, n_photos=None, seed=0):
 
 
 def centrist(windows):
-    """Histograms (m, 6144) of windows (m, 108, 36), super-block after super-block."""
-    codes = census(windows)  # that of pixel (r, c) is at (r - 1, c - 1)
-    height, width = HEIGHT // BLOCK_ROWS, WIDTH // BLOCK_COLUMNS
-    count = partial(np.bincount, minlength=len(windows) * N_CODES)
-    offsets = N_CODES * np.arange(len(windows))[:, None, None]
-    histograms = []
-    for top in range(0, HEIGHT - height, height):
-        for left in range(0, WIDTH - width, width):
-            inside = codes[:, top : top + 2 * height - 2, left : left + 2 * width - 2]
-            histograms.append(count((inside + offsets).ravel()).reshape(-1, N_CODES))
-    return np.concatenate(histograms, axis=1).astype(np.uint16)
-
-
-def census(images):
-    """The census transforms of the pixels that have eight neighbours: one bit for each that is not larger."""
-    middle = images[:, 1:-1, 1:-1]
-    rows, columns = middle.shape[1:]
-    codes = np.zeros(middle.shape, dtype=np.int64)
-    for r in range(3):
-        for c in range(3):
-            if (r, c) != (1, 1):
-                codes = 2 * codes + (middle >= images[:, r : r + rows, c : c + columns])
-    return codes
+    """Histograms (m, 6144) of windows (m, 108, 36), super-block after super-block, as counts."""
+    histograms = CENTRIST(grid=(BLOCK_ROWS, BLOCK_COLUMNS), superblock=2, normalize=False).fit_transform(windows)
+    return histograms.astype(np.uint16)
 
 
 # ---------------------------------------------------------------------------------------------------------- windows

@@ -58,6 +58,7 @@ _NAMES = {
     "WeightedMinHash": "mercer.maps",
     "approximation_report": "mercer.maps",
     "CodePredictor": "mercer.codes",
+    "CompactEmbedding": "mercer.codes",
     "KLSH": "mercer.codes",
     "LevelQuantizer": "mercer.codes",
     "ProductQuantizer": "mercer.codes",

@@ -74,6 +74,7 @@ def hashes() -> Iterator[tuple[str, Any, str, list]]:
         "universal": mercer.UniversalEmbedding(n_bits=11, random_state=0),
         "universal-structured": mercer.UniversalEmbedding(11, block_size=2, matrix="structured", random_state=0),
         "quantized-jl": mercer.QuantizedJL(5, bits=3, standardize=True, random_state=0),
+        "compact": mercer.CompactEmbedding(7, random_state=0),
         "sigma-delta": mercer.QuantizedJL(11, variant="sigma-delta", random_state=0),
     }
     for name, fitted in found.items():

@@ -18,11 +18,16 @@ X, _ = digits()
 class Recorder:
     """Answers rows by themselves, writes down batches, and holds the first one until it is let go."""
 
-    def __init__(self, n_held=0):
+    def __init__(self, n_held=0, most_quick=0):
         self.batches, self.may_go, self._left = [], threading.Event(), n_held
+        self.threads, self._most_quick = [], most_quick
+
+    def is_quick(self, kind, n_rows, bits):
+        return n_rows <= self._most_quick
 
     def answer(self, kind, rows, bits):
         self.batches.append(len(rows))
+        self.threads.append(threading.current_thread())
         if self._left:
             self._left -= 1
             self.may_go.wait(10)
@@ -112,6 +117,28 @@ def test_rows_that_are_refused_spoil_only_their_own_request():
     good, bad, other = run(scenario)
     assert isinstance(bad, ValueError)
     assert (good.rows[0, 0], other.rows[0, 0]) == (1, 2)
+
+
+def test_what_is_quick_is_scored_at_once_by_the_event_loop_and_what_is_not_by_the_thread():
+    model = Recorder(most_quick=4)
+
+    async def scenario(batcher):
+        few = [batcher.answer(model, "codes", rows_of(i), 8) for i in (1, -1, 2)]
+        few = await asyncio.gather(*few, return_exceptions=True)
+        return few, await batcher.answer(model, "codes", rows_of(3, 5), 8)
+
+    (good, bad, other), many = run(scenario)
+    assert isinstance(bad, ValueError)
+    assert (good.rows[0, 0], other.rows[0, 0], many.rows[0, 0]) == (1, 2, 3)
+    assert model.batches == [3, 1, 1, 1, 5]  # together, then each by itself to find the one that is refused
+    assert [thread is threading.main_thread() for thread in model.threads] == [True] * 4 + [False]
+
+
+def test_a_few_codes_are_quick_and_rows_or_many_codes_are_not():
+    served = ServedModel(ladder())
+    assert served.is_quick("codes", 1, 64)
+    assert not served.is_quick("codes", 10_000, 64)
+    assert not served.is_quick("rows", 1, 64)
 
 
 def test_requests_that_were_given_up_are_not_scored():

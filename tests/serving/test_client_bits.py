@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import QuantizedJL, UniversalEmbedding
+from mercer import CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.codes._normal_table import TABLE
 from mercer.serving import client
 from mercer.serving.client import Embedding
-from tests.serving.test_client_oracle import KNOWN, T, code_of, doubles, projections, specification
+from tests.serving.test_client_oracle import KNOWN, T, code_of, doubles, entries, projections, specification
 
 STEPS = st.sampled_from([1, 2, 3, 64, 9000, 65537, 2**20, 2**33 + 5, 2**50])
 
@@ -22,9 +22,10 @@ def embeddings_and_rows(draw):
     d, M, L = draw(st.integers(1, 9)), draw(st.integers(1, 21)), draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     scaled, centred, shifted = (draw(st.booleans()) for _ in range(3))
+    matrix = draw(st.sampled_from(["dense", "structured", "learned"]))
+    learned = {"entries": entries(rng.integers(-32767, 32768, (M, d)))} if matrix == "learned" else {}
     s = specification(
-        kind=kind, matrix=draw(st.sampled_from(["dense", "structured"])),
-        bits=bits, features=d, projections=M, blocks=L,
+        kind=kind, matrix=matrix, **learned, bits=bits, features=d, projections=M, blocks=L,
         seed=f"{draw(st.integers(0, 2**64 - 1)):016x}", step=draw(STEPS),
         dither=kind == "universal" or draw(st.booleans()),
         exponent=None if scaled else draw(st.integers(-3, 20)),
@@ -69,6 +70,8 @@ EMBEDDINGS = {
     "qjl, structured": QuantizedJL(300, bits=1, matrix="structured", center=False, random_state=1),
     "dithered": QuantizedJL(100, bits=2, variant="dithered", random_state=1),
     "sigma-delta": QuantizedJL(100, bits=2, variant="sigma-delta", random_state=1),
+    "compact": CompactEmbedding(100, random_state=1),
+    "compact, of blocks": CompactEmbedding(5, block_size=12, standardize=True, random_state=1),
 }
 
 
@@ -237,6 +240,14 @@ def test_what_only_looks_right_is_refused_too(name, value):
 def test_offsets_are_whole_numbers(offsets):
     with pytest.raises(ValueError, match="offsets"):
         Embedding(specification(kind="qjl", offsets=doubles(offsets)))
+
+
+@pytest.mark.parametrize("given", [[1] * 59, [-32768] * 60, [0] * 61])
+def test_a_learned_matrix_is_whole_numbers_for_all_projections(given):
+    with pytest.raises(ValueError, match="entries"):
+        Embedding(specification(matrix="learned", entries=entries(given)))
+    with pytest.raises(ValueError, match="keys"):
+        Embedding(specification(entries=entries([1] * 60)))
 
 
 def test_keys_that_are_missing_or_unknown_are_refused():

@@ -58,6 +58,9 @@ def whole_numbers(s, block):
 def projections(s, z):
     """p_0, ..., p_(M-1) of one block."""
     d, M = s["features"], s["projections"]
+    if s["matrix"] == "learned":
+        a = struct.unpack(f"<{M * d}h", base64.b64decode(s["entries"]))
+        return [sum(a[b * d + j] * z[j] for j in range(d)) for b in range(M)]
     if s["matrix"] == "dense":
         return [sum(entry(s, b * d + j) * z[j] for j in range(d)) for b in range(M)]
     n = max(256, 2 ** math.ceil(math.log2(d)))
@@ -115,6 +118,11 @@ def code_of(s, row):
 def doubles(array):
     """An array as a specification holds it."""
     return base64.b64encode(np.asarray(array, dtype="<f8").tobytes()).decode("ascii")
+
+
+def entries(array):
+    """A learned matrix as a specification holds it."""
+    return base64.b64encode(np.asarray(array, dtype="<i2").tobytes()).decode("ascii")
 
 
 def specification(**changes):

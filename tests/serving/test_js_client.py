@@ -16,7 +16,7 @@ import pytest
 from mercer.serving import client
 from mercer.serving.client import Embedding, pack_message
 from tests.serving.test_client_bits import EDGES, rows_at_thresholds
-from tests.serving.test_client_oracle import KNOWN, T, doubles, specification
+from tests.serving.test_client_oracle import KNOWN, T, doubles, entries, specification
 from tests.serving.test_client_requests import Service, running
 
 FILE = Path(client.__file__).parent / "page" / "mercer-client.js"
@@ -100,14 +100,16 @@ KINDS = [("universal", 1), ("qjl", 1), ("qjl", 4), ("sigma-delta", 1), ("sigma-d
 def test_a_million_bits_are_those_of_python(javascript, rng):
     cases, at_thresholds = [], 0
     for kind, bits in KINDS:
-        for matrix, d in (("dense", 13), ("structured", 13), ("structured", 64)):
+        for matrix, d in (("dense", 13), ("structured", 13), ("structured", 64), ("learned", 13)):
             s = specification(
                 kind=kind, matrix=matrix, features=d, projections=211, bits=bits, blocks=2, exponent=None,
-                step=997 if matrix == "dense" else 61, dither=bool(kind == "universal" or d == 13),
+                step=61 if matrix == "structured" else 997, dither=bool(kind == "universal" or d == 13),
                 seed=f"{rng.integers(2**63):016x}",
                 scale=doubles(rng.uniform(0.1, 9, d)), center=doubles(rng.normal(size=d)),
                 offsets=None if kind == "universal" else doubles(rng.integers(-999, 999, 211)),
             )  # fmt: skip
+            if matrix == "learned":
+                s["entries"] = entries(rng.integers(-32767, 32768, (211, d)))
             X = rng.normal(size=(120, 2 * d)) * 5
             cases.append((s, X))
             at_thresholds += count_at_thresholds(s, X)
@@ -120,7 +122,7 @@ def count_at_thresholds(s, X):
     """How many projections are at a threshold of the quantiser, or one below it."""
     embedding = Embedding(s)
     Z = embedding._whole(X, 0)
-    P = embedding._dense(Z) if s["matrix"] == "dense" else embedding._structured(Z)
+    P = embedding._structured(Z) if s["matrix"] == "structured" else embedding._dense(Z)
     return int(np.isin((P + embedding._shift) % s["step"], (0, s["step"] - 1)).sum())
 
 
@@ -197,6 +199,12 @@ def test_what_python_refuses_is_refused_by_name(javascript, name, value):
     assert name in javascript(function, specification(**{name: value}))
     with pytest.raises(ValueError, match=name):
         Embedding(specification(**{name: value}))
+
+
+@pytest.mark.parametrize("given", ["AAAA", entries([-32768] * 60)])
+def test_a_learned_matrix_that_is_none_is_refused(javascript, given):
+    function = "(client, s) => { try { new client.Embedding(s); return ''; } catch (error) { return error.message; } }"
+    assert '"entries"' in javascript(function, specification(matrix="learned", entries=given))
 
 
 def test_rows_without_a_code_are_refused(javascript):

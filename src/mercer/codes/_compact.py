@@ -22,7 +22,10 @@ from mercer.maps._landmarks import check_count, sample_rows
 from mercer.spaces import BitRows, Identity
 
 SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learnt
-TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # from which a rotation is learnt: the larger of the one and so many each
+TURNED_BLOCKS, BLOCKS_PER_DIRECTION = (
+    2**12,
+    8,
+)  # from which a rotation is learnt: the larger of the one and so many each
 ITERATIONS = 50  # [gong13iterative] Sec. 3.2
 STARTS, FEW_DIRECTIONS = 4, 64  # of up to so many directions the best of several rotations is taken: they differ
 WIDEST = 4096  # columns up to which the covariance is decomposed; beyond, the Gram matrix of as many blocks

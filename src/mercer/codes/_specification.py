@@ -96,7 +96,8 @@ class Specification:
         object.__setattr__(self, name, array)
 
     def _freeze_entries(self):
-        _require((self.entries is not None) == (self.matrix == "learned"), "entries for a learned matrix only", "others")
+        learned = self.matrix == "learned"
+        _require((self.entries is not None) == learned, "entries for a learned matrix, and for no other", self.matrix)
         if self.entries is None:
             return
         array, shape = np.asarray(self.entries), (self.projections, self.features)
@@ -177,7 +178,8 @@ class Specification:
         if "entries" in values:
             whole = _from_text(values["entries"], "entries", "<i2")
             shape = values["projections"], values["features"]
-            fits = whole is not None and all(type(n) is int and n > 0 for n in shape) and whole.size == shape[0] * shape[1]
+            sizes = all(type(n) is int and n > 0 for n in shape)
+            fits = sizes and whole is not None and whole.size == shape[0] * shape[1]
             _require(fits, "entries for every projection and feature", None if whole is None else whole.size)
             arrays["entries"] = whole.reshape(shape)
         return cls(**{**values, **arrays, "seed": int(seed, 16)})

@@ -1,9 +1,9 @@
 """Few rows as plain dense ones of the same inner products, on which coordinate descent is quickest.
 
 Codes and bits save memory where rows are many. Up to some thousands, decoding all of them takes a few megabytes and a
-step of coordinate descent is then one short product. Where factors are more than rows the Gram matrix K = Z Z' says all:
-its eigenvectors U and values s give rows Z = U sqrt(s) of at most n columns, and weights w on these are the weights
-F Phi' U w / sqrt(s) on factors, of the same norm.
+step of coordinate descent is then one short product. Where factors are more than rows, the Gram matrix K = Z Z' says
+all: its eigenvectors U and values s give rows Z = U sqrt(s) of at most n columns, and weights w on these are the
+weights F Phi' U w / sqrt(s) on factors, of the same norm.
 """
 
 __all__ = ["are_few", "few_rows"]

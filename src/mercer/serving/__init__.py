@@ -8,11 +8,14 @@ from importlib import import_module
 _NAMES = {
     "Client": "mercer.serving.client",
     "Message": "mercer.serving.wire",
+    "RateAccuracy": "mercer.serving._rates",
+    "RatePoint": "mercer.serving._rates",
     "ServiceSettings": "mercer.serving.settings",
     "WireClassifier": "mercer.serving._ladder",
     "WireError": "mercer.serving.wire",
     "create_app": "mercer.serving.app",
     "pack_message": "mercer.serving.wire",
+    "rate_accuracy": "mercer.serving._rates",
     "serve": "mercer.serving.server",
     "unpack_message": "mercer.serving.wire",
 }

@@ -1,6 +1,6 @@
 """WireClassifier: one embedding, a classifier for each of several lengths of its code."""
 
-__all__ = ["WireClassifier"]
+__all__ = ["CodeScorer", "WireClassifier"]
 
 from numbers import Integral
 
@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.progress import track
-from mercer.codes import QuantizedJL, UniversalEmbedding
+from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.learners import KernelClassifierCV
+from mercer.serving._intervals import wilson_interval
 
 SHORTEST = 32  # bits of the lowest rate by default
 STEPS = (0.5, 0.71, 1.0, 1.41, 2.0, 2.83)  # times the delta of the rule, tried by cross-validation
@@ -23,13 +24,13 @@ TRIAL_ROWS = 4000  # training rows that delta is chosen on
 class WireClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on the bits of an embedding, at several rates: a client sends what its line allows.
 
-    A shorter code is the beginning of a longer one, so a client computes one code and cuts it. C is chosen by
-    cross-validation for each rate, and so is the delta of universal bits, once, at the highest rate; the accuracies
-    that cross-validation finds make the curve of accuracy against bits.
+    A shorter code of random projections is the beginning of a longer one; a CompactEmbedding is learned anew for every
+    rate. C is chosen by cross-validation for each rate, and so is the delta of universal bits, once, at the highest
+    rate; the accuracies that cross-validation finds make the curve of accuracy against bits.
 
     Parameters
     ----------
-    embedding : UniversalEmbedding or QuantizedJL, or None for UniversalEmbedding(1024)
+    embedding : UniversalEmbedding, QuantizedJL or CompactEmbedding, or None for UniversalEmbedding(1024)
         Its ``delta``, if "auto", is the rule's times a factor from 0.5 to 2.8 that cross-validation chooses.
     rates : sequence of int or None
         Numbers of projections, those of the embedding at most. None: powers of two from 32 on, and all.
@@ -89,7 +90,9 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
             self.classifiers_.append(found)
             bits = found.map_.specification_.n_bits
             self.rates_.append(bits)
-            self.curve_.append({"bits": bits, **_interval(found.scores_[:, found.best_index_].mean(), len(y))})
+            accuracy = float(found.scores_[:, found.best_index_].mean())
+            low, high = wilson_interval(accuracy, len(y))
+            self.curve_.append({"bits": bits, "accuracy": accuracy, "low": low, "high": high})
         return self
 
     def predict(self, X):
@@ -114,9 +117,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         -------
         float64 array of shape (n, classes), or (n,) for two classes, positive for the second
         """
-        model = self._at(n_bits)
-        scores = model.map_.rows_of_codes(codes).scores(model.predictor_.v)
-        return model._columns.decision(scores + model.intercept_)
+        return CodeScorer(self._at(n_bits))(codes)
 
     def specification(self, n_bits=None):
         """The specification of a rate, of the longest code without one."""
@@ -138,9 +139,10 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
 
     def _template(self):
         made = UniversalEmbedding(1024) if self.embedding is None else clone(self.embedding)
-        if not isinstance(made, (UniversalEmbedding, QuantizedJL)):
+        if not isinstance(made, (UniversalEmbedding, QuantizedJL, CompactEmbedding)):
             raise InputError(
-                f"WireClassifier takes a UniversalEmbedding or a QuantizedJL as embedding, got {self.embedding!r}."
+                "WireClassifier takes a UniversalEmbedding, a QuantizedJL or a CompactEmbedding as embedding, got "
+                f"{self.embedding!r}."
             )
         if made.random_state is None:  # all rates must draw the same projections
             made.set_params(random_state=int(check_random_state(self.random_state).randint(2**31)))
@@ -194,14 +196,29 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError("All classifiers must have the classes of the model.")
 
 
+class CodeScorer:
+    """Scores of codes by a fitted KernelClassifier whose map makes bits; what it needs of the model is looked up once.
+
+    Parameters
+    ----------
+    model : fitted KernelClassifier
+    """
+
+    def __init__(self, model):
+        self._map, self._v, self._intercept = model.map_, model.predictor_.v, model.intercept_
+        self._columns = model._columns
+
+    @property
+    def n_weights(self):
+        """Numbers that a code is multiplied with."""
+        return self._v.size
+
+    def __call__(self, codes):
+        """As of ``decision_function``: float64 array of shape (n, classes), or (n,) for two classes."""
+        scores = self._map.rows_of_codes(codes).scores(self._v)
+        return np.asarray(self._columns.decision(scores + self._intercept), dtype=np.float64)
+
+
 def _length(embedding):
     """The parameter that says how many projections there are."""
-    return "n_bits" if isinstance(embedding, UniversalEmbedding) else "n_projections"
-
-
-def _interval(accuracy, n):
-    """Accuracy of n predictions with its 95 % interval. [wilson27probable]"""
-    z = 1.96
-    middle = (accuracy + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(accuracy * (1 - accuracy) / n + z**2 / (4 * n**2))
-    return {"accuracy": float(accuracy), "low": float(middle - half), "high": float(middle + half)}
+    return "n_projections" if isinstance(embedding, QuantizedJL) else "n_bits"

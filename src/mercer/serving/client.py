@@ -31,6 +31,7 @@ KEPT = 1 << 27  # numbers of a matrix that are kept; a larger one is made anew, 
 ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 ROWS, ANSWER, PAUSE = 256, 1 << 28, 30.0  # at most: rows of a request, bytes of an answer, seconds between attempts
 KEYS = "bits blocks center dither exponent features format kind matrix offsets projections scale seed step version"
+WITH_ENTRIES = KEYS.replace("dither", "dither entries")  # of a learned matrix
 
 # T of the format, little-endian int16 in base64
 TEXT = "BQAPABkAIwAtADcAQQBLAFUAXwBpAHMAfQCHAJEAmwClAK8AugDEAM4A2ADiAOwA9gAAAQoBFAEeASgBMgE8AUYBUAFaAWQBbgF4AYIBjAGWAaABqgG0Ab4ByAHTAd0B5wHxAfsBBQIPAhkCIwItAjcCQQJLAlUCXwJpAnMCfQKHApECnAKmArACugLEAs4C2ALiAuwC9gIAAwoDFAMeAygDMwM9A0cDUQNbA2UDbwN5A4MDjQOXA6EDrAO2A8ADygPUA94D6APyA/wDBgQRBBsEJQQvBDkEQwRNBFcEYQRsBHYEgASKBJQEngSoBLMEvQTHBNEE2wTlBO8E+gQEBQ4FGAUiBSwFNgVBBUsFVQVfBWkFcwV+BYgFkgWcBaYFsQW7BcUFzwXZBeMF7gX4BQIGDAYWBiEGKwY1Bj8GSgZUBl4GaAZyBn0GhwaRBpsGpgawBroGxAbPBtkG4wbtBvgGAgcMBxcHIQcrBzUHQAdKB1QHXwdpB3MHfQeIB5IHnAenB7EHuwfGB9AH2gflB+8H+QcECA4IGAgjCC0INwhCCEwIVwhhCGsIdgiACIoIlQifCKoItAi+CMkI0wjeCOgI8wj9CAcJEgkcCScJMQk8CUYJUQlbCWUJcAl6CYUJjwmaCaQJrwm5CcQJzgnZCeMJ7gn4CQMKDQoYCiMKLQo4CkIKTQpXCmIKbAp3CoIKjAqXCqEKrAq3CsEKzArWCuEK7Ar2CgELDAsWCyELLAs2C0ELTAtWC2ELbAt2C4ELjAuWC6ELrAu2C8ELzAvXC+EL7Av3CwIMDAwXDCIMLQw4DEIMTQxYDGMMbgx4DIMMjgyZDKQMrgy5DMQMzwzaDOUM8Az7DAUNEA0bDSYNMQ08DUcNUg1dDWgNcw1+DYkNlA2fDakNtA2/DcoN1Q3gDewN9w0CDg0OGA4jDi4OOQ5EDk8OWg5lDnAOew6GDpIOnQ6oDrMOvg7JDtQO4A7rDvYOAQ8MDxgPIw8uDzkPRA9QD1sPZg9xD30PiA+TD58Pqg+1D8APzA/XD+IP7g/5DwUQEBAbECcQMhA9EEkQVBBgEGsQdxCCEI0QmRCkELAQuxDHENIQ3hDpEPUQAREMERgRIxEvEToRRhFSEV0RaRF0EYARjBGXEaMRrxG6EcYR0hHeEekR9REBEgwSGBIkEjASPBJHElMSXxJrEncSghKOEpoSphKyEr4SyhLWEuIS7hL6EgUTERMdEykTNRNBE00TWRNmE3ITfhOKE5YTohOuE7oTxhPSE98T6xP3EwMUDxQbFCgUNBRAFEwUWRRlFHEUfhSKFJYUoxSvFLsUyBTUFOAU7RT5FAYVEhUfFSsVOBVEFVEVXRVqFXYVgxWPFZwVqRW1FcIVzhXbFegV9BUBFg4WGxYnFjQWQRZOFloWZxZ0FoEWjhaaFqcWtBbBFs4W2xboFvUWAhcPFxwXKRc2F0MXUBddF2oXdxeEF5IXnxesF7kXxhfUF+EX7hf7FwkYFhgjGDEYPhhLGFkYZhhzGIEYjhicGKkYtxjEGNIY3xjtGPsYCBkWGSMZMRk/GU0ZWhloGXYZgxmRGZ8ZrRm7GckZ1hnkGfIZABoOGhwaKho4GkYaVBpiGnAafxqNGpsaqRq3GsUa1BriGvAa/xoNGxsbKhs4G0YbVRtjG3IbgBuPG50brBu6G8kb2BvmG/UbBBwSHCEcMBw/HE0cXBxrHHociRyYHKccthzFHNQc4xzyHAEdEB0fHS8dPh1NHVwdbB17HYodmh2pHbgdyB3XHecd9h0GHhYeJR41HkQeVB5kHnQegx6THqMesx7DHtMe4x7zHgMfEx8jHzMfQx9TH2QfdB+EH5QfpR+1H8Uf1h/mH/cfByAYICggOSBKIFogayB8II0gniCuIL8g0CDhIPIgAyEUISYhNyFIIVkhaiF8IY0hnyGwIcEh0yHlIfYhCCIZIisiPSJPImAiciKEIpYiqCK6Iswi3yLxIgMjFSMnIzojTCNfI3EjhCOWI6kjvCPOI+Ej9CMHJBokLSRAJFMkZiR5JIwkoCSzJMYk2iTtJAElFCUoJTwlTyVjJXcliyWfJbMlxyXbJfAlBCYYJi0mQSZWJmomfyaTJqgmvSbSJucm/CYRJyYnOydRJ2YneyeRJ6cnvCfSJ+gn/icTKCkoQChWKGwogiiZKK8oxijcKPMoCikhKTcpTilmKX0plCmrKcMp2inyKQoqIio5KlEqaiqCKpoqsirLKuMq/CoVKy4rRytgK3krkiusK8Ur3yv4KxIsLCxGLGAseyyVLLAsyizlLAAtGy02LVEtbS2ILaQtwC3cLfgtFC4wLk0uaS6GLqMuwC7dLvsuGC82L1Qvci+QL64vzS/sLwowKTBJMGgwiDCnMMcw5zAIMSgxSTFqMYsxrDHOMfAxEjI0MlYyeTKcMr8y4jIGMyozTjNyM5czvDPhMwc0LDRSNHk0nzTGNO00FTU9NWU1jTW2Nd81CTYzNl02iDazNt42Cjc2N2M3kDe9N+s3GjhJOHg4qDjYOAk5OjlsOZ450TkFOjk6bjqjOtk6EDtIO4A7uTvyOyw8aDykPOA8Hj1dPZw93T0ePmE+pD7pPi8/dj++PwdAUkCfQOxAPEGNQd9BM0KKQuJCPEOYQ/ZDV0S7RCFFiUX1RWRG10ZNR8dHRUjISE9J3ElvSglLqUtRTAJNvE2CTlNPM1AkUShSQ1N6VNNVWVcaWStbtl0KYfpl8nE="  # noqa: E501
@@ -92,7 +93,7 @@ class Embedding:
         step = max(1, CHUNK // (s["blocks"] * max(s["projections"], 2 * s["features"], 256)))
         for first in range(0, len(X), step):
             Z = self._whole(X[first : first + step].astype(np.float64), first)
-            P = self._dense(Z) if s["matrix"] == "dense" else self._structured(Z)
+            P = self._structured(Z) if s["matrix"] == "structured" else self._dense(Z)
             values = self._quantised(P.astype(np.int64)).reshape(-1, self.n_bits // s["bits"], 1)
             bits = (values >> np.arange(s["bits"], dtype=np.uint8)) & np.uint8(1)
             codes[first : first + step] = np.packbits(bits.reshape(-1, self.n_bits), axis=1, bitorder="little")
@@ -110,8 +111,11 @@ class Embedding:
         return np.clip(np.floor(Z + 0.5), -32767, 32767)
 
     def _dense(self, Z):
-        """Section 3: P = Z A', A of M rows from stream 0."""
+        """Section 3: P = Z A', A of M rows from stream 0 or from the specification."""
         M, d = self.specification["projections"], self.specification["features"]
+        if self.specification["matrix"] == "learned":
+            self._kept = self._kept or {0: _numbers(self.specification, "entries", "<i2", M, d).astype(np.float64)}
+            return Z @ self._kept[0].T
         P, step = np.empty((len(Z), M)), max(1, CHUNK // d)
         for first in range(0, M, step):
             count = min(step, M - first)
@@ -317,8 +321,9 @@ def _failure(request, status, data):
 
 def _checked(specification):
     """A copy of the specification, if section 6 allows it."""
-    if not isinstance(specification, dict) or " ".join(sorted(map(str, specification))) != KEYS:
-        raise ValueError(f"A specification is an object with the keys {KEYS}, got {specification!r:.200}.")
+    keys = WITH_ENTRIES if isinstance(specification, dict) and specification.get("matrix") == "learned" else KEYS
+    if not isinstance(specification, dict) or " ".join(sorted(map(str, specification))) != keys:
+        raise ValueError(f"A specification is an object with the keys {keys}, got {specification!r:.200}.")
     s = dict(specification)
 
     def need(name, condition, wanted):
@@ -334,11 +339,12 @@ def _checked(specification):
     need_one("format", "mercer-embedding")
     need_whole("version", 1, 1)
     need_one("kind", "universal", "qjl", "sigma-delta")
-    need_one("matrix", "dense", "structured")
+    need_one("matrix", "dense", "structured", "learned")
     need("seed", isinstance(s["seed"], str) and re.fullmatch("[0-9a-f]{16}", s["seed"]), "16 digits 0-9, a-f")
-    need_whole("features", 1, 1 << (22 if s["matrix"] == "dense" else 18))
+    need_whole("features", 1, 1 << (18 if s["matrix"] == "structured" else 22))
     need_whole("bits", 1, 1 if s["kind"] == "universal" else 8)
-    need_whole("projections", 1, min(1 << 24, (1 << 34) // (s["features"] if s["matrix"] == "dense" else 4)))
+    most = {"dense": (1 << 34) // s["features"], "structured": 1 << 32, "learned": (1 << 26) // s["features"]}
+    need_whole("projections", 1, min(1 << 24, most[s["matrix"]]))
     need_whole("blocks", 1, min(1 << 24, ((1 << 32) - 1) // (s["projections"] * s["bits"])))
     need_whole("step", 1, 1 << 50)
     need_one("dither", True, s["kind"] == "universal")
@@ -351,14 +357,22 @@ def _checked(specification):
         o = _doubles(s, "offsets", "projections")
         whole = not (o % 1).any() and abs(o).max() < 2.0**52 and s["kind"] != "universal"
         need("offsets", whole, "whole numbers below 2^52, and none for universal codes,")
+    if s["matrix"] == "learned":
+        whole = _numbers(s, "entries", "<i2", s["projections"], s["features"])
+        need("entries", whole.min() > -32768, "whole numbers from -32767 to 32767")
     return s
 
 
 def _doubles(s, name, length):
+    return _numbers(s, name, "<f8", s[length]).astype(np.float64)
+
+
+def _numbers(s, name, dtype, *shape):
     try:
-        return np.frombuffer(base64.b64decode(s[name], validate=True), "<f8").astype(np.float64).reshape(s[length])
+        return np.frombuffer(base64.b64decode(s[name], validate=True), dtype).reshape(shape)
     except (TypeError, ValueError):
-        raise ValueError(f"The specification needs {s[length]} doubles in base64 as {name!r}.") from None
+        wanted = f"{' x '.join(map(str, shape))} numbers of {dtype[-1]} bytes in base64"
+        raise ValueError(f"The specification needs {wanted} as {name!r}.") from None
 
 
 def _threefry(key, c0, c1):

@@ -12,10 +12,11 @@
 
 const KEYS =
   "bits blocks center dither exponent features format kind matrix offsets projections scale seed step version";
+const WITH_ENTRIES = KEYS.replace("dither", "dither entries"); // of a learned matrix
 const KEPT = 2 ** 27; // numbers of a matrix that are kept; a larger one is made anew, row by row, in every call
 const CHUNK = 2 ** 20; // projections worked on at once
 const EXACT = 2 ** 53;
-const LARGEST = 29170 * 32767; // of one product a_bj z_j
+const LARGEST = 32767 * 32767; // of one product a_bj z_j
 const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24];
 const MESSAGE_ROWS = 256;
 const LONGEST_PAUSE = 30; // seconds
@@ -66,7 +67,7 @@ export class FingerprintError extends ServiceError {}
 export class Embedding {
   constructor(specification) {
     const s = (this.specification = checked(specification));
-    this.fingerprint = sha256(JSON.stringify(s, KEYS.split(" ")));
+    this.fingerprint = sha256(JSON.stringify(s, keysOf(s).split(" ")));
     this.nFeatures = s.blocks * s.features;
     this.nBits = s.blocks * s.projections * s.bits;
     this.nBytes = Math.ceil(this.nBits / 8);
@@ -88,7 +89,7 @@ export class Embedding {
     for (let first = 0; first < rows.length; first += step) {
       const count = Math.min(step, rows.length - first);
       const z = this.whole(rows, first, count);
-      const p = matrix === "dense" ? this.dense(z, count * blocks) : this.structured(z, count * blocks);
+      const p = matrix === "structured" ? this.structured(z, count * blocks) : this.dense(z, count * blocks);
       for (let r = 0; r < count; r++) {
         const values = this.quantised(p.subarray(r * blocks * M, (r + 1) * blocks * M));
         this.pack(values, codes.subarray((first + r) * this.nBytes, (first + r + 1) * this.nBytes));
@@ -137,6 +138,8 @@ export class Embedding {
   }
 
   entries(first, count) {
+    const { matrix, features, projections } = this.specification;
+    if (matrix === "learned") return shorts(this.specification, projections * features); // never too large to be kept
     const u = halfWords(this.key, 0, first, count);
     const a = new Int16Array(count);
     for (let i = 0; i < count; i++) a[i] = u[i] < 32768 ? TABLE[u[i] % 1024] : -TABLE[u[i] % 1024];
@@ -190,7 +193,7 @@ export class Embedding {
   /** The largest magnitude that a projection with its shift can have. */
   reach() {
     const { matrix, features } = this.specification;
-    const product = matrix === "dense" ? features * LARGEST : this.padded ** 2 * 32767;
+    const product = matrix === "structured" ? this.padded ** 2 * 32767 : features * LARGEST;
     return product + this.shift.reduce((most, s) => Math.max(most, Math.abs(s)), 0);
   }
 
@@ -389,8 +392,8 @@ function parsed(text) {
 /** A copy of the specification, if section 6 allows it. */
 function checked(specification) {
   const s = { ...specification };
-  if (Object.keys(s).sort().join(" ") !== KEYS) {
-    throw new RangeError(`A specification is an object with the keys ${KEYS}.`);
+  if (Object.keys(s).sort().join(" ") !== keysOf(s)) {
+    throw new RangeError(`A specification is an object with the keys ${keysOf(s)}.`);
   }
   const need = (name, condition, wanted) => {
     const got = String(s[name]).slice(0, 80);
@@ -402,11 +405,12 @@ function checked(specification) {
   needOne("format", "mercer-embedding");
   needOne("version", 1);
   needOne("kind", "universal", "qjl", "sigma-delta");
-  needOne("matrix", "dense", "structured");
+  needOne("matrix", "dense", "structured", "learned");
   need("seed", typeof s.seed === "string" && /^[0-9a-f]{16}$/.test(s.seed), "16 digits 0-9, a-f");
-  needWhole("features", 1, s.matrix === "dense" ? 2 ** 22 : 2 ** 18);
+  needWhole("features", 1, s.matrix === "structured" ? 2 ** 18 : 2 ** 22);
   needWhole("bits", 1, s.kind === "universal" ? 1 : 8);
-  needWhole("projections", 1, Math.min(2 ** 24, Math.floor(2 ** 34 / (s.matrix === "dense" ? s.features : 4))));
+  const most = { dense: 2 ** 34 / s.features, structured: 2 ** 32, learned: 2 ** 26 / s.features }[s.matrix];
+  needWhole("projections", 1, Math.min(2 ** 24, Math.floor(most)));
   needWhole("blocks", 1, Math.min(2 ** 24, Math.floor((2 ** 32 - 1) / (s.projections * s.bits))));
   needWhole("step", 1, 2 ** 50);
   needOne("dither", true, s.kind === "universal");
@@ -420,6 +424,10 @@ function checked(specification) {
     const allowed = s.kind !== "universal" && doubles(s, "offsets", s.projections).every(whole);
     need("offsets", allowed, "whole numbers below 2^52, and none for universal codes,");
   }
+  if (s.matrix === "learned") {
+    const whole = shorts(s, s.projections * s.features).every((a) => a > -32768);
+    need("entries", whole, "whole numbers from -32767 to 32767");
+  }
   return s;
 }
 
@@ -430,6 +438,19 @@ function doubles(s, name, length) {
     throw new RangeError(`The specification needs ${length} doubles in base64 as "${name}".`);
   }
   return Float64Array.from({ length }, (_, i) => view.getFloat64(8 * i, true));
+}
+
+/** The entries of a learned matrix. */
+function shorts(s, length) {
+  const view = typeof s.entries === "string" ? bytesOf(s.entries) : null;
+  if (view?.byteLength !== 2 * length) {
+    throw new RangeError(`The specification needs ${length} numbers of 2 bytes in base64 as "entries".`);
+  }
+  return Int16Array.from({ length }, (_, i) => view.getInt16(2 * i, true));
+}
+
+function keysOf(s) {
+  return s.matrix === "learned" ? WITH_ENTRIES : KEYS;
 }
 
 /** Bytes of base64 text as a DataView, or null. */
