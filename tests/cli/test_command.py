@@ -42,6 +42,7 @@ def test_the_verbs_are_all_there():
     assert GROUPS == {
         "map": ["fit", "apply", "report"],
         "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate"],
+        "wire": ["fit", "rates", "specification"],
     }
 
 

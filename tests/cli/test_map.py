@@ -38,7 +38,7 @@ def test_the_bare_command_and_every_part_have_help_with_examples(succeeds):
         assert "--threads" in text
         assert f"mercer map {part}" in text.split("Examples")[1]
     words = {word.strip(",.│") for word in succeeds("map", "fit", "--help").split()}
-    assert set(MAPS) - {"projected"} <= words
+    assert set(MAPS) - {"projected"} | {"pq", "universal", "qjl", "compact"} <= words
 
 
 # ---- fit

@@ -141,19 +141,21 @@ def test_a_classifier_on_bits_takes_codes_and_rows():
     np.testing.assert_array_equal(served.answer("rows", X[:40]).scores, model.decision_function(X[:40]))
 
 
-@pytest.mark.parametrize("block_size", [None, 16])
-@pytest.mark.parametrize("embedding", [mercer.UniversalEmbedding(24), mercer.UniversalEmbedding(13)])
-def test_codes_are_shortened_as_if_encoded_anew(embedding, block_size):
-    from sklearn.base import clone
-
-    from mercer.serving.models import shorter_codes
-
-    fitted = clone(embedding).set_params(block_size=block_size, random_state=0).fit(X[:50])
-    specification = fitted.specification_
-    for projections in (1, 8, 11):
-        expected = Embedding(specification.shortened(projections).to_dict()).encode(X[:50])
-        found = shorter_codes(fitted.transform(X[:50]), specification, projections)
-        np.testing.assert_array_equal(found, expected)
+@pytest.mark.parametrize("embedding", [mercer.QuantizedJL(40, bits=2), mercer.CompactEmbedding(4, block_size=16)])
+def test_every_rate_of_any_ladder_is_served(embedding):
+    """Shorter codes of learned projections are not the beginnings of longer ones; each rate has an embedding of its own."""
+    rates = (1, 3, 4) if embedding.block_size else (16, 40)
+    model = mercer.WireClassifier(embedding, rates=rates, Cs=[1.0], cv=2, random_state=0).fit(X[:200], y[:200])
+    served = ServedModel(model)
+    assert len(served.rates) == len(rates)
+    for bits in served.rates:
+        specification, fingerprint = served.specification(bits)
+        codes = Embedding(specification).encode(X[:20])
+        assert served.knows(bits, fingerprint[:16])
+        np.testing.assert_array_equal(served.encode(X[:20], bits), codes)
+        np.testing.assert_array_equal(
+            served.answer("codes", codes, bits).scores, served.answer("rows", X[:20], bits).scores
+        )
 
 
 # ----------------------------------------------------------------------------------------------------------- neighbours

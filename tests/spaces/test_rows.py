@@ -12,6 +12,7 @@ from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.spaces import BitRows, CodeRows, CSRRows, DenseRows, StackedRows, as_rows, hstack
 from mercer.spaces import _blocks as cutting
+from mercer.spaces.coded_rows import FEW_ROWS
 from tests.spaces.samples import DTYPES, ROW_KINDS, class_shapes, make_rows
 
 kinds = pytest.mark.parametrize("kind", ROW_KINDS)
@@ -156,6 +157,19 @@ def test_unsorted_and_duplicate_entries_are_put_in_order():
 def test_bits_are_scored_as_signs():
     packed = np.packbits([[1, 0, 1, 1, 0, 0, 0, 1, 1, 0]], axis=1, bitorder="little")
     assert BitRows(packed, 10).scores(2.0 ** np.arange(10)).tolist() == [1 - 2 + 4 + 8 - 16 - 32 - 64 + 128 + 256 - 512]
+
+
+@dtypes
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 40), D=st.integers(0, 70), tail=class_shapes, seed=st.integers(0, 99))
+def test_a_row_of_bits_has_one_score_in_every_bit_however_many_rows_come_with_it(dtype, n, D, tail, seed):
+    """Few rows are scored bit by bit, many through byte tables."""
+    rng = np.random.default_rng(seed)
+    rows = BitRows(rng.integers(0, 256, (n, -(-D // 8))).astype(np.uint8), D, value=0.3)
+    v = (rng.standard_normal((D, *tail)) * 10.0 ** rng.integers(-6, 6, (D, *tail))).astype(dtype)
+    together = rows.take(np.arange(n * (FEW_ROWS + 1)) % n).scores(v)
+    alone = np.concatenate([rows.take(slice(i, i + 1)).scores(v) for i in range(n)])
+    np.testing.assert_array_equal(together[:n], alone)
 
 
 @pytest.mark.parametrize(

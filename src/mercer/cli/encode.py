@@ -14,6 +14,7 @@ from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writ
 from mercer.cli.learning import OutFormatOption, answers, load_model, open_data, warm_up
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
+from mercer.cli.rates import BitsOption, at_rate, specification_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -25,13 +26,23 @@ A quantiser, the codes of rows under it, and the rows that the codes stand for:
 
 What a fitted model sees of the rows:
   mercer encode digits.mercer X.npy --out features.npy
+
+Bits as a message to mercer serve; a shorter code of a model with several rates:
+  mercer encode wire.mercer X.npy --out codes.mrcw
+  mercer encode wire.mercer X.npy --bits 64 --out codes.mrcw
+  curl -H 'Content-Type: application/octet-stream' --data-binary @codes.mrcw http://127.0.0.1:8321/v1/classify
 """
+_MESSAGE = "mrcw"  # the format of docs/wire-format.md
 
 
 @option_groups(settings=common_options, rules=input_options)
 def encode(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file written by mercer map fit or, for its map, by mercer fit.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire fit.",
+        ),
     ],
     x: Annotated[
         str,
@@ -39,9 +50,15 @@ def encode(
     ],
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="FILE", help="Where the codes go (npy, npz, csv, tsv); - is the output."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the codes go (npy, npz, csv, tsv; mrcw for a message of bits); - is the output.",
+        ),
     ],
-    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
+    out_format: Annotated[Literal["npy", "npz", "csv", "tsv", "mrcw"] | None, OutFormatOption] = None,
+    bits: Annotated[int | None, BitsOption] = None,
     decode: Annotated[bool, typer.Option("--decode", help="From codes back to the rows they stand for.")] = False,
     dense: Annotated[bool, typer.Option("--dense", help="Write the zeros of sparse features too.")] = False,
     *,
@@ -51,33 +68,51 @@ def encode(
     """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 
     A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
-    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. The order is that of
-    the rows, and labels are left out.
+    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. An embedding into bits
+    gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a message that mercer serve takes.
+    The order is that of the rows, and labels are left out.
     """
     if out == "-" and settings.json:
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
-    format = writable_format(out, out_format)
-    encoder = _encoder(model, decode)
+    format = _format(out, out_format)
+    encoder = _encoder(model, decode, bits)
+    specification = specification_of(encoder)
+    if format == _MESSAGE and specification is None:
+        raise ArgumentError(
+            f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
+        )
     data = open_data(x, rules, width=len(encoder.block_sizes_) if decode else encoder.n_features_in_)
     ask = _decoder(encoder, data) if decode else encoder.transform
     n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
     warm_up(data, ask)
     started = time.perf_counter()
     with progress(settings):
-        written = _write(answers(data, ask, bytes_per_row=8 * n_numbers), data.shape[0], out, format, dense)
+        blocks = answers(data, ask, bytes_per_row=8 * n_numbers)
+        if format == _MESSAGE:
+            written = _write_message(blocks, specification, out)
+        else:
+            written = _write(blocks, data.shape[0], out, format, dense)
     seconds = time.perf_counter() - started
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
-        print_json(head | written | {"seconds": seconds, "out": out})
+        print_json(head | _about_bits(specification) | written | {"seconds": seconds, "out": out})
     what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
-    size = " x ".join(map(str, written["shape"]))
+    size = f"{' x '.join(map(str, written['shape']))} {what}"
+    if specification is not None:
+        size = f"{data.shape[0]} codes of {specification.n_bits} bits"
     where = "" if out == "-" else f", written to {out}"
-    note(settings, f"{size} {what}, {written['bytes_per_row']:.4g} bytes per row, in {seconds:.2g} s{where}")
+    note(settings, f"{size}, {written['bytes_per_row']:.4g} bytes per row, in {seconds:.2g} s{where}")
 
 
-def _encoder(path: str, decode: bool):
+def _format(out: str, said: str | None) -> str:
+    if said == _MESSAGE or (said is None and out.lower().endswith(f".{_MESSAGE}")):
+        return _MESSAGE
+    return writable_format(out, said)
+
+
+def _encoder(path: str, decode: bool, bits: int | None):
     """The quantiser or map in a model file; of a learner, the one it was fitted with."""
-    model = load_model(path)
+    model = at_rate(load_model(path), bits, path)
     encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
     if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
         raise ArgumentError(
@@ -106,6 +141,24 @@ def _decoder(encoder, data: RowSource):
             raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
 
     return decoded
+
+
+def _about_bits(specification) -> dict[str, Any]:
+    """The length of a code and what it is a code of, for a JSON document."""
+    return {} if specification is None else {"bits": specification.n_bits, "embedding": specification.fingerprint}
+
+
+def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, Any]:
+    """Write the codes as one message, whose header has a checksum of all of them; what was written."""
+    import numpy as np
+
+    from mercer.serving.wire import pack_message
+
+    codes = np.concatenate(list(blocks))
+    message = pack_message(codes, specification.n_bits, specification.fingerprint)
+    with open_for_writing(out) as stream:
+        stream.write(message)
+    return {"shape": codes.shape, "dtype": "uint8", "sparse": False, "bytes_per_row": codes.shape[1]}
 
 
 def _write(blocks: Iterator[Any], n_rows: int, out: str, format: str, dense: bool) -> dict[str, Any]:

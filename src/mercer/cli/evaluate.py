@@ -14,6 +14,7 @@ from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learning import answers, check_folder, load_learner, open_data
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.rates import BitsOption, bits_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -21,6 +22,7 @@ EXAMPLES = """
   mercer evaluate iris.mercer test.csv --label species
   mercer evaluate digits.mercer X.npy --labels y.npy --plot confusion.png
   mercer evaluate digits.mercer test.npz --json
+  mercer evaluate wire.mercer test.npz --bits 64
 """
 _CONFUSION_UP_TO = 12  # classes; a wider table does not fit a terminal
 _LABELS_SHOWN = 5
@@ -28,13 +30,14 @@ _LABELS_SHOWN = 5
 
 @option_groups(settings=common_options, rules=input_options)
 def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
     x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
     labels: Annotated[str | None, LabelsOption] = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="PNG", help="Draw the confusion matrix, or predicted against true values."),
     ] = None,
+    bits: Annotated[int | None, BitsOption] = None,
     *,
     rules: dict[str, Any],
     settings: Settings,
@@ -47,7 +50,7 @@ def evaluate(
     """
     if plot is not None:
         check_folder(plot)
-    learner = load_learner(model)
+    learner = load_learner(model, bits)
     if getattr(learner, "multi_class_", None) == "labels" or getattr(learner, "n_targets_", 0):
         raise ArgumentError(f"{model} gives several answers for each row, and mercer evaluate judges one.")
     data = open_data(x, rules, width=learner.n_features_in_)
@@ -57,8 +60,10 @@ def evaluate(
         judge = _judge_classes if hasattr(learner, "classes_") else _judge_values
         found, picture = judge(learner, data, truth)
     head = {"model": model, "learner": type(learner).__name__, "data": data.name, "rows": data.shape[0]}
-    document = head | found | {"seconds": time.perf_counter() - started}
-    title = f"{model} on {data.shape[0]} rows of {data.name}"
+    rate = bits_of(learner)
+    document = head | rate | found | {"seconds": time.perf_counter() - started}
+    at = f" at {rate['bits']} bits" if rate else ""
+    title = f"{model}{at} on {data.shape[0]} rows of {data.name}"
     if plot is not None:
         with open_for_writing(plot) as stream:
             picture(title, stream)

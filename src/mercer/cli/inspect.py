@@ -14,6 +14,7 @@ import typer
 from mercer._base.tables import ArgumentError
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json, print_table
+from mercer.cli.rates import print_curve
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -22,6 +23,8 @@ EXAMPLES = """
   mercer inspect model.mercer --verify
   mercer inspect model.mercer --json | python -m json.tool
 """
+# the plan, the embedding and the curve have lines of their own, and a history is for programs
+_ELSEWHERE = ("plan_", "history_", "specification_json_", "curve_")
 
 
 @option_groups(settings=common_options)
@@ -42,16 +45,18 @@ def inspect(
 
     with _as_file(file) as path:
         found = describe(path, verify=verify)
-        if "plan_" in found.get("state", {}):
+        if "state" in found:
             behind = list(found).index("state") + 1
-            found = dict([*list(found.items())[:behind], ("plan", _plan(path)), *list(found.items())[behind:]])
+            found = dict([*list(found.items())[:behind], *_more(path).items(), *list(found.items())[behind:]])
     if file == "-":
         found["file"] = "standard input"
     if settings.json:
         print_json(found)
         return
-    arrays = found.pop("arrays")
+    arrays, curve = found.pop("arrays"), found.pop("curve", None)
     print_table(settings, found["file"], ["", "value"], _facts(found), text_columns=2)
+    if curve:
+        print_curve(settings, "Accuracy against bits, by cross-validation", curve)
     if arrays:
         rows = [[a["name"], a["dtype"], " x ".join(map(str, a["shape"])), a["bytes"]] for a in arrays]
         print_table(settings, "Arrays", ["array", "type", "shape", "bytes"], rows, text_columns=2)
@@ -71,12 +76,38 @@ def _as_file(path: str) -> Iterator[str]:
         yield copy.name
 
 
-def _plan(path: str) -> dict[str, Any]:
-    """What a learner did with its rows, which its summary is too short for."""
-    from mercer._base.container import read_header
+def _more(path: str) -> dict[str, Any]:
+    """What the summaries are too short for: what a learner did with its rows, and the bits that a model makes."""
+    from mercer._base.container import naming, read_header
+    from mercer._base.decoding import Decoder
 
-    plan = read_header(path).document["object"]["state"]["plan_"]
-    return plan.get("parameters", {}) if isinstance(plan, dict) else {}
+    node = read_header(path).document["object"]
+    state, found = node["state"], {}
+    if "plan_" in state:
+        found["plan"] = state["plan_"].get("parameters", {}) if isinstance(state["plan_"], dict) else {}
+    with naming(path):
+        for part in (node, state.get("embedding_"), state.get("map_")):
+            match part:
+                case {"state": {"specification_json_": str()}}:  # an embedding has no arrays to be loaded
+                    found["embedding"] = _described(Decoder({}).decode(part).specification_)
+        curve = Decoder({}).decode(state["curve_"]) if node["class"] == "WireClassifier" and "curve_" in state else None
+    return found | ({"curve": curve} if _is_curve(curve) else {})
+
+
+def _is_curve(value: Any) -> bool:
+    names, numbers = ("bits", "accuracy", "low", "high"), (int, float)
+    return isinstance(value, list) and all(
+        isinstance(point, dict) and all(isinstance(point.get(name), numbers) for name in names) for point in value
+    )
+
+
+def _described(specification) -> dict[str, Any]:
+    return {
+        "kind": specification.kind,
+        "bits": specification.n_bits,
+        "bytes": specification.n_bytes,
+        "fingerprint": specification.fingerprint,
+    }
 
 
 def _facts(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -84,8 +115,7 @@ def _facts(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if key == "file":
             continue
         if isinstance(value, dict):
-            # the plan has lines of its own, and a history is for programs
-            shown = {name: item for name, item in value.items() if name not in ("plan_", "history_")}
+            shown = {name: item for name, item in value.items() if name not in _ELSEWHERE}
             yield from ((f"{key} {name}", str(item)) for name, item in shown.items())
         else:
             yield key, str(value)

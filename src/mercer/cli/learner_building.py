@@ -1,6 +1,6 @@
 """From the options of ``mercer fit`` to an estimator that is not fitted yet."""
 
-__all__ = ["Choices", "build_learner", "learner_options"]
+__all__ = ["Choices", "build_learner", "learner_options", "number_or_auto"]
 
 import math
 from dataclasses import dataclass
@@ -58,7 +58,8 @@ def learner_options(
             "--map",
             "-m",
             metavar="NAME[:P=V,...]",
-            help="A map by the names of mercer map fit, or pq to learn on the codes of a product quantiser.",
+            help="A map by the names of mercer map fit; pq learns on the codes of a product quantiser, universal, "
+            "qjl and compact on bits.",
             show_default="chosen for the kernel and the rows",
         ),
     ] = None,
@@ -179,7 +180,7 @@ def learner_options(
         param or [],
         task,
         loss,
-        _number_or_auto(C),
+        number_or_auto(C),
         epsilon,
         multi_class,
         class_weight,
@@ -194,7 +195,8 @@ def learner_options(
     )
 
 
-def _number_or_auto(text: str | None) -> float | Literal["auto"] | None:
+def number_or_auto(text: str | None) -> float | Literal["auto"] | None:
+    """What ``--C`` says."""
     if text is None:
         return None
     if text == "auto":

@@ -21,6 +21,7 @@ import typer
 
 from mercer._base.errors import InputError, MercerError
 from mercer._base.tables import ArgumentError, RowSource, open_rows
+from mercer.cli.rates import at_rate
 
 OutFormatOption = typer.Option(
     "--out-format", metavar="FORMAT", help="Format of --out.", show_default="by suffix; csv for -"
@@ -67,9 +68,9 @@ def load_model(path: str):
     return load(path)
 
 
-def load_learner(path: str):
-    """A fitted classifier or regressor."""
-    model = load_model(path)
+def load_learner(path: str, bits: int | None = None):
+    """A fitted classifier or regressor; of several rates the one of so many bits, by default of the most."""
+    model = at_rate(load_model(path), bits, path)
     if not hasattr(model, "predictor_"):
         raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner. Make one with mercer fit.")
     return model

@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import datasets, demo, encode, evaluate, fit, index, inspect, kernel, map, predict, reproduce, serve
+from mercer.cli import (
+    datasets,
+    demo,
+    encode,
+    evaluate,
+    fit,
+    index,
+    inspect,
+    kernel,
+    map,
+    predict,
+    reproduce,
+    serve,
+    wire,
+)
 from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json
@@ -43,6 +57,7 @@ for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, re
     app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)
 app.add_typer(map.app, name="map")
 app.add_typer(index.app, name="index")
+app.add_typer(wire.app, name="wire")
 
 
 @app.callback(invoke_without_command=True, epilog=_EXAMPLES)

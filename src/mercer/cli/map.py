@@ -16,6 +16,7 @@ from mercer.cli.commands import Verb, Verbs, flowing
 from mercer.cli.map_building import build_map
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.rates import specification_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -32,6 +33,10 @@ FIT_EXAMPLES = """
 
 Short dense rows from wide, sparse histograms:
   mercer map fit spectra.npz --map homogeneous --kernel js --project 256 --out js.mercer
+
+Bits for a wire:
+  mercer map fit X.npy --map universal:n_bits=256 --out bits.mercer
+  mercer map fit X.npy --map qjl:n_projections=128,bits=2 --out bits.mercer
 """
 APPLY_EXAMPLES = """
 [bold]Examples[/bold]
@@ -57,7 +62,8 @@ MapOption = typer.Option(
     "--map",
     "-m",
     metavar="NAME[:P=V,...]",
-    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash or pq; parameters behind a colon.",
+    help="homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash, pq for codes, or universal, qjl, "
+    "compact for bits; parameters behind a colon.",
 )
 KernelOption = typer.Option(
     "--kernel", "-k", metavar="NAME", help="Kernel, by the names of mercer kernel.", show_default="the map's own"
@@ -127,7 +133,7 @@ def fit(
     note(
         settings,
         f"{type(made).__name__} for the {made.kernel_.name} kernel: {document['columns']} columns to "
-        f"{document['features']} features, fitted on {table.X.shape[0]} rows in {seconds:.2g} s, written to {out}",
+        f"{_size(document)}, fitted on {table.X.shape[0]} rows in {seconds:.2g} s, written to {out}",
     )
 
 
@@ -157,6 +163,8 @@ def apply(
     """
     if out == "-" and settings.json:
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    if out_format is None and out.lower().endswith(".mrcw"):
+        raise ArgumentError(f"{out} is to be a message of bits, which mercer encode writes: mercer encode {model} {x}.")
     format = writable_format(out, out_format)
     fitted = _load(model)
     table = _read_for(fitted, x, rules)
@@ -165,12 +173,11 @@ def apply(
         started = time.perf_counter()
         sparse = _write_features(fitted, table.X, out, format, dense)
     seconds = time.perf_counter() - started
+    described = _describe(fitted)
     if settings.json:
-        document = {"rows": table.X.shape[0], "sparse": sparse, "seconds": seconds, "out": out}
-        print_json(_describe(fitted) | document)
+        print_json(described | {"rows": table.X.shape[0], "sparse": sparse, "seconds": seconds, "out": out})
     where = "" if out == "-" else f", written to {out}"
-    features = fitted._n_features_out
-    note(settings, f"{table.X.shape[0]} x {features} {'sparse ' if sparse else ''}features in {seconds:.2g} s{where}")
+    note(settings, f"{table.X.shape[0]} x {_size(described, sparse)} in {seconds:.2g} s{where}")
 
 
 @_subcommand(REPORT_EXAMPLES)
@@ -276,13 +283,22 @@ def _feature_blocks(fitted, X) -> Iterator[Any]:
 
 def _describe(fitted) -> dict[str, Any]:
     """For the head of a JSON document."""
-    return {
+    found = {
         "map": type(fitted).__name__,
         "kernel": fitted.kernel_.name,
         "parameters": fitted.get_params(deep=False),
         "columns": fitted.n_features_in_,
         "features": fitted._n_features_out,
     }
+    bits = specification_of(fitted)
+    return found if bits is None else found | {"bits": bits.n_bits, "embedding": bits.fingerprint}
+
+
+def _size(described: dict[str, Any], sparse: bool = False) -> str:
+    """What a row becomes."""
+    if "bits" in described:
+        return f"{described['bits']} bits"
+    return f"{described['features']} {'sparse ' if sparse else ''}features"
 
 
 @contextmanager

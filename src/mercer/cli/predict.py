@@ -15,6 +15,7 @@ from mercer._base.tables import ArgumentError, open_for_writing, writable_format
 from mercer.cli.learning import OutFormatOption, answers, load_learner, open_data, warm_up
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
+from mercer.cli.rates import BitsOption, bits_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -27,12 +28,15 @@ To a file; the scores of all classes; probabilities, if the model was fitted wit
   mercer predict digits.mercer X.npy --out labels.npy
   mercer predict digits.mercer X.npy --scores --out scores.npy
   mercer predict iris.mercer new.csv --proba --out proba.csv
+
+By codes of 64 bits, if the model was fitted by mercer wire fit:
+  mercer predict wire.mercer X.npy --bits 64
 """
 
 
 @option_groups(settings=common_options, rules=input_options)
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
     x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
     out: Annotated[
         str | None,
@@ -47,6 +51,7 @@ def predict(
     out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
     scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
     proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
+    bits: Annotated[int | None, BitsOption] = None,
     *,
     rules: dict[str, Any],
     settings: Settings,
@@ -62,7 +67,7 @@ def predict(
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
     format = writable_format(out or "-", out_format)
     what = "scores" if scores else "probabilities" if proba else "labels"
-    learner = load_learner(model)
+    learner = load_learner(model, bits)
     ask, titles = _question(learner, what, model)
     data = open_data(x, rules, width=learner.n_features_in_)
     warm_up(data, ask)
@@ -76,8 +81,9 @@ def predict(
             values = {"out": out}
     seconds = time.perf_counter() - started
     if settings.json:
-        classes = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
-        print_json({"model": model, "data": data.name, "rows": data.shape[0]} | classes | {"seconds": seconds} | values)
+        about = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
+        about |= bits_of(learner)
+        print_json({"model": model, "data": data.name, "rows": data.shape[0]} | about | {"seconds": seconds} | values)
     where = "" if out in (None, "-") else f", written to {out}"
     note(settings, f"{what.capitalize()} of {data.shape[0]} rows in {seconds:.2g} s{where}")
 

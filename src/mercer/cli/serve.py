@@ -20,6 +20,9 @@ On this machine only; the page is at the address that is printed:
   mercer serve digits.mercer
   mercer serve digits.mercer --index digits.index --port 9000
 
+With the labels of the rows that are found; their file is that of the rows, or lists ids and labels:
+  mercer serve digits.mercer --index digits.index --index-labels train.npz
+
 For others, with a token, in four processes that share the model:
   mercer serve digits.mercer --host 0.0.0.0 --token-file token.txt --workers 4
 
@@ -97,7 +100,12 @@ def serve(
     ] = None,
     index_labels: Annotated[
         str | None,
-        typer.Option("--index-labels", metavar="FILE", help="Labels of the rows of the index: csv lines of id, label."),
+        typer.Option(
+            "--index-labels",
+            metavar="FILE",
+            help="Labels of the rows of the index: csv lines of id, label; for row numbers as ids also npy, or npz "
+            "with a member y.",
+        ),
     ] = None,
     show_rows: Annotated[
         bool, typer.Option("--show-rows", help="Give the rows of neighbours to those who ask for them.")

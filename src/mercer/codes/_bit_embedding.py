@@ -48,8 +48,8 @@ class BitEmbedding(FeatureMap):
     @property
     def specification_(self):
         """The fitted embedding in whole numbers, from which any client makes the same bits: a `Specification`."""
-        check_is_fitted(self)
         if "_parsed" not in self.__dict__:  # after loading; a service asks for it with every request
+            check_is_fitted(self)
             self._parsed = Specification.from_dict(json.loads(self.specification_json_))
         return self._parsed
 
@@ -59,7 +59,6 @@ class BitEmbedding(FeatureMap):
 
     def rows_of_codes(self, codes):
         """Codes that came from elsewhere, uint8 of shape (n, n_bytes), as rows for learning."""
-        check_is_fitted(self)
         codes = np.asarray(codes)
         if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != self._n_features_out:
             raise InputError(
@@ -196,7 +195,7 @@ def _exponent(largest):
 
 def _parts(X, size):
     """Dense float64 blocks of X, some rows at a time."""
-    for part in row_chunks(X.shape[0], 16 * X.shape[1]):
+    for part in row_chunks(X.shape[0], 16 * X.shape[1], most=2048):
         rows = X[part]
         rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
         yield rows.reshape(-1, size).astype(np.float64)

@@ -26,7 +26,7 @@ from mercer.learners._problem import Solution, relative_gaps
 
 # visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a look
 MOST_VISITS = 10
-SMALL = 2**20  # entries of the rows times columns, below which threads take longer to start than to work
+SMALL = 2**23  # entries of the rows times columns, below which threads take longer to start than to work
 LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
 
 JOINT_FORM = "crammer_singer"  # the one joint loss with such a dual: see _joint_dual

@@ -15,6 +15,7 @@ Notation
 
 __all__ = ["MULTI_CLASS", "ClassColumns", "choose_columns", "class_columns"]
 
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -115,7 +116,7 @@ class OneVsOne(ClassColumns):
     def by_class(self, scores):
         return scores if self.n_columns == 1 else scores @ self._sides / (self.n_classes - 1)
 
-    @property
+    @cached_property
     def _sides(self):
         """Which side of each pair a class is on: +1, -1 or 0, (P, K)."""
         sides, pairs = np.zeros((self.n_columns, self.n_classes)), np.arange(self.n_columns)

@@ -6,6 +6,8 @@ from mercer.maps._kpca import KernelPCA
 from mercer.maps._minhash import WeightedMinHash
 from mercer.maps._nystroem import NystroemMap
 from mercer.maps._projected import ProjectedMap
+from mercer.maps._reduced_columns import ReducedPredictor
+from mercer.maps._reduction import ConvexReduction
 from mercer.maps._report import ApproximationReport, approximation_report
 from mercer.maps._sparse import SparseMap
 from mercer.maps._sparse_additive import SparseAdditiveMap
@@ -21,16 +23,19 @@ MAPS = {
     "fourier": FourierMap,
     "minhash": WeightedMinHash,
     "projected": ProjectedMap,
+    "reduction": ConvexReduction,
 }
 
 __all__ = [
     "MAPS",
     "ApproximationReport",
+    "ConvexReduction",
     "FourierMap",
     "HomogeneousMap",
     "KernelPCA",
     "NystroemMap",
     "ProjectedMap",
+    "ReducedPredictor",
     "SparseAdditiveMap",
     "SparseMap",
     "TablePredictor",

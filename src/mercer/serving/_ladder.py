@@ -213,6 +213,10 @@ class CodeScorer:
         """Numbers that a code is multiplied with."""
         return self._v.size
 
+    def encode(self, X):
+        """Codes of raw rows."""
+        return self._map.transform(X)
+
     def __call__(self, codes):
         """As of ``decision_function``: float64 array of shape (n, classes), or (n,) for two classes."""
         scores = self._map.rows_of_codes(codes).scores(self._v)

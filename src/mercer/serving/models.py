@@ -7,7 +7,7 @@
 | any other classifier or regressor of Mercer | no | none |
 """
 
-__all__ = ["Answers", "ServedModel", "load_served", "shorter_codes"]
+__all__ = ["Answers", "ServedModel", "load_served"]
 
 import os
 from dataclasses import dataclass
@@ -17,9 +17,12 @@ import numpy as np
 import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.models import describe
+from mercer.serving._ladder import CodeScorer
 from mercer.serving.replies import plain
+from mercer.spaces.coded_rows import FEW_ROWS
 
 _READS = 3  # while another process replaces the file
+_QUICK_PRODUCTS = 2**18  # of codes with weights: a fraction of a millisecond
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ class ServedModel:
             self.task = "labels"
         self._specifications = {bits: model_specification(model, bits) for bits in model_rates(model)}
         self._fingerprints = {bits: one.fingerprint for bits, one in self._specifications.items()}
+        self._scorers = {bits: code_scorer(model, bits) for bits in self._specifications}
         self.rates = tuple(self._specifications)
-        self._check_prefixes()
 
     def card(self):
         """What ``/v1/model`` tells of the model itself."""
@@ -100,21 +103,7 @@ class ServedModel:
 
     def encode(self, X, bits=None):
         """Codes of raw rows at a rate, of the longest without one."""
-        part = bit_map(self._model)
-        return _cut(part.transform(X), part.specification_, self._specifications[bits or self.rates[-1]])
-
-    def shorten(self, codes, bits):
-        """Codes of a lower rate from those of the highest."""
-        return _cut(codes, self._specifications[self.rates[-1]], self._specifications[bits])
-
-    def _check_prefixes(self):
-        """Raw rows are encoded once and cut: every rate must be a beginning of the embedding."""
-        for bits, one in self._specifications.items():
-            whole = bit_map(self._model).specification_
-            if whole.shortened(one.projections).fingerprint != self._fingerprints[bits]:
-                raise InputError(
-                    f"The codes of {bits} bits of this {self.name} are not the beginning of its embedding's."
-                )
+        return self._scorers[bits or self.rates[-1]].encode(X)
 
     def answer(self, kind, rows, bits=None):
         """Answers to raw rows (kind "rows") or to codes of a rate (kind "codes")."""
@@ -125,8 +114,12 @@ class ServedModel:
             if self.task == "regression":
                 return Answers(np.asarray(self._model.predict(rows)), None)
             if kind == "codes":
-                return self._chosen(code_scores(self._model, rows, bits))
+                return self._chosen(self._scorers[bits](rows))
             return self._chosen(np.asarray(self._model.decision_function(rows), dtype=np.float64))
+
+    def is_quick(self, kind, n_rows, bits):
+        """Whether rows are answered in less time than it takes to have another thread do it."""
+        return kind == "codes" and n_rows * self._scorers[bits].n_weights <= _QUICK_PRODUCTS
 
     def _chosen(self, scores):
         """Answers by scores: the class of the largest, and of two classes the one on whose side a score is."""
@@ -147,7 +140,8 @@ class ServedModel:
         else:
             raise InputError(f"{self.name} answers neither a row of zeros nor one of ones: {refusal}")
         for bits in self.rates:
-            self.answer("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits)
+            for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
+                self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)
 
 
 # ------------------------------------------------------------------------------------------------ models that take bits
@@ -175,26 +169,9 @@ def model_specification(model, bits):
     return model.specification(bits) if hasattr(model, "decision_codes") else bit_map(model).specification_
 
 
-def code_scores(model, codes, bits):
-    """Scores of packed codes, (n, classes), or (n,) for two classes."""
-    if hasattr(model, "decision_codes"):
-        return np.asarray(model.decision_codes(codes, bits), dtype=np.float64)
-    scores = bit_map(model).rows_of_codes(codes).scores(model.predictor_.v)
-    return model._columns.decision(scores + model.intercept_)
-
-
-def _cut(codes, specification, shorter):
-    if shorter.projections == specification.projections:
-        return codes
-    return shorter_codes(codes, specification, shorter.projections)
-
-
-def shorter_codes(codes, specification, projections):
-    """The first projections of every block: bits (l M + b) B + k with b < projections."""
-    blocks, width = specification.blocks, specification.projections * specification.bits
-    bits = np.unpackbits(codes, axis=1, count=blocks * width, bitorder="little").reshape(len(codes), blocks, width)
-    kept = bits[:, :, : projections * specification.bits].reshape(len(codes), -1)
-    return np.packbits(kept, axis=1, bitorder="little")
+def code_scorer(model, bits):
+    """Function of packed codes of a rate: scores, (n, classes), or (n,) for two classes."""
+    return CodeScorer(model._at(bits) if hasattr(model, "decision_codes") else model)
 
 
 # --------------------------------------------------------------------------------------------------------- from a file

@@ -2,7 +2,9 @@
 
 __all__ = ["Neighbours", "open_neighbours"]
 
+import os
 import threading
+import zipfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +34,7 @@ class Neighbours:
     Parameters
     ----------
     index : KernelIndex with rows in it
-    model : ServedModel; if it takes codes, the kept rows are encoded by its embedding, once
+    model : ServedModel; if it takes codes, the kept rows are encoded by its embedding, once for every rate
     labels : dict from ids, as text, to labels; or None
     """
 
@@ -49,7 +51,7 @@ class Neighbours:
         self._positions = np.flatnonzero(~self._collection.snapshot.removed)
         self._lock, self._codes = threading.Lock(), {}
         if model.rates and self._collection.vectors is not None:
-            self._codes[model.rates[-1]] = self._encoded()
+            self._codes[model.rates[-1]] = self._encoded(model.rates[-1])
 
     def __len__(self):
         return len(self._index)
@@ -97,13 +99,13 @@ class Neighbours:
     def _codes_of(self, bits):
         with self._lock:
             if bits not in self._codes:
-                self._codes[bits] = self._model.shorten(self._codes[self._model.rates[-1]], bits)
+                self._codes[bits] = self._encoded(bits)
             return self._codes[bits]
 
-    def _encoded(self):
+    def _encoded(self, bits):
         starts = range(0, len(self._positions), _ENCODED_ROWS)
         parts = (self._rows(self._positions[start : start + _ENCODED_ROWS]) for start in starts)
-        return np.concatenate([self._model.encode(part) for part in parts])
+        return np.concatenate([self._model.encode(part, bits) for part in parts])
 
     def _rows(self, positions):
         rows = self._collection.take(positions)
@@ -113,12 +115,44 @@ class Neighbours:
 def open_neighbours(index, model, labels=None):
     """Neighbours in an index, given by its directory or as an object; None for no index.
 
-    ``labels`` is the path of a file of labels, or None.
+    ``labels`` is the path of a file of labels, or None: csv lines of an id and a label; or npy, or member y of npz, the
+    labels of the rows in their order, for an index whose ids are row numbers.
     """
     if index is None:
         return None
     if not isinstance(index, KernelIndex):
         index = KernelIndex.open(index)
-    found = Neighbours(index, model, None if labels is None else read_labels(labels, model.classes))
+    found = Neighbours(index, model, None if labels is None else _labels_by_id(os.fspath(labels), index, model))
     found.warm_up()
     return found
+
+
+def _labels_by_id(path, index, model):
+    """Labels by id, as text. A file that labels no row of the index is refused: it belongs to another."""
+    collection = index._rows
+    ids = np.asarray(collection.ids.at(np.flatnonzero(~collection.snapshot.removed)))
+    if path.lower().endswith((".npy", ".npz")):
+        labels = _array_of_labels(path)
+        if ids.dtype.kind != "i" or ids.min(initial=0) < 0 or ids.max(initial=0) >= len(labels):
+            raise InputError(
+                f"{path} has {len(labels)} labels in the order of rows, but not all ids of the index are row numbers "
+                f"below {len(labels)}. Give csv lines of an id and a label."
+            )
+        return {str(i): label for i, label in enumerate(labels)}
+    labels = read_labels(path, model.classes)
+    if labels.keys().isdisjoint(map(str, ids.tolist())):
+        raise InputError(f"{path} labels no row of the index; its lines must be an id of the index and a label.")
+    return labels
+
+
+def _array_of_labels(path):
+    try:
+        found = np.load(path, allow_pickle=False)
+        if hasattr(found, "files"):
+            with found as members:
+                found = members["y"]
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} holds no labels that can be read: {error}") from error
+    if found.ndim != 1:
+        raise InputError(f"{path} holds an array of shape {found.shape}; labels have one dimension.")
+    return plain(found)

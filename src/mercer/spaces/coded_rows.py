@@ -10,7 +10,7 @@ from mercer._base.threads import run_blocks
 from mercer._native import bits as bit_loops
 from mercer._native import codes as code_loops
 from mercer.spaces._blocks import _aligned_zeros as aligned_zeros
-from mercer.spaces._blocks import ordered_total, row_tasks
+from mercer.spaces._blocks import ordered_total, row_tasks, width_of
 from mercer.spaces.rows import Rows
 
 # Bits of so few rows are added one by one; more go through tables, which take about 256 additions per byte and class to
@@ -149,7 +149,7 @@ class BitRows(Rows):
     def _total(self, r, n_jobs):
         M = self.packed.shape[1]
         histograms = _total_codes(self.packed, self._table_starts, 256 * M, r, n_jobs)
-        sums = np.einsum("bt,mb...->mt...", _BYTE_SIGNS, histograms.reshape(M, 256, *r.shape[1:]))
+        sums = np.matmul(_BYTE_SIGNS.T, histograms.reshape(M, 256, width_of(r)))
         return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits] * self.value
 
     def _sq_norms(self, n_jobs):

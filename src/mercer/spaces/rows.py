@@ -4,7 +4,8 @@
     accumulate(r)  = Phi' r      r (n,) -> (D,)     or (n, C) -> (D, C)
 
 Both return the common type of rows and argument: float32 if both are float32 (codes and bits take the type of the
-argument), else float64. Sums run in float64; of dense rows those inside a block run in BLAS, in the type of the result.
+argument), else float64. Sums run in float64; of dense rows those inside a block run in BLAS, in the type of the result,
+and so do those of bits with several classes.
 Rows are cut at boundaries that follow from the shapes alone and partial sums are added in their order, so results have
 the same bits on any number of threads.
 """

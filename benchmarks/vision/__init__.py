@@ -1,0 +1,1 @@
+"""Descriptions of images: speed, and agreement with what they approximate."""
