@@ -17,7 +17,12 @@ IMAGES = "Fashion-MNIST"
 RATES = (128, 256, 512, 1024, 2048, 4096)
 IMAGE_ROWS, IMAGE_TRIALS = 10_000, 3_000  # to learn from; of these, to choose the exact machine on
 IMAGE_CS = (1.0, 10.0, 100.0)  # with rows scaled to a mean square length of 1
-IMAGE_CODES = {"universal": "universal bits", "pq": "product quantisation", "raw": "raw pixels of b bits"}
+IMAGE_CODES = {
+    "universal": "universal bits",
+    "compact": "compact codes",
+    "pq": "product quantisation",
+    "raw": "raw pixels of b bits",
+}
 
 
 @benchmark(
@@ -194,7 +199,7 @@ def _pictures(quick):
 
 def _sides(X, X_test):
     """side -> (rows, test rows, codes of `mercer.rate_accuracy`)"""
-    sides = {"": (X, X_test, ["unquantised", "universal", "pq", "raw"])}
+    sides = {"": (X, X_test, ["unquantised", "universal", "compact", "pq", "raw"])}
     for size in (2, 4):
         sides[f"{28 // size} x {28 // size}"] = (_means(X, size), _means(X_test, size), ["raw"])
     return sides

@@ -39,7 +39,9 @@ def test_more_bits_are_better_and_intervals_are_students(found):
         assert found.at(code, 8).accuracy < found.at(code, 64).accuracy
     point = found.at("compact", 8)
     mean, half = point.scores.mean(), stats.sem(point.scores) * stats.t.ppf(0.975, 1)
-    np.testing.assert_allclose([point.accuracy, point.low, point.high], [mean, max(mean - half, 0), min(mean + half, 1)])
+    np.testing.assert_allclose(
+        [point.accuracy, point.low, point.high], [mean, max(mean - half, 0), min(mean + half, 1)]
+    )
     reference = found.at("unquantised")
     mean, low, high = found.difference(point, reference)
     np.testing.assert_allclose([mean, (low + high) / 2], (point.scores - reference.scores).mean())

@@ -143,7 +143,7 @@ def test_a_classifier_on_bits_takes_codes_and_rows():
 
 @pytest.mark.parametrize("embedding", [mercer.QuantizedJL(40, bits=2), mercer.CompactEmbedding(4, block_size=16)])
 def test_every_rate_of_any_ladder_is_served(embedding):
-    """Shorter codes of learned projections are not the beginnings of longer ones; each rate has an embedding of its own."""
+    """Shorter codes of learned projections are not beginnings of longer ones; each rate has an embedding of its own."""
     rates = (1, 3, 4) if embedding.block_size else (16, 40)
     model = mercer.WireClassifier(embedding, rates=rates, Cs=[1.0], cv=2, random_state=0).fit(X[:200], y[:200])
     served = ServedModel(model)

@@ -195,13 +195,21 @@ class ConvexReduction(FeatureMap):
 
     @property
     def inner_(self):
-        """The inner product of the features: that of the map, or without one the usual one."""
-        self._require_inner()
-        return Identity(self.n_dims_) if self.map_ is None else self.map_.inner_
+        """The inner product of the features: that of the map; without a map the usual one, for the linear kernel."""
+        check_is_fitted(self)
+        if self.map_ is not None:
+            return self.map_.inner_
+        if isinstance(self.kernel_, Linear):
+            return Identity(self.n_dims_)
+        raise InputError(
+            f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the kernel. "
+            f"Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a map or "
+            "learner in a pipeline."
+        )
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
-        self._require_inner()
+        check_is_fitted(self)
         if self.map_ is None or self._block_factors() is not None:
             return as_rows(self.transform(X))
         return self.map_.rows(self._reduced(self._checked(X, reset=False)))
@@ -215,7 +223,7 @@ class ConvexReduction(FeatureMap):
 
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input, for weights v of shape (features,) or (features, classes)."""
-        self._require_inner()
+        check_is_fitted(self)
         if self.map_ is None:
             return super().fold(v)
         v, scales = np.asarray(v), self._block_factors()
@@ -385,16 +393,6 @@ class ConvexReduction(FeatureMap):
                 f"ConvexReduction needs a map of Mercer, such as HomogeneousMap('chi2'), or None, got map={self.map!r}."
             )
         return self.map._resolved_kernel()
-
-    def _require_inner(self):
-        """Raise where features have no inner product that stands for the kernel."""
-        check_is_fitted(self)
-        if self.map_ is None and not isinstance(self.kernel_, Linear):
-            raise InputError(
-                f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
-                f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a "
-                "map or learner in a pipeline."
-            )
 
     def _check_blocks(self):
         """Without homogeneity the map must have the same number of features for every column."""

@@ -1,11 +1,12 @@
 """WireClassifier: one embedding, a classifier for each of several lengths of its code."""
 
-__all__ = ["CodeScorer", "WireClassifier"]
+__all__ = ["STEPS", "CodeScorer", "WireClassifier", "trial_rows", "trial_values"]
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +19,7 @@ from mercer.serving._intervals import wilson_interval
 
 SHORTEST = 32  # bits of the lowest rate by default
 STEPS = (0.5, 0.71, 1.0, 1.41, 2.0, 2.83)  # times the delta of the rule, tried by cross-validation
-TRIAL_ROWS = 4000  # training rows that delta is chosen on
+TRIAL_ROWS, TRIAL_CS = 1000, 4  # training rows, and values of C, with which delta is chosen: both matter less than it
 
 
 class WireClassifier(ClassifierMixin, BaseEstimator):
@@ -163,12 +164,12 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(embedding, UniversalEmbedding) or embedding.delta != "auto":
             return embedding
         rule = clone(embedding).fit(X).delta_
-        few = np.random.default_rng(0).permutation(len(y))[:TRIAL_ROWS]
+        X, y = trial_rows(X, y)
         best, chosen = -np.inf, 1.0
         for factor in track(STEPS, "delta"):
             trial = clone(embedding).set_params(delta=factor * rule)
-            found = KernelClassifierCV(map=trial, Cs=self.Cs, cv=self.cv, n_jobs=self.n_jobs)
-            score = found.fit(X[few], y[few]).scores_.mean(axis=0).max()
+            found = KernelClassifierCV(map=trial, Cs=trial_values(self.Cs), cv=self.cv, n_jobs=self.n_jobs)
+            score = found.fit(X, y).scores_.mean(axis=0).max()
             if score > best:
                 best, chosen = score, factor
         return embedding.set_params(delta=chosen * rule)
@@ -221,6 +222,26 @@ class CodeScorer:
         """As of ``decision_function``: float64 array of shape (n, classes), or (n,) for two classes."""
         scores = self._map.rows_of_codes(codes).scores(self._v)
         return np.asarray(self._columns.decision(scores + self._intercept), dtype=np.float64)
+
+
+def trial_rows(X, y):
+    """Rows that delta is chosen on, with as much of every class as there is in all."""
+    if len(y) <= TRIAL_ROWS:
+        return X, y
+    some, _ = train_test_split(np.arange(len(y)), train_size=TRIAL_ROWS, stratify=_stratified(y), random_state=0)
+    return X[some], y[some]
+
+
+def _stratified(y):
+    """The classes, or None if one is too rare to be divided."""
+    return y if np.unique(y, return_counts=True)[1].min() > 1 else None
+
+
+def trial_values(Cs):
+    """Values of C that delta is chosen with: some of those that are given."""
+    if isinstance(Cs, Integral):
+        return min(Cs, TRIAL_CS)
+    return list(Cs)[:: max(1, len(Cs) // TRIAL_CS)]
 
 
 def _length(embedding):

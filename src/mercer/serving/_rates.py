@@ -15,7 +15,7 @@ from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer.learners import KernelClassifierCV
 from mercer.serving._intervals import wilson_interval
-from mercer.serving._ladder import STEPS
+from mercer.serving._ladder import STEPS, trial_rows, trial_values
 from mercer.serving._rate_codes import (
     CODES,
     DETERMINISTIC,
@@ -203,9 +203,10 @@ class _Trial:
         return made.set_params(delta=best * rule)
 
     def _estimate(self, made, X, y, seed):
-        """Accuracy by cross-validation on the training rows."""
+        """Accuracy by cross-validation on training rows."""
+        X, y = trial_rows(X, y)
         if self.classifier is None:
-            found = KernelClassifierCV(map=made, Cs=self.Cs, cv=self.cv, n_jobs=self.n_jobs).fit(X, y)
+            found = KernelClassifierCV(map=made, Cs=trial_values(self.Cs), cv=self.cv, n_jobs=self.n_jobs).fit(X, y)
             return found.scores_.mean(axis=0).max()
         folds = StratifiedKFold(self.cv, shuffle=True, random_state=seed) if isinstance(self.cv, int) else self.cv
         return cross_val_score(clone(self.classifier), dense_features(made.fit(X), X), y, cv=folds).mean()
