@@ -22,6 +22,7 @@ __all__ = [
     "design_moments",
     "draw_pairs",
     "is_product",
+    "kernel_moments",
     "pair_values",
     "spread_pairs",
     "weighted_values",
@@ -59,6 +60,24 @@ class Moments:
         weights = c[at]
         squared = self.square - 2 * (self.q[at] @ weights) + weights @ (self.G[np.ix_(at, at)] @ weights)
         return float(np.sqrt(max(squared, 0.0)) / abs(self.mean)) if self.mean else 0.0
+
+
+def kernel_moments(kernel, X, which, n_pairs, random_state, n_jobs=None):
+    """Moments of an additive kernel over pairs of rows of X.
+
+    Parameters
+    ----------
+    which : {"all", "uniform", "informative", "auto"}
+        All pairs, drawn pairs, drawn pairs whose kernel values are spread out; "auto": all where that is less work than
+        drawing, else drawn.
+    """
+    if which == "all" or (which == "auto" and is_product(kernel) and X.shape[0] <= n_pairs):
+        return all_pairs(kernel, X, n_jobs)
+    if which == "informative":
+        pairs = spread_pairs(kernel, X, n_pairs, random_state, n_jobs)
+    else:
+        pairs = draw_pairs(X.shape[0], n_pairs, random_state)
+    return design_moments(kernel, X, pairs, pair_values(kernel, X, pairs, n_jobs), n_jobs)
 
 
 def draw_pairs(n_rows, n_pairs, random_state):

@@ -35,17 +35,9 @@ from mercer.maps._column_groups import numbered
 from mercer.maps._landmarks import check_count
 from mercer.maps._lasso_path import LassoPath
 from mercer.maps._nonnegative import largest_penalty, solve_nonnegative
-from mercer.maps._pair_moments import (
-    all_pairs,
-    design_moments,
-    draw_pairs,
-    is_product,
-    pair_values,
-    spread_pairs,
-    weighted_values,
-)
+from mercer.maps._pair_moments import design_moments, draw_pairs, kernel_moments, pair_values, weighted_values
 from mercer.maps._reduced_columns import ReducedPredictor, check_groups, reduce_columns
-from mercer.maps._reduction_checks import check_parameters, check_rows
+from mercer.maps._reduction_checks import check_blocks, check_parameters, check_rows
 from mercer.spaces import Identity, as_rows
 
 logger = logging.getLogger("mercer")
@@ -189,8 +181,8 @@ class ConvexReduction(FeatureMap):
         self._reduce(X, y, kernel)
         self.seconds_ = perf_counter() - started
         self.map_ = None if self.map is None else clone(self.map).fit(self._reduced(X), y)
-        if self.map_ is not None:
-            self._check_blocks()
+        if self._degree is None:
+            check_blocks(self.map_, self.weighed_kernel_)
         return self
 
     @property
@@ -202,9 +194,9 @@ class ConvexReduction(FeatureMap):
         if isinstance(self.kernel_, Linear):
             return Identity(self.n_dims_)
         raise InputError(
-            f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the kernel. "
-            f"Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a map or "
-            "learner in a pipeline."
+            f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
+            f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a map "
+            "or learner in a pipeline."
         )
 
     def rows(self, X):
@@ -299,7 +291,7 @@ class ConvexReduction(FeatureMap):
         n_used = len(used_columns(X))
         moments = None
         if self.method == "convex":
-            moments = self._moments(X, kernel, random_state)
+            moments = kernel_moments(kernel, X, self.pairs, int(self.n_pairs), random_state, self.n_jobs)
             groups, weights = self._select(moments)
         else:
             groups_of = groups_by_size(self.method, X, y, random_state, self.n_jobs)
@@ -334,19 +326,6 @@ class ConvexReduction(FeatureMap):
         groups = np.full(len(c), -1, dtype=np.int64)
         groups[chosen] = np.arange(len(chosen))
         return groups, c[chosen]
-
-    def _moments(self, X, kernel, random_state):
-        """What (5) is computed from."""
-        pairs = self.pairs
-        if pairs == "auto":
-            pairs = "all" if is_product(kernel) and X.shape[0] <= self.n_pairs else "uniform"
-        if pairs == "all":
-            return all_pairs(kernel, X, self.n_jobs)
-        if pairs == "uniform":
-            drawn = draw_pairs(X.shape[0], int(self.n_pairs), random_state)
-        else:
-            drawn = spread_pairs(kernel, X, int(self.n_pairs), random_state, self.n_jobs)
-        return design_moments(kernel, X, drawn, pair_values(kernel, X, drawn, self.n_jobs), self.n_jobs)
 
     def _refitted(self, X, groups, random_state):
         """Weights of the reduced columns by non-negative least squares, for the kernel that they are for."""
@@ -394,15 +373,6 @@ class ConvexReduction(FeatureMap):
             )
         return self.map._resolved_kernel()
 
-    def _check_blocks(self):
-        """Without homogeneity the map must have the same number of features for every column."""
-        if self._degree is None and self.map_.inner_.n_features % self.n_dims_:
-            raise InputError(
-                f"ConvexReduction puts the weights of {self.weighed_kernel_!r} on the features of each column, which "
-                f"{type(self.map_).__name__} does not keep apart. Use SparseAdditiveMap, or NystroemMap with "
-                "per_dimension=True."
-            )
-
     def _check_loaded(self):
         if not hasattr(self, "groups_"):
             return  # not fitted
@@ -411,8 +381,9 @@ class ConvexReduction(FeatureMap):
             raise ValueError("groups_ and factors_ do not fit the rows.")
         if self.weights_.shape != self.factors_.shape or not np.isfinite(self.weights_).all():
             raise ValueError("weights_ must be finite, one for each factor.")
-        if self.map_ is None:
+        if self.map_ is None and self._degree is not None:
             return
         if not isinstance(self.map_, FeatureMap) or self.map_.n_features_in_ != self.n_dims_:
             raise ValueError("map_ must be a map of rows with n_dims_ columns.")
-        self._check_blocks()
+        if self._degree is None:
+            check_blocks(self.map_, self.weighed_kernel_)

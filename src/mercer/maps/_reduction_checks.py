@@ -1,6 +1,6 @@
 """What a reduction can be asked for, and of which rows."""
 
-__all__ = ["METHODS", "PAIRS", "check_parameters", "check_rows"]
+__all__ = ["METHODS", "PAIRS", "check_blocks", "check_parameters", "check_rows"]
 
 from numbers import Real
 
@@ -10,7 +10,9 @@ from sklearn.utils.validation import column_or_1d
 from mercer._base.errors import InputError
 from mercer.kernels import get_kernel
 from mercer.maps._landmarks import check_count
+from mercer.maps._nystroem import NystroemMap
 from mercer.maps._pair_moments import is_product
+from mercer.maps._sparse_additive import SparseAdditiveMap
 
 METHODS = ("merge", "supervised", "convex", "energy", "random")
 PAIRS = ("auto", "all", "uniform", "informative")
@@ -72,3 +74,12 @@ def check_rows(reduction, X, y):
             raise InputError("ConvexReduction(method='supervised') requires y to be passed: the class of each row.")
         if len(column_or_1d(y)) != n:
             raise InputError(f"ConvexReduction was given {n} rows, but the classes of {len(y)}.")
+
+
+def check_blocks(map, kernel):
+    """Raise unless the fitted map has a block of features for each column, where weights can go."""
+    if not (isinstance(map, SparseAdditiveMap) or (isinstance(map, NystroemMap) and map.tables_ is not None)):
+        raise InputError(
+            f"{kernel!r} is not homogeneous, so the weights of its columns go on the features of each column, which "
+            f"{type(map).__name__} does not keep apart. Use SparseAdditiveMap or NystroemMap(per_dimension=True)."
+        )
