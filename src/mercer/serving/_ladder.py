@@ -26,7 +26,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on the bits of an embedding, at several rates: a client sends what its line allows.
 
     A shorter code of random projections is the beginning of a longer one; a CompactEmbedding is learned anew for every
-    rate. C is chosen by cross-validation for each rate, and so is the delta of universal bits, once, at the highest
+    rate. C is chosen by cross-validation for each rate, and so is the delta of universal bits, once, at the middle
     rate; the accuracies that cross-validation finds make the curve of accuracy against bits.
 
     Parameters
@@ -82,7 +82,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         projections = self._projections(embedding)
-        self.embedding_ = self._chosen(embedding, X, y).fit(X)
+        self.embedding_ = self._chosen(embedding, projections[len(projections) // 2], X, y).fit(X)
         self.input_ = self.input
         self.classifiers_, self.rates_, self.curve_ = [], [], []
         for n in track(projections, "rates"):
@@ -159,15 +159,15 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"WireClassifier needs rates of 1 to {most} projections, got {self.rates!r}.")
         return [int(n) for n in rates]
 
-    def _chosen(self, embedding, X, y):
-        """The embedding with the delta that cross-validation finds best at the highest rate."""
+    def _chosen(self, embedding, n_bits, X, y):
+        """The embedding with the delta that cross-validation finds best at a rate; at high ones it hardly matters."""
         if not isinstance(embedding, UniversalEmbedding) or embedding.delta != "auto":
             return embedding
         rule = clone(embedding).fit(X).delta_
         X, y = trial_rows(X, y)
         best, chosen = -np.inf, 1.0
         for factor in track(STEPS, "delta"):
-            trial = clone(embedding).set_params(delta=factor * rule)
+            trial = clone(embedding).set_params(delta=factor * rule, n_bits=n_bits)
             found = KernelClassifierCV(map=trial, Cs=trial_values(self.Cs), cv=self.cv, n_jobs=self.n_jobs)
             score = found.fit(X, y).scores_.mean(axis=0).max()
             if score > best:
