@@ -43,6 +43,7 @@ def test_the_verbs_are_all_there():
         "map": ["fit", "apply", "report"],
         "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate"],
         "wire": ["fit", "rates", "specification"],
+        "images": ["train", "predict", "explain", "evaluate"],
     }
 
 

@@ -15,6 +15,7 @@ from mercer.cli import (
     encode,
     evaluate,
     fit,
+    images,
     index,
     inspect,
     kernel,
@@ -38,6 +39,7 @@ _EXAMPLES = """
   mercer predict m.mercer new.csv               what it says of other rows
   mercer inspect m.mercer                       what a model file holds
   mercer index build X.npy --out X.index        nearest neighbours, in bytes
+  mercer images train pictures --out m.mercer   a classifier of images
 
 Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
 ivecs; - is the standard input or output. Exit codes: 0 success,
@@ -58,6 +60,7 @@ for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, re
 app.add_typer(map.app, name="map")
 app.add_typer(index.app, name="index")
 app.add_typer(wire.app, name="wire")
+app.add_typer(images.app, name="images")
 
 
 @app.callback(invoke_without_command=True, epilog=_EXAMPLES)

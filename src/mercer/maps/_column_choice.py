@@ -49,7 +49,10 @@ def groups_by_size(method, X, y, random_state, n_jobs=None):
 
 @dataclass(frozen=True)
 class Judge:
-    """Pairs of rows with their kernel values, against which reductions are measured."""
+    """Pairs of rows with their kernel values, against which reductions are measured.
+
+    ``X`` has only the rows of these pairs, whose numbers in X are ``pairs``.
+    """
 
     kernel: Any
     X: Any
@@ -60,7 +63,9 @@ class Judge:
     @classmethod
     def of(cls, kernel, X, n_pairs, random_state, n_jobs=None):
         """A judge on evenly drawn pairs, ``n_pairs`` of them or fewer."""
-        pairs = draw_pairs(X.shape[0], min(int(n_pairs), JUDGED_PAIRS), random_state)
+        drawn = draw_pairs(X.shape[0], min(int(n_pairs), JUDGED_PAIRS), random_state)
+        found, pairs = np.unique(drawn, return_inverse=True)
+        X, pairs = X[found], pairs.reshape(drawn.shape)
         return cls(kernel, X, pairs, pair_values(kernel, X, pairs, n_jobs), n_jobs)
 
     def common_weight(self, groups):

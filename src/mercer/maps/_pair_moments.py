@@ -40,7 +40,7 @@ from mercer.kernels._engine import mirror
 from mercer.spaces._blocks import even_slices
 
 BLOCK_VALUES = 2**20  # values of one-dimensional kernels that a thread holds at a time
-SUM_STRIPS = 16  # strips of G that threads share out
+SUM_ROWS, SUM_STRIPS = 1024, 16  # products of columns are sums over blocks of rows, in strips that threads share out
 CANDIDATES = 4  # pairs looked at for each one that spread_pairs takes
 BINS = 32  # ranges of kernel values among which it shares its pairs out
 
@@ -157,24 +157,33 @@ def is_product(kernel):
 def all_pairs(kernel, X, n_jobs=None):
     """Moments over all pairs of different rows, for a kernel with k(x, y) = f(x) f(y)."""
     n, D = X.shape
-    rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
-    if isinstance(kernel, Hellinger):
-        rows = np.copysign(np.sqrt(np.abs(rows)), rows)
-    squares = rows * rows
-    G = np.empty((D, D))
-
-    def fill(strip):
-        right = slice(strip.start, D)
-        G[strip, right] = np.square(rows[:, strip].T @ rows[:, right])
-        G[strip, right] -= squares[:, strip].T @ squares[:, right]
-
+    G, own, totals = np.zeros((D, D)), np.zeros((D, D)), np.zeros(D)
+    strips = even_slices(D, min(SUM_STRIPS, D))
     with single_threaded():
-        run_blocks(fill, even_slices(D, min(SUM_STRIPS, D)), n_jobs)
+        for start in track(range(0, n, SUM_ROWS), "Products of columns"):
+            rows = _factor(kernel, X[start : start + SUM_ROWS])
+            squares = rows * rows
+            totals += rows.sum(axis=0)
+
+            def add(strip, rows=rows, squares=squares):
+                right = slice(strip.start, D)
+                G[strip, right] += rows[:, strip].T @ rows[:, right]
+                own[strip, right] += squares[:, strip].T @ squares[:, right]
+
+            run_blocks(add, strips, n_jobs)
+    norms = float(G.trace())
+    np.square(G, out=G)
+    G -= own
     mirror(G)
     G /= n * (n - 1)
-    totals, own = rows.sum(axis=0), squares.sum()
     q = G.sum(axis=1)
-    return Moments(G, q, float(q.sum()), float(totals @ totals - own) / (n * (n - 1)))
+    return Moments(G, q, float(q.sum()), (float(totals @ totals) - norms) / (n * (n - 1)))
+
+
+def _factor(kernel, X):
+    """f(x), float64, with k(x, y) = f(x) f(y)."""
+    rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+    return np.copysign(np.sqrt(np.abs(rows)), rows) if isinstance(kernel, Hellinger) else rows
 
 
 def _design(kernel, X, pairs, n_jobs):

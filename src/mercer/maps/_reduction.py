@@ -187,21 +187,13 @@ class ConvexReduction(FeatureMap):
 
     @property
     def inner_(self):
-        """The inner product of the features: that of the map; without a map the usual one, for the linear kernel."""
+        """The inner product of the features: that of the map, or the usual one."""
         check_is_fitted(self)
-        if self.map_ is not None:
-            return self.map_.inner_
-        if isinstance(self.kernel_, Linear):
-            return Identity(self.n_dims_)
-        raise InputError(
-            f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
-            f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a map "
-            "or learner in a pipeline."
-        )
+        return Identity(self.n_dims_) if self.map_ is None else self.map_.inner_
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
-        check_is_fitted(self)
+        self._require_features()
         if self.map_ is None or self._block_factors() is not None:
             return as_rows(self.transform(X))
         return self.map_.rows(self._reduced(self._checked(X, reset=False)))
@@ -215,7 +207,7 @@ class ConvexReduction(FeatureMap):
 
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input, for weights v of shape (features,) or (features, classes)."""
-        check_is_fitted(self)
+        self._require_features()
         if self.map_ is None:
             return super().fold(v)
         v, scales = np.asarray(v), self._block_factors()
@@ -271,6 +263,16 @@ class ConvexReduction(FeatureMap):
         scales = scales.astype(features.dtype)
         return sparse.csr_array(features * scales[None]) if sparse.issparse(features) else features * scales
 
+    def _require_features(self):
+        """Raise where there are rows for the kernel but no features of it."""
+        check_is_fitted(self)
+        if self.map_ is None and not isinstance(self.kernel_, Linear):
+            raise InputError(
+                f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
+                f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a "
+                "map or learner in a pipeline."
+            )
+
     def _block_factors(self):
         """sqrt(c_g) for every feature of the map, if the weights could not go into the rows, else None."""
         if self._degree is not None:
@@ -303,7 +305,7 @@ class ConvexReduction(FeatureMap):
         elif self._refits:
             weights = self._refitted(X, groups, random_state)
         self._keep(groups, weights)
-        self.error_ = judge.error(self._values(X, judge.pairs))
+        self.error_ = judge.error(self._values(judge.X, judge.pairs))
 
     def _select(self, moments):
         """(groups, c) of the solution of (5) that is asked for."""

@@ -5,10 +5,13 @@ from mercer.vision._batches import SkippedImagesWarning, describe_images
 from mercer.vision._centrist import CENTRIST, LocalCENTRIST, centrist
 from mercer.vision._color_histogram import ColorHistogram, color_histogram
 from mercer.vision._descriptors import Descriptors
+from mercer.vision._downscaled import Downscaled
 from mercer.vision._encoder import Encoding
+from mercer.vision._explaining import Explanation
 from mercer.vision._fisher import FisherVectors
 from mercer.vision._folders import image_folder
 from mercer.vision._hog import flip_hog, hog, hog_shape
+from mercer.vision._image_classifier import ImageClassifier
 from mercer.vision._images import read_image, resize
 from mercer.vision._sift import DenseSIFT, dense_sift
 from mercer.vision._transformer import HOG
@@ -21,8 +24,11 @@ __all__ = [
     "ColorHistogram",
     "DenseSIFT",
     "Descriptors",
+    "Downscaled",
     "Encoding",
+    "Explanation",
     "FisherVectors",
+    "ImageClassifier",
     "LocalCENTRIST",
     "SkippedImagesWarning",
     "Vocabulary",

@@ -1,0 +1,114 @@
+"""What the verbs of ``mercer images`` share: models of images, image files, and those that cannot be read."""
+
+__all__ = [
+    "StrictOption",
+    "check_some_kept",
+    "folder_of_classes",
+    "load_image_model",
+    "note_skipped",
+    "said_command",
+    "scores_by_class",
+    "took",
+]
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError
+from mercer.cli.learning import load_model
+from mercer.cli.options import Settings
+from mercer.cli.output import note
+
+StrictOption = typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it by name.")
+_NAMED = 20  # skipped images that a note names
+
+
+def load_image_model(path: str):
+    """A classifier of images that ``mercer images train`` wrote."""
+    from mercer.vision import ImageClassifier
+
+    model = load_model(path)
+    if not isinstance(model, ImageClassifier) or not hasattr(model, "classifier_"):
+        raise ArgumentError(
+            f"{path} holds {type(model).__name__}, which takes no images. Make a model of images with mercer images "
+            "train; a model of rows is asked with mercer predict."
+        )
+    return model
+
+
+def folder_of_classes(folder: str):
+    """(paths, class of each) of a folder with one folder per class."""
+    from mercer.vision import image_folder
+
+    if not Path(folder).is_dir():
+        raise ArgumentError(f"There is no folder {folder}.")
+    return image_folder(folder)
+
+
+def check_some_kept(encoding, strict: bool) -> None:
+    """Refuse when nothing could be read, or with --strict when anything could not."""
+    reasons = list(encoding.skipped.values())
+    if strict and reasons:
+        raise InputError(reasons[0])
+    if not encoding.kept.any():
+        what = "The image" if len(reasons) == 1 else f"None of the {len(reasons)} images"
+        raise InputError(f"{what} can{'not' if len(reasons) == 1 else ''} be read. {reasons[0]}")
+
+
+def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
+    """Name the images that were skipped, with the reason."""
+    if not skipped:
+        return
+    note(settings, f"Skipped {len(skipped)} image{'s' * (len(skipped) != 1)}:")
+    for reason in list(skipped.values())[:_NAMED]:
+        note(settings, f"  {reason}")
+    if len(skipped) > _NAMED:
+        note(settings, f"  and {len(skipped) - _NAMED} more; --json names all")
+
+
+def scores_by_class(scores):
+    """One column for each class; two classes have one score, positive for the second."""
+    import numpy as np
+
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def took(seconds: float) -> str:
+    """Seconds in words."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def said_command(ctx: typer.Context) -> str:
+    """The command line that led here, as it would be typed again."""
+    contexts = [ctx]
+    while contexts[0].parent is not None:
+        contexts.insert(0, contexts[0].parent)  # type: ignore[arg-type]
+    words = ["mercer"]
+    for level, one in enumerate(contexts):
+        words += [str(one.info_name)] if level else []
+        arguments, options = _said(one)
+        words += arguments + options
+    return shlex.join(words)
+
+
+def _said(ctx: typer.Context) -> tuple[list[str], list[str]]:
+    """The arguments and the options that were given to one command."""
+    arguments: list[str] = []
+    options: list[str] = []
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value: Any = ctx.params[parameter.name or ""]
+        values = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
+        if parameter.param_type_name == "argument":
+            arguments += values
+        elif isinstance(value, bool):
+            options += [(parameter.opts if value else parameter.secondary_opts)[0]]
+        else:
+            options += [word for item in values for word in (parameter.opts[0], item)]
+    return arguments, options
