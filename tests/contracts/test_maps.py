@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer import (
+    ConvexReduction,
     FourierMap,
     HomogeneousMap,
     InputError,
@@ -43,6 +44,16 @@ CASES = {
     "fourier-laplacian": (lambda size: FourierMap(Laplacian(0.2), n_components=size, random_state=0), 16, 1024),
     "fourier-exp-chi2": (lambda size: FourierMap(ExpChi2(0.5), n_components=size, random_state=0), 16, 1024),
     "minhash": (lambda size: WeightedMinHash(n_hashes=size, random_state=0), 16, 512),
+    "reduction": (
+        lambda size: ConvexReduction("chi2", n_dims=size, map=HomogeneousMap("chi2", order=3), random_state=0),
+        2,
+        12,
+    ),
+    "reduction-convex": (
+        lambda size: ConvexReduction("js", n_dims=size, method="convex", map=SparseAdditiveMap("js"), random_state=0),
+        2,
+        12,
+    ),
     "projected": (
         lambda size: ProjectedMap(HomogeneousMap("chi2", order=3), n_components=size, random_state=0),
         8,

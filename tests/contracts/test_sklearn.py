@@ -41,6 +41,7 @@ def estimators():
         "fourier": {"n_components": 16},
         "minhash": {"n_hashes": 16},
         "projected": {"map": HomogeneousMap(), "n_components": 8},
+        "reduction": {"n_dims": 1},
     }
     search = {"bytes_per_item": 2, "n_landmarks": 10, "n_components": 3, "embedding": "kpca", "effort": "low"}
     return [

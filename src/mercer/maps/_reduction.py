@@ -12,8 +12,8 @@ The reduced kernel is sum_g c_g k(z_g, w_g), z_g being a column that was kept or
 With a homogeneous kernel the weights go into the rows, z_g times c_g^(1 / gamma) (in (6) the paper writes c_g^gamma);
 with any other they go into the features of a map, the block of column g times sqrt(c_g).
 
-Deviation from the paper: (5) is offered, but merging is the default, because columns that (5) selects serve a
-classifier no better than columns drawn at random, and merged ones do (`docs/maps/reduction.md`).
+Deviation from the paper: (5) is offered, but merging is the default, because of visual words those that (5)
+selects serve a classifier no better than words drawn at random, and merged ones do (`docs/maps/reduction.md`).
 """
 
 __all__ = ["ConvexReduction"]
