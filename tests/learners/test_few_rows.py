@@ -57,8 +57,8 @@ def _objectives(problem, solution):
 
 
 def test_many_rows_stay_coded(rng, monkeypatch):
-    rows = BitRows(rng.integers(0, 256, (60, 3), dtype=np.uint8), 21)
-    assert few_rows(Design(rows, Identity(21))) is not None
+    rows, inner = CodeRows(rng.integers(0, 5, (60, 7)).astype(np.uint8), 5), BlockFactor(rng.normal(size=(7, 3, 5)))
+    assert few_rows(Design(rows, inner)) is not None
     monkeypatch.setattr(_few_rows, "MOST_NUMBERS", 60 * 21 - 1)
-    assert not are_few(rows, Identity(21))
-    assert few_rows(Design(rows, Identity(21))) is None
+    assert not are_few(rows, inner)
+    assert few_rows(Design(rows, inner)) is None

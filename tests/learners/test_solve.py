@@ -8,7 +8,7 @@ from mercer.learners import _solve
 from mercer.learners._losses import get_loss
 from mercer.learners._problem import Problem
 from mercer.learners._solve import choose_solver, solve
-from mercer.spaces import BlockFactor, CodeRows, CSRRows, CumulativeSum, DenseRows, Design, Identity
+from mercer.spaces import BitRows, BlockFactor, CodeRows, CSRRows, CumulativeSum, DenseRows, Design, Identity
 
 HINGE, SQUARED_HINGE, JOINT = (get_loss(name) for name in ("hinge", "squared_hinge", "crammer_singer"))
 
@@ -30,7 +30,9 @@ def problem(rng, loss="hinge", C=100.0):
         (CodeRows(np.zeros((9, 2), np.uint8), 3), CumulativeSum(np.ones((2, 3))), HINGE, "scaled", "dual"),
         (CodeRows(np.zeros((9, 2), np.uint8), 3), CumulativeSum(np.ones((2, 3))), JOINT, "scaled", "dual"),
         (CodeRows(np.zeros((9, 2), np.uint8), 3), BlockFactor(np.ones((2, 1, 3))), HINGE, "scaled", "dual"),
-        (CodeRows(np.zeros((6000, 300), np.uint8), 3), BlockFactor(np.ones((300, 4, 3))), HINGE, "scaled", "bundle"),
+        (CodeRows(np.zeros((6000, 300), np.uint8), 3), BlockFactor(np.ones((300, 4, 3))), HINGE, "scaled", "dual"),
+        (BitRows(np.zeros((9000, 8), np.uint8), 64), Identity(64), HINGE, "scaled", "newton"),
+        (BitRows(np.zeros((900, 8), np.uint8), 64), Identity(64), HINGE, "scaled", "dual"),
         (DenseRows(np.ones((200, 8))), Identity(8), JOINT, "scaled", "bundle"),
     ],
 )

@@ -21,7 +21,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
 from mercer.cli.learning import load_model
 from mercer.cli.options import Settings
-from mercer.cli.output import note
+from mercer.cli.output import console
 
 StrictOption = typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it by name.")
 _NAMED = 20  # skipped images that a note names
@@ -61,13 +61,14 @@ def check_some_kept(encoding, strict: bool) -> None:
 
 def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
     """Name the images that were skipped, with the reason."""
-    if not skipped:
+    if not skipped or settings.quiet or settings.json:
         return
-    note(settings, f"Skipped {len(skipped)} image{'s' * (len(skipped) != 1)}:")
-    for reason in list(skipped.values())[:_NAMED]:
-        note(settings, f"  {reason}")
+    lines = [f"Skipped {len(skipped)} image{'s' * (len(skipped) != 1)}:"]
+    lines += [f"  {reason}" for reason in list(skipped.values())[:_NAMED]]
     if len(skipped) > _NAMED:
-        note(settings, f"  and {len(skipped) - _NAMED} more; --json names all")
+        lines.append(f"  and {len(skipped) - _NAMED} more; --json names all")
+    for line in lines:  # not broken: a name stays in one piece
+        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def scores_by_class(scores):

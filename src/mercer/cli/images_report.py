@@ -94,11 +94,11 @@ def write_report(found, page: Path) -> None:
 
 def _head(found) -> str:
     n_kept, n_classes = int(found.encoding.kept.sum()), len(found.model.classes_)
-    learner = found.model.classifier_.plan_
+    kernel = found.model._kernel()
     return (
         f"<h1>Images of {_text(_name(found.folder))}</h1>\n"
         f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
-        f"{_text(type(found.model.encoder_).__name__)} and the kernel {_text(learner.kernel)}.</p>\n"
+        f"{_text(type(found.model.encoder_).__name__)} and the kernel {_text(kernel)}.</p>\n"
     )
 
 
@@ -164,7 +164,7 @@ def _confusion(found) -> str:
     names = [str(line["label"]) for line in found.figures["classes"]]
     picture = confusion_figure(np.array(found.figures["confusion"]), names)
     text = "Counts of images by their true class (rows) and the class they were given (columns)."
-    return _section("What is taken for what", text, _figure(picture, "confusion matrix"))
+    return _section("What is taken for what", text, _figure(picture, "confusion matrix", 820))
 
 
 def _mistakes(found) -> str:
@@ -199,7 +199,8 @@ def _explanations(found) -> str:
     right = np.flatnonzero(truth == found.predicted)
     paths = [path for path, kept in zip(found.paths, found.encoding.kept, strict=True) if kept]
     sure = right[np.argsort(-_margins(found.scores)[right], kind="stable")]
-    figures, seen = [], set()
+    figures: list[str] = []
+    seen: set[str] = set()
     for i in sure.tolist():
         if truth[i] not in seen and len(figures) < _EXPLAINED:
             seen.add(truth[i])
@@ -212,7 +213,8 @@ def _explanations(found) -> str:
         if explanation.measure == "additive"
         else "The score falls without the blue parts of the image, and rises without the orange ones."
     )
-    return _section("What it looks at", f"{how} mercer images explain draws this for any image.", "".join(figures))
+    text = f"{how} The images are two that the model has learnt from; mercer images explain draws this for any image."
+    return _section("What it looks at", text, "".join(figures))
 
 
 # ------------------------------------------------------------------------------------------------------ how it was made
@@ -243,7 +245,7 @@ def _choice_of_C(found) -> str:
         return ""
     picture = accuracy_against_C(learner.Cs_, learner.scores_, learner.C_)
     text = "Mean accuracy over the parts of the cross-validation, and the range of the parts, against the weight C."
-    return _section("The choice of C", text, _figure(picture, "accuracy against C"))
+    return _section("The choice of C", text, _figure(picture, "accuracy against C", 680))
 
 
 def _costs(found) -> str:
@@ -283,8 +285,8 @@ def _table(titles: list[str], rows: list[list[str]], left: set[int]) -> str:
     return f"<table>{line(titles, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-def _figure(picture: str, text: str) -> str:
-    return f'<figure><img src="{picture}" alt="{_text(text)}"></figure>'
+def _figure(picture: str, text: str, widest: int = 1030) -> str:
+    return f'<figure><img src="{picture}" alt="{_text(text)}" style="width:{widest}px"></figure>'
 
 
 def _image(picture: str | None, text: str) -> str:

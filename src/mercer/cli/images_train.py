@@ -224,9 +224,7 @@ def _model(encoder, kernel, reduce, C, folds, probability, words, step, sizes, m
         if reduce is not None and reduce > made.n_words * sum(rows * columns for rows, columns in grids):
             raise InputError(f"--reduce {reduce} is more than there are columns. Leave it out, or use more --words.")
         made._check_parameters()
-        model = ImageClassifier(
-            made, kernel, C=number_or_auto(C), reduce=reduce, cv=folds, probability=probability
-        )
+        model = ImageClassifier(made, kernel, C=number_or_auto(C), reduce=reduce, cv=folds, probability=probability)
         model._check_parameters()
         descriptor.descriptor.describe(_BLANK)
     except InputError as error:

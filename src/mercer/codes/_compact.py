@@ -22,12 +22,10 @@ from mercer.maps._landmarks import check_count, sample_rows
 from mercer.spaces import BitRows, Identity
 
 SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learnt
-TURNED_BLOCKS, BLOCKS_PER_DIRECTION = (
-    2**12,
-    8,
-)  # from which a rotation is learnt: the larger of the one and so many each
-ITERATIONS = 50  # [gong13iterative] Sec. 3.2
-STARTS, FEW_DIRECTIONS = 4, 64  # of up to so many directions the best of several rotations is taken: they differ
+TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # a rotation is learnt from the larger of the one and so many each
+# [gong13iterative] Sec. 3.2 has 50 iterations. Of few directions the best of several rotations is taken, because they
+# differ; of many they hardly do, and take their time.
+FEW_DIRECTIONS, STARTS, ITERATIONS, FEWER_ITERATIONS = 64, 4, 50, 20
 WIDEST = 4096  # columns up to which the covariance is decomposed; beyond, the Gram matrix of as many blocks
 
 
@@ -183,7 +181,7 @@ def _turned(V, start):
     |B - V R|^2 is a constant less twice the sum of |V R|, so the unit of V does not matter.
     """
     R = np.linalg.qr(start)[0].astype(np.float32)
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS if len(R) <= FEW_DIRECTIONS else FEWER_ITERATIONS):
         signs = np.where(V @ R >= 0, np.float32(1), np.float32(-1))
         left, _, right = np.linalg.svd((signs.T @ V).astype(np.float64))
         R = (left @ right).T.astype(np.float32)

@@ -1,6 +1,8 @@
 """Rows that can be visited one at a time: how dual coordinate descent keeps the weights of each kind.
 
     Plain     dense or CSR rows with the usual inner product; the state is w
+    Bits      packed bits, the same
+    Words     words with the numbers that each stands for; the state is w on these numbers
     Levels    words of columns, and an inner product inside columns; the state is Wu's table [wu10fast]. One word per
               column as LevelQuantizer gives, or the two grid points around a value as SparseAdditiveMap does
 
@@ -9,16 +11,16 @@ because tables in float32 drift and b is exact. Each kind has a loop for one col
 once.
 """
 
-__all__ = ["coordinates_of", "gram_size"]
+__all__ = ["are_words", "coordinates_of"]
 
 import numpy as np
 
 from mercer._base.threads import run_blocks
-from mercer._native import dual_descent, joint_descent, level_descent
+from mercer._native import coded_descent, dual_descent, joint_descent, level_descent
 from mercer._native._lanes import LANES
 from mercer._native.codes import score_codes_vector
 from mercer.spaces._blocks import row_tasks
-from mercer.spaces.coded_rows import CodeRows
+from mercer.spaces.coded_rows import BYTE_SIGNS, BitRows, CodeRows
 from mercer.spaces.factored import BlockFactor, CumulativeSum
 from mercer.spaces.inner import Identity
 from mercer.spaces.rows import CSRRows, DenseRows
@@ -32,6 +34,10 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
     rows, inner = design.rows, design.inner
     if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
         return Plain(design)
+    if isinstance(inner, Identity) and isinstance(rows, BitRows) and not is_joint:
+        return Bits(design)
+    if are_words(rows, inner) and not is_joint:
+        return Words(design)
     is_sparse = isinstance(rows, CSRRows)
     if not (is_sparse or isinstance(rows, CodeRows)):
         return None
@@ -40,7 +46,7 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
     if isinstance(inner, CumulativeSum) and _has_all_levels(rows, inner):
         is_tall = rows.codes.mean(dtype=np.float64) > TALL and not is_joint
         return (TallIntersection if is_tall else DenseIntersection)(design, dtype)
-    if isinstance(inner, BlockFactor) and gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
+    if isinstance(inner, BlockFactor) and _gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
         return GramLevels(design, dtype)
     return None
 
@@ -72,6 +78,56 @@ class Plain:
     def scores(self, state, n_jobs):
         """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
         return self.rows.scores(state[0], n_jobs).astype(np.float64, copy=False)
+
+
+class Bits:
+    """Packed bits: w = value sum_i b_i s_i with signs s_i, kept with room for whole bytes."""
+
+    loop = staticmethod(coded_descent.descend_bits)
+
+    def __init__(self, design):
+        self.rows = design.rows
+        self.arrays = self.rows.packed, BYTE_SIGNS.ravel(), self.rows.value, self.rows.n_bits
+
+    def new_state(self):
+        return np.zeros(8 * self.rows.packed.shape[1]), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        state[0][: self.rows.n_bits] = v
+
+    def scores(self, state, n_jobs):
+        return self.rows.scores(state[0][: self.rows.n_bits], n_jobs).astype(np.float64, copy=False)
+
+
+class Words:
+    """Words that stand for numbers, by one factor for each block: w on the numbers, never on words."""
+
+    loop = staticmethod(coded_descent.descend_words)
+
+    def __init__(self, design):
+        self.design = design
+        rows, inner = design.rows, design.inner
+        sizes = np.array([len(factor) for factor in inner.factors])
+        counts = sizes * rows.n_words
+        words = np.concatenate([np.asarray(factor).T.ravel() for factor in inner.factors])
+        self.arrays = rows.codes, words, np.cumsum(counts) - counts, sizes, np.cumsum(sizes) - sizes
+
+    def new_state(self):
+        return np.zeros(self.design.shape[1]), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        w = self.design.accumulate(b).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        state[0][:] = v
+
+    def scores(self, state, n_jobs):
+        return self.design.scores(state[0]).astype(np.float64, copy=False)
 
 
 class Levels:
@@ -206,6 +262,11 @@ class GramLevels(Levels):
 # -------------------------------------------------------------------------------------------------------------- kinds
 
 
+def are_words(rows, inner):
+    """Whether rows are words of blocks, each with a factor: what a product quantiser gives."""
+    return isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1 and _fits(rows, inner)
+
+
 def _has_all_levels(rows, inner):
     """Whether the words of every column are the levels 0, 1, 2, ..."""
     unit = np.ones(len(inner.gaps))
@@ -221,6 +282,6 @@ def _block_starts(inner):
     return np.concatenate([[0], np.cumsum(np.tile(np.diff(inner._starts), inner.repeat))])
 
 
-def gram_size(inner):
+def _gram_size(inner):
     """Kernel values between the words of all blocks."""
     return int((np.diff(inner._starts) ** 2).sum())

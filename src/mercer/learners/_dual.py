@@ -73,8 +73,9 @@ def row_coordinates(problem, tol):
     found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64, problem.loss.joint)
     if found is None:
         raise InputError(
-            "Dual coordinate descent needs dense or CSR rows with the identity as inner product, or words of columns "
-            f"as LevelQuantizer and SparseAdditiveMap give; got {design!r}. Use solver='bundle'."
+            "Dual coordinate descent needs dense or CSR rows or bits with the identity as inner product, or words of "
+            f"columns as ProductQuantizer, LevelQuantizer and SparseAdditiveMap give; got {design!r}. Use "
+            "solver='bundle'."
         )
     return found
 

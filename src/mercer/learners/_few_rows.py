@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._base.linalg import positive_eigenpairs
 from mercer._base.threads import single_threaded
-from mercer.spaces import CodeRows, CSRRows, DecodedRows, DenseRows, Design, Identity
+from mercer.spaces import BitRows, CodeRows, CSRRows, DecodedRows, DenseRows, Design, Identity
 from mercer.spaces.factored import BlockFactor, CumulativeSum
 
 MOST_NUMBERS = 2**22  # in the dense rows: 32 MiB
@@ -55,7 +55,7 @@ def are_few(rows, inner):
         return False
     if r >= WIDER * n:
         return n <= MOST_IN_GRAM
-    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, DenseRows))
+    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, (BitRows, DenseRows)))
 
 
 def few_rows(design):

@@ -1,7 +1,7 @@
 """Which solver, and one call for all of them.
 
-- dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features; and for
-  levels, where a step changes few entries of a table
+- dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features, bits; for
+  words of a product quantiser; and for levels, where a step changes few entries of a table
 - newton: few factors and many rows, where second derivatives pay
 - projected: at least as many factors as rows, through any H
 - bundle: everything, through any H: joint losses, a free intercept, what the others do not do
@@ -19,14 +19,14 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.threads import single_threaded
 from mercer.learners._bundle import solve_bundle
-from mercer.learners._coordinates import gram_size
+from mercer.learners._coordinates import are_words
 from mercer.learners._dual import FORMS, JOINT_FORM, solve_dual
 from mercer.learners._few_rows import are_few, few_rows
 from mercer.learners._joint_dual import solve_joint_dual
 from mercer.learners._newton import solve_newton
 from mercer.learners._projected import BOXES, solve_projected
-from mercer.spaces.coded_rows import CodeRows
-from mercer.spaces.factored import BlockFactor, CumulativeSum
+from mercer.spaces.coded_rows import BitRows, CodeRows
+from mercer.spaces.factored import CumulativeSum
 from mercer.spaces.inner import Identity
 from mercer.spaces.rows import CSRRows, DenseRows
 
@@ -36,7 +36,6 @@ WIDE_SPREAD, SAMPLE_ROWS = 0.25, 256  # Fisher vectors have 0.5; histograms of f
 PATIENCE = 200  # passes after which another solver takes over
 # what the states of each solver have and others' have not
 STATES = {"dual": "b", "newton": "deltas", "projected": "a", "bundle": "planes"}
-FEW_ROWS, SMALL_GRAM = 5000, 2**22  # rows, and kernel values between words, up to which codes are visited one at a time
 # rows per factor from which second derivatives beat coordinates and planes, for losses with a corner and without
 ROWS_PER_FACTOR = {False: 100, True: 30}
 
@@ -69,12 +68,10 @@ def _suits_coordinates(rows, inner, enough):
     if are_few(rows, inner):
         return not enough
     if isinstance(inner, Identity):
-        return isinstance(rows, (CSRRows, DenseRows)) and not enough
+        return isinstance(rows, (BitRows, CSRRows, DenseRows)) and not enough
     if isinstance(inner, CumulativeSum):
         return isinstance(rows, (CSRRows, CodeRows))
-    # a visit costs as much as all words of the row's blocks, but does not mind how badly conditioned they are
-    is_coded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor)
-    return is_coded and rows.shape[0] <= FEW_ROWS and gram_size(inner) <= SMALL_GRAM
+    return are_words(rows, inner) and not enough and inner.n_factors <= rows.shape[0]  # else projected gradients
 
 
 def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start=None):

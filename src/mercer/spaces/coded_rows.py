@@ -1,6 +1,6 @@
 """Rows stored as codes: one word per block, or packed bits."""
 
-__all__ = ["BitRows", "CodeRows"]
+__all__ = ["BYTE_SIGNS", "BitRows", "CodeRows"]
 
 import numpy as np
 from scipy import sparse
@@ -149,7 +149,7 @@ class BitRows(Rows):
     def _total(self, r, n_jobs):
         M = self.packed.shape[1]
         histograms = _total_codes(self.packed, self._table_starts, 256 * M, r, n_jobs)
-        sums = np.matmul(_BYTE_SIGNS.T, histograms.reshape(M, 256, width_of(r)))
+        sums = np.matmul(BYTE_SIGNS.T, histograms.reshape(M, 256, width_of(r)))
         return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits] * self.value
 
     def _sq_norms(self, n_jobs):
@@ -160,7 +160,7 @@ class BitRows(Rows):
         return 256 * np.arange(self.packed.shape[1])
 
 
-_BYTE_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1.0
+BYTE_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") - 1.0
 
 
 def _cache_lines(n, dtype):

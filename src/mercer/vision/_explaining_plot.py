@@ -25,9 +25,9 @@ def draw_explanation(explanation):
     figure = Figure(figsize=(13.5, panel + 2.9), dpi=130, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     upper, lower = figure.subfigures(2, 1, height_ratios=[panel + 0.5, 2.2])
-    axes = upper.subplots(1, 3, width_ratios=[1, 1.12, 0.75])
+    axes = upper.subplots(1, 3, width_ratios=[1, 1, 0.72])
     _picture(axes[0], explanation)
-    _heat(upper, axes[1], explanation)
+    _heat(axes[1], explanation)
     _scores(axes[2], explanation)
     sides = lower.subfigures(1, 2)
     _words(sides[0], explanation, against=False)
@@ -50,7 +50,7 @@ def _picture(axis, explanation):
     axis.set_axis_off()
 
 
-def _heat(figure, axis, explanation):
+def _heat(axis, explanation):
     from matplotlib.colors import LinearSegmentedColormap
 
     heat = explanation.heat()
@@ -63,7 +63,9 @@ def _heat(figure, axis, explanation):
     how = "share of the score" if explanation.measure == "additive" else "loss of score when left out"
     axis.set_title(f"patches: {how}", fontsize=9, loc="left")
     axis.set_axis_off()
-    bar = figure.colorbar(image, ax=axis, shrink=0.8, ticks=[-top, 0, top])
+    # beside the image, which keeps the size of the other one
+    place = axis.inset_axes([1.02, 0.1, 0.03, 0.8])
+    bar = axis.figure.colorbar(image, cax=place, ticks=[-top, 0, top])
     bar.ax.set_yticklabels(["against", "", "for"], fontsize=8)
     bar.solids.set_alpha(1)
     bar.outline.set_visible(False)
@@ -101,11 +103,13 @@ def _sum_of_the_score(explanation):
 
 
 def _words(figure, explanation, against):
-    words = explanation.telling_words(WORDS, against)
+    occurring = set(explanation.word_of_patch.tolist())  # others have no patch to show
+    words = [word for word in explanation.telling_words(len(explanation.words), against) if word in occurring][:WORDS]
     colour = AGAINST if against else FOR
     text = "words that speak against it" if against else "words that speak for it"
     figure.suptitle(text, x=0.02, ha="left", fontsize=10, color=colour, weight="bold")
     if not words:
+        figure.text(0.02, 0.6, "none", fontsize=9, color="0.4")
         return
     axes = figure.subplots(1, WORDS, squeeze=False)[0]
     for axis, word in zip(axes, words, strict=False):
@@ -154,10 +158,12 @@ def _patch(pixels, frame):
 
 
 def _sampled(tile, side):
-    """The nearest pixels, side x side, in three channels."""
+    """The nearest pixels, side x side, in three channels; contrast is stretched, to which descriptors are blind."""
     rows = np.arange(side) * tile.shape[0] // side
     columns = np.arange(side) * tile.shape[1] // side
-    tile = tile[rows][:, columns]
+    tile = tile[rows][:, columns].astype(np.float64)
+    low, high = tile.min(), tile.max()
+    tile = (255 * (tile - low) / (high - low) if high > low else tile).astype(np.uint8)
     return tile if tile.ndim == 3 else np.repeat(tile[:, :, None], 3, axis=2)
 
 

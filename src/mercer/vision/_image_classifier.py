@@ -1,6 +1,6 @@
 """ImageClassifier: images in, a classifier out.
 
-    images --encoder_--> histograms of words, or Fisher vectors --reduction_--> fewer columns --classifier_--> classes
+images --encoder_--> histograms of words, or Fisher vectors --reduction_--> fewer columns --classifier_--> classes
 """
 
 __all__ = ["ImageClassifier"]
@@ -30,8 +30,11 @@ from mercer.vision._explaining import explain
 from mercer.vision._fisher import FisherVectors
 from mercer.vision._sift import DenseSIFT
 
-ENCODERS = {"bow": BagOfWords, "fisher": FisherVectors}
+ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
 STEP, SIZES = 4, (4, 8)  # of the descriptors of an encoder that is given by its name
+# Values of C that are tried, in units of 1 / mean K(x, x). Rows have more columns than there are images, so that beyond
+# these the classes are separated and the classifier does not change any more, while its computation takes ever longer.
+Cs = np.geomspace(0.1, 100, 7)
 NAMED = 5  # images that an error names
 
 
@@ -166,16 +169,19 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, images):
         """How much each class speaks for itself: (n,) for two classes, positive for the second, else (n, classes)."""
-        return self.classifier_.decision_function(self._rows(images))
+        rows = self._rows(images)
+        return self.classifier_.decision_function(rows)
 
     def predict(self, images):
         """The class of each image."""
-        return self.classifier_.predict(self._rows(images))
+        rows = self._rows(images)
+        return self.classifier_.predict(rows)
 
     @available_if(_has_probabilities)
     def predict_proba(self, images):
         """Probabilities of the classes, (n, classes)."""
-        return self.classifier_.predict_proba(self._rows(images))
+        rows = self._rows(images)
+        return self.classifier_.predict_proba(rows)
 
     def explain(self, image, label=None):
         """Which patches and words of an image speak for a class.
@@ -226,12 +232,11 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_classifier(self, rows, y):
         """Set ``classifier_`` and ``classes_``."""
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-        self.classifier_ = self._classifier(smallest).fit(rows, y)
+        self.classifier_ = self._classifier(rows, y).fit(rows, y)
         self.classes_ = self.classifier_.classes_
 
-    def _classifier(self, smallest_class):
-        """The learner for classes of so many rows or more, not fitted."""
+    def _classifier(self, rows, y):
+        """The learner for these rows, not fitted."""
         options = {
             "class_weight": self.class_weight,
             "probability": self.probability,
@@ -240,12 +245,14 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         }
         if self.C != "auto":
             return KernelClassifier(self._kernel(), C=self.C, **options)
-        if smallest_class < 2:
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+        if smallest < 2:
             raise InputError(
                 f"{type(self).__name__} chooses C by cross-validation, for which every class needs two images or more; "
                 "one class has a single one. Give it more, or pass a number as C."
             )
-        return KernelClassifierCV(self._kernel(), cv=min(int(self.cv), smallest_class), **options)
+        scale = float(np.mean(get_kernel(self._kernel()).diag(rows))) or 1.0
+        return KernelClassifierCV(self._kernel(), Cs=Cs / scale, cv=min(int(self.cv), smallest), **options)
 
     def _kernel(self):
         """The kernel between rows, in its signed form if they have values of both signs."""
