@@ -84,11 +84,11 @@ class ConvexReduction(FeatureMap):
     ----------
     selected_ : ndarray of int64
         The columns that the features depend on, ascending.
-    groups_ : ndarray of shape (n_features_in_,), int64
+    groups_ : int64 array, one number for each column of X
         The column of the reduced rows that each column goes to, -1 for none.
-    weights_ : ndarray of shape (n_dims_,)
+    weights_ : float64 array, one number for each column that is left
         c, the weight of each column of the reduced rows.
-    factors_ : ndarray of shape (n_dims_,)
+    factors_ : float64 array, one number for each column that is left
         What each column of the reduced rows is multiplied by: the gamma-th root of its weight, or 1.
     n_dims_ : int
         Columns that are left.

@@ -31,7 +31,7 @@ class Downscaled(LocalDescriptor):
     >>> image = np.random.default_rng(0).integers(256, size=(300, 400), dtype=np.uint8)
     >>> sift = DenseSIFT(step=8, sizes=(4,))
     >>> len(sift.describe(image)), len(Downscaled(sift, max_side=100).describe(image))
-    (1760, 88)
+    (1764, 88)
     >>> found = Downscaled(sift, max_side=100).describe(image)
     >>> found.shape, found.frames[0].tolist()
     ((300, 400), [25.5, 25.5, 16.0])

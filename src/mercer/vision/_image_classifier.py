@@ -32,8 +32,8 @@ from mercer.vision._sift import DenseSIFT
 
 ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
 STEP, SIZES = 4, (4, 8)  # of the descriptors of an encoder that is given by its name
-# Values of C that are tried, in units of 1 / mean K(x, x). Rows have more columns than there are images, so that beyond
-# these the classes are separated and the classifier does not change any more, while its computation takes ever longer.
+# Values of C that are tried, in units of 1 / mean K(x, x). Rows have many columns: with larger values pairs of classes
+# are separated already, so that the classifier hardly changes, but takes several times as long to be found.
 Cs = np.geomspace(0.1, 100, 7)
 NAMED = 5  # images that an error names
 
