@@ -20,17 +20,8 @@ from tests.vision.textures import KINDS, write_folder
 QUICK = ("--words", "12", "--sizes", "4", "--C", "10", "--folds", "2")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _saveable():
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("ImageClassifier", "Downscaled"):
-            patch.setitem(mercer._NAMES, name, "mercer.vision")
-        patch.setitem(mercer._NAMES, "ConvexReduction", "mercer.maps")
-        yield
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, _saveable):
+def folder(tmp_path_factory):
     """Textures to learn from and others, a model of them, and a model of rows."""
     path = tmp_path_factory.mktemp("images")
     write_folder(path / "train", np.random.default_rng(0))

@@ -44,13 +44,6 @@ def scene():
     return textures(np.random.default_rng(5))
 
 
-@pytest.fixture
-def saveable(monkeypatch):
-    for name in ("ImageClassifier", "Downscaled"):
-        monkeypatch.setitem(mercer._NAMES, name, "mercer.vision")
-    monkeypatch.setitem(mercer._NAMES, "ConvexReduction", "mercer.maps")
-
-
 # -------------------------------------------------------------------------------------------------- what it consists of
 
 
@@ -110,7 +103,6 @@ def test_threads_and_a_generator_as_seed(scene):
     np.testing.assert_array_equal(one.decision_function(images), two.decision_function(images))
 
 
-@pytest.mark.usefixtures("saveable")
 @pytest.mark.parametrize(
     "parameters",
     [{"reduce": 5}, {"C": "auto", "cv": 2}, {"encoder": fisher()}, {"encoder": BagOfWords(Downscaled(SIFT, 40), 9)}],
@@ -124,7 +116,6 @@ def test_a_saved_model_is_the_same_model(scene, tmp_path, parameters):
     np.testing.assert_array_equal(again.explain(images[0]).patches, found.explain(images[0]).patches)
 
 
-@pytest.mark.usefixtures("saveable")
 def test_parts_that_do_not_belong_together_are_not_loaded(scene, tmp_path):
     images, kinds = scene
     found, other = model().fit(images, kinds), model(bags(n_words=9)).fit(images, kinds)
