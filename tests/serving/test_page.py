@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import functools
 import re
 import shutil
 import socket
@@ -10,15 +11,13 @@ import time
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from mercer import KernelClassifier, KernelIndex
-from mercer.codes._specification import Specification
-from mercer.serving import client
+from mercer import KernelClassifier, KernelIndex, UniversalEmbedding
+from mercer.serving import WireClassifier, client
 from mercer.serving.client import Embedding
 from mercer.serving.wire import unpack_message
 from tests.serving.test_client_oracle import specification
@@ -30,51 +29,23 @@ INDEXED = 400
 DRAWING = {"type": "drawing", "height": 8, "width": 8, "maximum": 16}
 
 
-class Ladder:
-    """Least squares on universal bits of the digits, one machine per rate: a model with the face of Mercer's own."""
-
-    def __init__(self):
-        digits = load_digits()
-        order = np.random.default_rng(0).permutation(len(digits.target))
-        X, y = digits.data[order], digits.target[order]
-        s = specification(features=64, projections=RATES[-1], exponent=10, step=120 * 1024 * 8192)
-        self.embedding_ = SimpleNamespace(specification_=Specification.from_dict(s), transform=Embedding(s).encode)
-        self.rates_, self.input_, self.n_features_in_, self.classes_ = RATES, DRAWING, 64, np.arange(10)
-        self.rows, self.weights, self.curve_ = X, {}, []
-        codes = self.embedding_.transform(X)
-        for bits in RATES:
-            self.weights[bits] = least_squares(features(codes, bits)[:1200], y[:1200])
-            right = (features(codes, bits)[1200:] @ self.weights[bits]).argmax(axis=1) == y[1200:]
-            share, width = right.mean(), 1.96 * right.std() / np.sqrt(len(right))
-            self.curve_.append({"bits": bits, "accuracy": share, "low": share - width, "high": min(1.0, share + width)})
-
-    def looking_at(self, **input_):
-        """The same model, that says another thing of its rows."""
-        other = copy.copy(self)
-        other.input_ = input_
-        return other
-
-    def specification(self, bits):
-        return self.embedding_.specification_.shortened(bits)
-
-    def decision_codes(self, codes, bits):
-        return features(codes, bits) @ self.weights[bits]
-
-    def decision_function(self, X):
-        return self.decision_codes(self.embedding_.transform(X), RATES[-1])
-
-    def predict(self, X):
-        return self.classes_[self.decision_function(X).argmax(axis=1)]
+@functools.cache
+def rows_and_labels():
+    """The digits in a random order."""
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.target))
+    return digits.data[order], digits.target[order]
 
 
-def features(codes, bits):
-    ones = np.unpackbits(codes, axis=1, bitorder="little")[:, :bits]
-    return np.hstack([2.0 * ones - 1, np.ones((len(codes), 1))])
+def rows():
+    return rows_and_labels()[0]
 
 
-def least_squares(F, y):
-    targets = np.where(y[:, None] == np.arange(10), 1.0, -1.0)
-    return np.linalg.solve(F.T @ F + 40 * np.eye(F.shape[1]), F.T @ targets)
+def looking_at(model, **input_):
+    """The same model, that says another thing of its rows."""
+    other = copy.copy(model)
+    other.input_ = input_
+    return other
 
 
 @contextmanager
@@ -101,12 +72,14 @@ def served(model, index=None, **settings):
 
 @pytest.fixture(scope="module")
 def model():
-    return Ladder()
+    X, y = rows_and_labels()
+    embedding = UniversalEmbedding(RATES[-1], delta=120.0, random_state=0)
+    return WireClassifier(embedding, rates=RATES, Cs=[1.0], cv=2, input=DRAWING).fit(X[:1200], y[:1200])
 
 
 @pytest.fixture(scope="module")
-def index(model):
-    return KernelIndex("intersection", random_state=0).fit(model.rows[:INDEXED]).add(model.rows[:INDEXED])
+def index():
+    return KernelIndex("intersection", random_state=0).fit(rows()[:INDEXED]).add(rows()[:INDEXED])
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +199,7 @@ def test_a_drawn_digit_is_recognised_from_its_bits_alone(tab, url, model):
 def test_a_drawing_becomes_a_row_like_those_of_the_digits(tab, url, model):
     verdict_after(opened(tab, url), SEVEN)
     row = np.array(seen_row(tab)).reshape(8, 8)
-    digits = model.rows.reshape(-1, 8, 8)
+    digits = rows().reshape(-1, 8, 8)
     # all rows of the bitmap are used, its left and right columns are not, and there is as much ink
     assert row.any(axis=1).all()
     assert not row[:, [0, 7]].any()
@@ -270,7 +243,7 @@ def test_the_most_similar_examples_are_drawn(tab, url, model):
     tab.wait_for_selector("#near li")
     assert tab.locator("#near canvas").count() == 8
     message = unpack_message(last_message(tab, "/v1/neighbours"))
-    codes = Embedding(model.specification(message.n_bits).to_dict()).encode(model.rows[:INDEXED])
+    codes = Embedding(model.specification(message.n_bits).to_dict()).encode(rows()[:INDEXED])
     agree = 1 - np.unpackbits(codes ^ message.codes, axis=1).sum(axis=1) / message.n_bits
     shown = [int(re.match(r"\d+", text)[0]) for text in tab.locator("#near .hint").all_inner_texts()]
     np.testing.assert_allclose(shown, 100 * np.sort(agree)[::-1][:8], atol=0.51)
@@ -356,16 +329,16 @@ def test_a_password_is_asked_for_and_used(tab, model):
 
 def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
     names = [f"pixel {i}" for i in range(64)]
-    with served(model.looking_at(type="vector", names=names)) as url:
+    with served(looking_at(model, type="vector", names=names)) as url:
         opened(tab, url)
         box = tab.get_by_label("One row of numbers")
         box.fill("1, 2, x")
         tab.get_by_role("alert").get_by_text("not a number").wait_for()
-        for row, text in zip(model.rows, ("\t".join, ",".join), strict=False):
+        for row, text in zip(rows(), ("\t".join, ",".join), strict=False):
             box.fill(text(map(str, row)))
             assert settled(tab) == str(model.predict([row])[0])
-        row = model.rows[7]
-        table = ",".join(names) + "\n" + ",".join(map(str, row)) + "\n" + ",".join(map(str, model.rows[1])) + "\n"
+        row = rows()[7]
+        table = ",".join(names) + "\n" + ",".join(map(str, row)) + "\n" + ",".join(map(str, rows()[1])) + "\n"
         file = {"name": "rows.csv", "mimeType": "text/csv", "buffer": table.encode()}
         with tab.expect_response("**/v1/classify"):
             tab.set_input_files("#numbers-file", file)
@@ -379,7 +352,7 @@ RED = """() => { const canvas = document.createElement("canvas"); canvas.width =
 
 
 def test_an_image_is_read_and_a_file_that_is_none_is_refused(tab, model):
-    with served(model.looking_at(type="image", height=8, width=8, maximum=16)) as url:
+    with served(looking_at(model, type="image", height=8, width=8, maximum=16)) as url:
         opened(tab, url)
         png = base64.b64decode(tab.evaluate(RED))
         tab.set_input_files("#image-file", {"name": "a.png", "mimeType": "image/png", "buffer": png})
