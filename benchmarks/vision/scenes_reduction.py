@@ -71,8 +71,9 @@ def scenes_reduction(record):
     record.note(
         f"{len(train):,} training and {len(test):,} test images; SIFT on a grid of 4 pixels at four sizes, {n_words:,} "
         "words, nearest words by HNSW. One-vs-rest support vector machines on Gram matrices of l2-normalised rows; C "
-        "from 0.3 to 10 is chosen on 30 training images per class. Words at random: mean of 5 draws. Map: three numbers "
-        "for each column, with signs kept after PCA. Published: every 2 pixels, approximate k-means, seven numbers."
+        "from 0.3 to 10 is chosen on 30 training images per class. Words at random: mean of 5 draws. Map: three "
+        "numbers for each column, with signs kept after PCA. Published: every 2 pixels, approximate k-means, seven "
+        "numbers."
     )
 
 
