@@ -246,7 +246,9 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
         (2, ["'fourier'", "universal, qjl"], ["wire", "fit", "train.npz", "--embedding", "fourier"]),
         (2, ["'jql'", "Did you mean 'qjl'"], ["wire", "fit", "train.npz", "--embedding", "jql"]),
         (2, ["embedding qjl", "'n_bits'"], ["wire", "fit", "train.npz", "--embedding", "qjl:n_bits=8"]),
-        (2, ["3 bits", "64"], ["wire", "fit", "train.npz", "--embedding", "qjl:bits=3", "--rates", "64"]),
+        (2, ["3 bits", "64", "63 or 66"], ["wire", "fit", "train.npz", "--embedding", "qjl:bits=3", "--rates", "64"]),
+        (1, ["1 to 8 bits", "bits=9"], ["wire", "fit", "train.npz", "--embedding", "qjl:bits=9", "--rates", "64"]),
+        (1, ["blocks of 7"], ["wire", "fit", "train.npz", "--embedding", "compact:block_size=7", "--rates", "64"]),
         (2, ["8 bits", "9", "n_bits"], ["wire", "fit", "train.npz", "--embedding", "compact:n_bits=8", "--rates", "9"]),
         (1, ["delta"], ["wire", "fit", "train.npz", "--embedding", "universal:delta=none", "--rates", "8"]),
         (2, ["drawing:8x8:16", "picture"], ["wire", "fit", "train.npz", "--input", "picture"]),
@@ -289,3 +291,4 @@ def test_rates_are_those_of_python(succeeds, fails, tmp_path):
     assert "compact" in succeeds("wire", "rates", "train.npz", *options)
     fails(2, ["has the codes", "'magic'"], "wire", "rates", "train.npz", "--codes", "magic")
     fails(2, ["--bits is a list", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
+    fails(2, ["divides the 64 columns"], "wire", "rates", "train.npz", "--block-size", "7")

@@ -123,7 +123,9 @@ def test_words_are_shared_by_blocks():
         ({"codes": ["universal-0"]}, "has the codes unquantised"),
         ({"bits": []}, "bits as whole numbers"),
         ({"bits": [0]}, "bits as whole numbers"),
-        ({"block_size": 5}, "not a multiple"),
+        ({"block_size": 5}, "divides the 64 columns of X, got 5"),
+        ({"block_size": 0}, "divides the 64 columns of X, got 0"),
+        ({"codes": ["qjl-3"]}, "none of the codes qjl-3 in 8 bits"),
         ({"test": (X[:, :3], y)}, "test rows of 64 columns"),
     ],
 )

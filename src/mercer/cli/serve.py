@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer._base.errors import require_extra
+from mercer._base.errors import InputError, require_extra
 from mercer._base.tables import ArgumentError
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json
@@ -128,22 +128,28 @@ def serve(
         raise ArgumentError(f"There is no file {model}.")
     if index is not None and not Path(index).is_dir():
         raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
-    if index_labels is not None and (index is None or not Path(index_labels).is_file()):
-        raise ArgumentError("--index-labels needs a file, and --index with the rows that it labels.")
+    if index_labels is not None and index is None:
+        raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
+    for file in (index_labels, token_file):
+        if file is not None and not Path(file).is_file():
+            raise ArgumentError(f"There is no file {file}.")
     from mercer.serving.server import serve as run
     from mercer.serving.settings import ServiceSettings
 
     token = _token(settings, token_file)
     if token is None and host not in _LOOPBACK:
         note(settings, f"There is no token: whoever reaches {host} may ask. Set one with --token-file.")
-    chosen = ServiceSettings(
-        token=token,
-        allow_origin=allow_origin,
-        index_labels=index_labels,
-        show_rows=show_rows,
-        mmap=workers > 1,
-        **limits,
-    )
+    try:
+        chosen = ServiceSettings(
+            token=token,
+            allow_origin=allow_origin,
+            index_labels=index_labels,
+            show_rows=show_rows,
+            mmap=workers > 1,
+            **limits,
+        )
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
 
     def ready(url: str) -> None:
         if settings.json:

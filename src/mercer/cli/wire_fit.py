@@ -142,7 +142,11 @@ def _projections(template, text: str, rates: list[int] | None, n_columns: int) -
     unit = _bits_per_projection(template, n_columns)
     uneven = [rate for rate in rates or [] if rate % unit]
     if uneven:
-        raise ArgumentError(f"A projection takes {unit} bits of a code here, and {uneven[0]} is not a multiple of it.")
+        near = " or ".join(str(unit * n) for n in (uneven[0] // unit, uneven[0] // unit + 1) if n)
+        raise ArgumentError(
+            f"A projection takes {unit} bits of a code here, and --rates wants {uneven[0]}, which is not a multiple of "
+            f"it. Use {near}."
+        )
     if f"{name}=" not in text:
         template.set_params(**{name: max(1, (rates[-1] if rates else _BITS) // unit)})
     longest = unit * getattr(template, name)
@@ -152,10 +156,10 @@ def _projections(template, text: str, rates: list[int] | None, n_columns: int) -
 
 
 def _bits_per_projection(template, n_columns: int) -> int:
-    """Of all blocks; what is wrong with a parameter, the fit will say."""
+    """Of all blocks; 1 where a parameter is wrong, which the fit will say."""
     size, bits = template.block_size, getattr(template, "bits", 1)
-    blocks = n_columns // size if isinstance(size, int) and 0 < size <= n_columns else 1
-    return blocks * (bits if isinstance(bits, int) and bits > 0 else 1)
+    blocks = n_columns // size if isinstance(size, int) and size > 0 and n_columns % size == 0 else 1
+    return blocks * (bits if isinstance(bits, int) and 0 < bits <= 8 else 1)
 
 
 # ------------------------------------------------------------------------------------------------------ what a row is

@@ -78,12 +78,13 @@ def rates(
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
         raise ArgumentError("The labels are fractions, not classes; accuracy is of classes.")
-    from mercer.serving._rate_codes import CODES, check_codes
+    from mercer.serving._rate_codes import CODES, check_block_size, check_codes
     from mercer.serving._rates import rate_accuracy
 
     names = list(CODES) if codes is None else codes.split(",")
     try:
         check_codes(names)
+        check_block_size(block_size, data.shape[1])
     except InputError as error:
         raise ArgumentError(str(error)) from error
     with progress(settings), blaming(data):

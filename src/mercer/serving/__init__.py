@@ -5,6 +5,8 @@ Names load on first use: the wire format and the client need no web framework, a
 
 from importlib import import_module
 
+from mercer._base.errors import require_extra
+
 _NAMES = {
     "Client": "mercer.serving.client",
     "Message": "mercer.serving.wire",
@@ -20,6 +22,8 @@ _NAMES = {
     "unpack_message": "mercer.serving.wire",
 }
 
+_OF_EXTRA, _EXTRA = ("create_app", "serve"), ("fastapi", "uvicorn", "prometheus_client")
+
 __all__ = [*_NAMES]
 
 
@@ -27,6 +31,8 @@ def __getattr__(name):
     module = _NAMES.get(name)
     if module is None:
         raise AttributeError(f"module 'mercer.serving' has no attribute {name!r}")
+    for needed in _EXTRA if name in _OF_EXTRA else ():
+        require_extra(needed, extra="serve", purpose=f"mercer.serving.{name}")
     value = getattr(import_module(module), name)
     globals()[name] = value
     return value

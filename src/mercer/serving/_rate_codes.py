@@ -6,6 +6,7 @@ __all__ = [
     "RawQuantizer",
     "SharedQuantizer",
     "check_bits",
+    "check_block_size",
     "check_codes",
     "code_at",
     "dense_features",
@@ -200,6 +201,16 @@ def check_bits(bits):
     if not rates or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 1 for n in rates):
         raise InputError(f"rate_accuracy needs bits as whole numbers from 1 on, got {bits!r}.")
     return [int(n) for n in rates]
+
+
+def check_block_size(block_size, n_columns):
+    """Refuse blocks that do not fill the columns of a row."""
+    if block_size is None:
+        return
+    if not isinstance(block_size, Integral) or isinstance(block_size, bool) or block_size < 1 or n_columns % block_size:
+        raise InputError(
+            f"rate_accuracy needs a block_size that divides the {n_columns} columns of X, got {block_size!r}."
+        )
 
 
 def dense_features(code, X):

@@ -20,6 +20,7 @@ from mercer.serving._rate_codes import (
     CODES,
     DETERMINISTIC,
     check_bits,
+    check_block_size,
     check_codes,
     code_at,
     dense_features,
@@ -158,13 +159,17 @@ def rate_accuracy(
     X, y = check_X_y(X, y, dtype=[np.float64, np.float32])
     rates = check_bits(bits)
     codes = check_codes(codes)
-    if block_size is not None and X.shape[1] % block_size:
-        raise InputError(f"rate_accuracy has blocks of {block_size} columns; X has {X.shape[1]}, not a multiple of it.")
+    check_block_size(block_size, X.shape[1])
     n_columns = X.shape[1] if block_size is None else int(block_size)
     trial = _Trial(block_size, n_columns, classifier, Cs, cv, n_jobs)
     seeds = check_random_state(random_state)
     parts = _splits(X, y, test, n_splits, train_size, test_size, seeds)
     wanted = [(name, rate) for name, code in codes.items() for rate in rates_of(code, rates, n_columns)]
+    if not wanted:
+        raise InputError(
+            f"rate_accuracy has none of the codes {', '.join(codes)} in {', '.join(map(str, rates))} bits. qjl-B has "
+            "multiples of B bits; give other bits, or other codes."
+        )
     scores = {each: np.zeros((len(parts), n_draws)) for each in wanted}
     for s, (train, held) in enumerate(track(parts, "splits")):
         for draw in range(n_draws):

@@ -28,7 +28,10 @@ from mercer.serving.settings import ServiceSettings
 NEIGHBOURS = 10  # unless k is said
 # for the description only: the service itself compares, and in constant time
 _TOKEN = [Depends(HTTPBearer(scheme_name="token", auto_error=False))]
-_CODES = {404: "not-found", 405: "method"}
+_UNROUTED = {
+    404: ("not-found", "There is nothing at this path. GET /openapi.json lists what there is."),
+    405: ("method", "This path is asked by another method. GET /openapi.json tells which."),
+}
 
 
 class PlainRoute(APIRoute):
@@ -124,7 +127,7 @@ def _add_pages(app):
     def page(name, request):
         file = files.get(name)
         if file is None:
-            raise Fault(404, "not-found", "There is no such file.")
+            raise HTTPException(404)
         headers = {"cache-control": "no-cache", "etag": file.etag}
         if request.headers.get("if-none-match") == file.etag:
             return Response(None, 304, headers)
@@ -216,6 +219,6 @@ async def _refused(request, fault):
 
 
 async def _not_routed(request, error):
-    code = _CODES.get(error.status_code, "http")
-    fault = Fault(error.status_code, code, f"{error.detail}.", dict(error.headers or {}))
+    code, message = _UNROUTED.get(error.status_code, ("http", f"{error.detail}."))
+    fault = Fault(error.status_code, code, message, dict(error.headers or {}))
     return fault_response(fault, request.state.exchange.id)

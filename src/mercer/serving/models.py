@@ -17,7 +17,7 @@ import numpy as np
 import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.models import describe
-from mercer.serving._ladder import CodeScorer
+from mercer.serving._ladder import CodeScorer, WireClassifier
 from mercer.serving.replies import plain
 from mercer.spaces.coded_rows import FEW_ROWS
 
@@ -73,10 +73,11 @@ class ServedModel:
         self.task = "regression" if classes is None else "classification"
         if getattr(model, "multi_class_", None) == "labels":
             self.task = "labels"
-        self._specifications = {bits: model_specification(model, bits) for bits in model_rates(model)}
+        classifiers = classifiers_of_bits(model)
+        self._scorers = {bits: CodeScorer(one) for bits, one in classifiers.items()}
+        self._specifications = {bits: one.map_.specification_ for bits, one in classifiers.items()}
         self._fingerprints = {bits: one.fingerprint for bits, one in self._specifications.items()}
-        self._scorers = {bits: code_scorer(model, bits) for bits in self._specifications}
-        self.rates = tuple(self._specifications)
+        self.rates = tuple(classifiers)
 
     def card(self):
         """What ``/v1/model`` tells of the model itself."""
@@ -144,34 +145,14 @@ class ServedModel:
                 self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)
 
 
-# ------------------------------------------------------------------------------------------------ models that take bits
-
-
-def bit_map(model):
-    """The part that makes bits of rows, or None."""
-    for name in ("embedding_", "map_"):
-        part = getattr(model, name, None)
-        if hasattr(part, "specification_"):
-            return part
-    return None
-
-
-def model_rates(model):
-    """Bits of the codes that a model takes, ascending."""
-    if hasattr(model, "decision_codes"):
-        return [int(bits) for bits in model.rates_]
-    part = bit_map(model) if hasattr(model, "classes_") else None
-    return [] if part is None else [int(part.specification_.n_bits)]
-
-
-def model_specification(model, bits):
-    """The specification of a rate."""
-    return model.specification(bits) if hasattr(model, "decision_codes") else bit_map(model).specification_
-
-
-def code_scorer(model, bits):
-    """Function of packed codes of a rate: scores, (n, classes), or (n,) for two classes."""
-    return CodeScorer(model._at(bits) if hasattr(model, "decision_codes") else model)
+def classifiers_of_bits(model):
+    """The classifier that decides on codes, by their bits, ascending; none for a model that takes raw rows only."""
+    if isinstance(model, WireClassifier):
+        return dict(zip(map(int, model.rates_), model.classifiers_, strict=True))
+    specification = getattr(getattr(model, "map_", None), "specification_", None)
+    if specification is None or not hasattr(model, "classes_"):
+        return {}
+    return {int(specification.n_bits): model}
 
 
 # --------------------------------------------------------------------------------------------------------- from a file

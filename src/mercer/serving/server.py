@@ -2,6 +2,7 @@
 
 __all__ = ["serve"]
 
+import errno
 import functools
 import gc
 import http.client
@@ -111,7 +112,7 @@ def _run_alone(options, listener, started):
     app = application(**options)
     server = uvicorn.Server(_config(app, options["settings"], 1))
     store = app.state.service.store
-    store.failed = functools.partial(setattr, server, "should_exit", True)
+    store.failed = lambda _: setattr(server, "should_exit", True)  # and whoever runs this says why
     started()
     with _quiet_signals():
         server.run(sockets=[listener])
@@ -183,7 +184,8 @@ def _listen(host, port):
     except OSError as error:
         listener.close()
         reason = (error.strerror or str(error)).lower()
-        raise MercerError(f"Cannot listen on {host} port {port}: {reason}. Choose another with --port.") from error
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host, an address of this machine"
+        raise MercerError(f"Cannot listen on {host} port {port}: {reason}. Choose another with {other}.") from error
     return listener
 
 

@@ -51,7 +51,7 @@ class ServiceSettings:
         if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
             raise InputError(  # the token itself is not shown
                 f"ServiceSettings needs a token of {_SHORTEST_TOKEN} or more printable ASCII characters, got "
-                f"{len(token)} characters."
+                f"{len(token)} characters. `python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
             )
         origin = self.allow_origin
         if origin is not None and not (origin.isascii() and origin.isprintable() and "://" in origin):

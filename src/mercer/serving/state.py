@@ -40,7 +40,8 @@ class Store:
     ----------
     problem : why no model answers yet, or None
     failure : the error of the first load, or None
-    loaded, failed : functions that are called after the first load
+    loaded : function without arguments that is called after the first load
+    failed : function of the error that is called if the first load fails; it is logged unless another is set
     """
 
     def __init__(self, model, index, settings):
@@ -48,7 +49,7 @@ class Store:
         self._lock = asyncio.Lock()  # one load at a time; the last one sees the newest file
         self._present = None
         self.problem = "The model is being loaded."
-        self.failure, self.loaded, self.failed = None, _nothing, _nothing
+        self.failure, self.loaded, self.failed = None, _nothing, _log_failure
 
     @property
     def can_reload(self):
@@ -81,9 +82,8 @@ class Store:
                     await asyncio.to_thread(self.load)
             except Exception as error:  # the reason is told to whoever asks whether we are ready
                 self.problem = f"The model could not be loaded. {_reason(error)}"
-                logger.error("load", extra={"fields": {"event": "load", "error": _reason(error)}})
                 self.failure = error
-                self.failed()
+                self.failed(error)
                 return
         self.loaded()
 
@@ -106,6 +106,10 @@ class Store:
 
 def _nothing():
     pass
+
+
+def _log_failure(error):
+    logger.error("load", extra={"fields": {"event": "load", "error": _reason(error)}})
 
 
 def _reason(error):

@@ -107,7 +107,7 @@ def unpack_message(body):
         )
     rows = body[HEADER_BYTES:]
     if _CHECKSUM.unpack_from(body, _HEAD.size)[0] != zlib.crc32(rows, zlib.crc32(body[: _HEAD.size])):
-        raise WireError("checksum", "The checksum of the message is another: it was damaged on its way.")
+        raise WireError("checksum", "The checksum of the message is another: it was damaged on its way. Send it again.")
     codes = np.frombuffer(rows, dtype=np.uint8).reshape(n_rows, width)
     if _has_spare_bits(codes, n_bits):
         raise WireError("spare-bits", f"Bits from {n_bits} on are 0 in the last byte of a row; here some are set.")
