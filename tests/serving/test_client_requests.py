@@ -27,7 +27,7 @@ class Service:
 
     def __init__(self):
         self.embedding = Embedding(specification())
-        self.faults, self.requests, self.stated = [], [], None
+        self.faults, self.requests, self.stated, self.most_rows = [], [], None, 4096
 
     def answer(self, method, path, headers, body, peer):
         self.requests.append((method, path, headers, body, peer))
@@ -43,6 +43,8 @@ class Service:
         message = unpack_message(body)
         if message.fingerprint8 != self.embedding.fingerprint[:16]:
             return 409, {}, {"error": {"code": "fingerprint", "message": "Another embedding.", "request_id": "r-2"}}
+        if len(message.codes) > self.most_rows:
+            return 413, {}, {"error": {"code": "too-many-rows", "message": "Too many rows.", "request_id": "r-3"}}
         ones = np.unpackbits(message.codes, axis=1).sum(axis=1).tolist()
         if path.startswith("/v1/neighbours"):
             k = int(path.partition("k=")[2])
@@ -131,6 +133,24 @@ def test_many_rows_are_sent_in_several_messages(service, url, rng):
     assert sizes == [256, 256, 88]
     ones = np.unpackbits(Embedding(specification()).encode(rows), axis=1).sum(axis=1)
     np.testing.assert_array_equal(whole.labels, ones)
+
+
+def test_a_service_that_wants_fewer_rows_gets_shorter_messages(service, url, rng):
+    rows = rng.normal(size=(300, 3)) * 100
+    expected = Client(url).classify(rows).labels
+    service.most_rows = 100
+    np.testing.assert_array_equal(Client(url).classify(rows).labels, expected)
+    service.most_rows = 0
+    with pytest.raises(ServiceError, match="Too many rows"):
+        Client(url).classify(rows)
+
+
+def test_the_line_end_of_a_token_file_does_not_matter(service, url):
+    Client(url, token="open sesame\n").model()
+    assert service.requests[0][2]["Authorization"] == "Bearer open sesame"
+    with pytest.raises(ValueError, match="printable ASCII") as caught:
+        Client(url, token="two\nlines")
+    assert "two" not in str(caught.value)
 
 
 def test_no_rows_are_refused_before_anything_is_sent(service, url):

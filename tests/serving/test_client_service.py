@@ -74,6 +74,15 @@ def test_every_rate_of_a_ladder_can_be_used():
             assert answer.bits == bits
 
 
+def test_rows_with_several_labels_have_lists_of_them():
+    both = np.column_stack([y % 2 == 0, y > 4]).astype(int)
+    model = KernelClassifier(map=UniversalEmbedding(64, delta=70.0, random_state=0)).fit(X[:200], both[:200])
+    with served(model) as address:
+        labels = Client(address).classify(X[200:240]).labels
+    assert labels.shape == (40,)
+    assert [list(np.flatnonzero(row)) for row in model.predict(X[200:240])] == labels.tolist()
+
+
 def test_refusals_have_a_status_a_code_and_a_request(url):
     with pytest.raises(ServiceError) as caught:
         Client(url[0], token="another token").classify(X[:1])

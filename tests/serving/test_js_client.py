@@ -242,6 +242,7 @@ def test_requests_are_repeated_and_a_changed_embedding_is_refused_until_refresh(
     if not NODE:
         pytest.skip("a page of another origin may not ask the service: this needs node")
     service = Changing()
+    service.most_rows = 100  # fewer than the client sends at first
     service.faults = [(503, {"Retry-After": "0"}), (502, {})]
     rows = (rng.normal(size=(300, 3)) * 100).tolist()
     with running(service) as url:

@@ -409,7 +409,7 @@ def test_the_page_has_nothing_inline_and_nothing_from_outside():
     assert not [tag for tag, *_ in found if tag in ("style", "iframe", "object")]
     for file in FOLDER.iterdir():
         addresses = set(re.findall(r"https?://[^\s\"'`)]+", file.read_text(encoding="utf-8")))
-        assert addresses <= {"http://www.w3.org/2000/svg", "http://localhost:8000"}, file.name
+        assert addresses <= {"http://www.w3.org/2000/svg", "http://localhost:8321"}, file.name
 
 
 def test_text_has_enough_contrast_in_both_schemes():

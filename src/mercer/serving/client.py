@@ -2,7 +2,7 @@
 
 One file that needs numpy and the standard library (Python 3.9 or newer); it may be copied alone.
 
-    client = Client("http://localhost:8000")
+    client = Client("http://localhost:8321")
     client.classify(X).labels
 
 The bits are defined in whole numbers by the page "Bits on the wire" of Mercer's manual, docs/wire-format.md, whose
@@ -189,12 +189,13 @@ class Client:
 
     The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
     called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
-    the service asks for (Retry-After), never after 4xx. Several threads may use one client.
+    the service asks for (Retry-After), never after 4xx, but that after 413 rows are sent in shorter messages. Several
+    threads may use one client.
 
     Parameters
     ----------
     url : str
-        Where the service is, "http://localhost:8000".
+        Where the service is, "http://localhost:8321".
     token : str or None
         Bearer token, if the service wants one.
     timeout, retries : number, int
@@ -213,6 +214,9 @@ class Client:
         self._query = "" if bits is None else f"?bits={int(bits)}"
         self._headers = {"Content-Type": "application/octet-stream", "Accept": "application/json"}
         if token is not None:
+            token = token.strip()  # of the line end of its file
+            if not (token.isascii() and token.isprintable()):
+                raise ValueError("Client needs a token of printable ASCII characters.")  # which is not shown
             self._headers["Authorization"] = f"Bearer {token}"
         self._embedding, self._local = None, threading.local()
 
@@ -231,10 +235,14 @@ class Client:
         return self._request("GET", "/v1/model")
 
     def classify(self, X):
-        """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows."""
+        """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows.
+
+        Of a model that gives a row several labels, or none, each of ``labels`` is a list.
+        """
         answers = self._sent("/v1/classify", X)
         classes, bits, model = (answers[-1].get(key) for key in ("classes", "bits", "model"))
-        return Classification(_joined(answers, "labels"), classes, _joined(answers, "scores"), bits, model)
+        labels = _joined(answers, "labels", of_rows=True)
+        return Classification(labels, classes, _joined(answers, "scores"), bits, model)
 
     def neighbours(self, X, k=10):
         """Neighbours(ids, similarity, labels), each (n, k), in the index of the service; labels None if it has none."""
@@ -255,13 +263,22 @@ class Client:
         embedding = self.embedding
         codes = embedding.encode(X)
         parts = [codes[first : first + ROWS] for first in range(0, max(len(codes), 1), ROWS)]
-        messages = [pack_message(part, embedding.n_bits, embedding.fingerprint) for part in parts]
         try:
-            return [self._request("POST", path, message) for message in messages]
+            return [answer for part in parts for answer in self._answers(path, part, embedding)]
         except ServiceError as error:
             if error.status in (400, 404, 409, 422):
                 self._fetched(embedding.fingerprint)  # a FingerprintError tells more, if that is the reason
             raise
+
+    def _answers(self, path, codes, embedding):
+        """To one message or, where the service wants shorter ones, to several."""
+        try:
+            return [self._request("POST", path, pack_message(codes, embedding.n_bits, embedding.fingerprint))]
+        except ServiceError as error:
+            if error.status != 413 or len(codes) == 1:
+                raise
+        half = len(codes) // 2
+        return self._answers(path, codes[:half], embedding) + self._answers(path, codes[half:], embedding)
 
     def _request(self, method, path, body=None):
         for attempt in range(self._retries + 1):
@@ -300,8 +317,15 @@ class Client:
             connection.close()
 
 
-def _joined(answers, key):
-    return np.array([row for answer in answers for row in answer[key]])
+def _joined(answers, key, of_rows=False):
+    """What several answers have under a key, as one array; one entry for each row, even if that is a list."""
+    rows = [row for answer in answers for row in answer[key]]
+    if not of_rows or not isinstance(rows[0], list):
+        return np.array(rows)
+    array = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
 
 
 def _failure(request, status, data):

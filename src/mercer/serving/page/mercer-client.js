@@ -4,7 +4,7 @@
  * One file without dependencies, for browsers and for Node 18 or newer:
  *
  *     import { Client } from "./mercer-client.js";
- *     const answer = await new Client("http://localhost:8000").classify([[0, 3, 9, 1]]);
+ *     const answer = await new Client("http://localhost:8321").classify([[0, 3, 9, 1]]);
  *
  * The bits are defined in whole numbers by the page "Bits on the wire" of Mercer's manual, docs/wire-format.md, whose
  * sections and letters are used here. A double holds whole numbers up to 2^53 exactly, so no sum is ever rounded.
@@ -268,7 +268,7 @@ export function fetchEmbedding(url = "", options = {}) {
  *
  * The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
  * called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
- * the service asks for (Retry-After), never after 4xx.
+ * the service asks for (Retry-After), never after 4xx, but that after 413 rows are sent in shorter messages.
  *
  * url: where the service is; "" in a page that the service itself serves.
  * token: bearer token, if the service wants one.
@@ -315,9 +315,7 @@ export class Client {
     const answers = [];
     try {
       for (let first = 0; first < Math.max(codes.length, 1); first += size) {
-        const part = codes.subarray(first, first + size);
-        const message = packMessage(part, embedding.nBits, embedding.fingerprint);
-        answers.push(await this.request("POST", path, message));
+        answers.push(...(await this.answers(path, codes.subarray(first, first + size), embedding)));
       }
     } catch (error) {
       // a FingerprintError tells more, if that is the reason
@@ -329,6 +327,19 @@ export class Client {
       for (const name of ["labels", "scores", "ids", "similarity", "rows"]) joined[name]?.push(...answer[name]);
     }
     return joined;
+  }
+
+  /** The answers to one message or, where the service wants shorter ones, to several. */
+  async answers(path, codes, embedding) {
+    const rows = codes.length / embedding.nBytes;
+    try {
+      return [await this.request("POST", path, packMessage(codes, embedding.nBits, embedding.fingerprint))];
+    } catch (error) {
+      if (error.status !== 413 || rows < 2) throw error;
+    }
+    const half = Math.floor(rows / 2) * embedding.nBytes;
+    const first = await this.answers(path, codes.subarray(0, half), embedding);
+    return [...first, ...(await this.answers(path, codes.subarray(half), embedding))];
   }
 
   async offered(wanted) {
