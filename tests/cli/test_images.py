@@ -306,6 +306,16 @@ def test_an_explanation_is_that_of_python_and_is_drawn(succeeds, folder):
     assert f"Words that speak for {expected.predicted}" in text
 
 
+def test_words_are_located_as_in_python(succeeds, folder):
+    name = "test/slopes/01.png"
+    document = succeeds("images", "explain", "m.mercer", name, "--words", "--out", "words.png", "--json")
+    expected = mercer.load("m.mercer").locate_words(name)
+    assert [one["column"] for one in document["columns"]] == expected.columns.tolist()
+    assert [one["patches"] for one in document["columns"]] == expected.counts.tolist()
+    assert Image.open(folder / "words.png").format == "PNG"
+    assert "where most of its" in succeeds("images", "explain", "m.mercer", name, "--words", "--out", "words.png")
+
+
 # ---- what cannot be
 
 
@@ -354,6 +364,7 @@ def _odd_folders(folder):
         (2, ["--scores", "--proba"], "predict m.mercer test --scores --proba"),
         (2, ["no class cats", "checks, slopes, stripes"],
          "explain m.mercer test/checks/00.png --class cats --out e.png"),
+        (2, ["--words and --class"], "explain m.mercer test/checks/00.png --words --class checks --out e.png"),
         (2, ["no file nowhere.png"], "explain m.mercer nowhere.png --out e.png"),
         (1, ["is a folder"], "explain m.mercer test --out e.png"),
         (1, ["empty has 0 folders"], "evaluate m.mercer empty"),

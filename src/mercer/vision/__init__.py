@@ -13,6 +13,7 @@ from mercer.vision._folders import image_folder
 from mercer.vision._hog import flip_hog, hog, hog_shape
 from mercer.vision._image_classifier import ImageClassifier
 from mercer.vision._images import read_image, resize
+from mercer.vision._located_words import LocatedWords, locate_words
 from mercer.vision._sift import DenseSIFT, dense_sift
 from mercer.vision._transformer import HOG
 from mercer.vision._vocabulary import Vocabulary
@@ -30,6 +31,7 @@ __all__ = [
     "FisherVectors",
     "ImageClassifier",
     "LocalCENTRIST",
+    "LocatedWords",
     "SkippedImagesWarning",
     "Vocabulary",
     "centrist",
@@ -40,6 +42,7 @@ __all__ = [
     "hog",
     "hog_shape",
     "image_folder",
+    "locate_words",
     "read_image",
     "resize",
 ]

@@ -151,6 +151,10 @@ class BagOfWords(ImageEncoder):
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
+    def _nearest_words(self, descriptors):
+        """The word of each descriptor, the nearest if it votes for several."""
+        return self.words_of(descriptors)[0][:, 0]
+
     def _default_samples(self):
         return SAMPLES_PER_WORD * self.n_words
 

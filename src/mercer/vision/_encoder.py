@@ -46,7 +46,8 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     - ``_learn(values, random_state)``, which sets its fitted attributes from a sample of descriptors,
     - ``_prepared()``, what all images need, computed once per call of transform,
     - ``_row_state()``, all that the row of an image depends on besides the image and its descriptors,
-    - ``_encode(descriptors, prepared)``, the row of an image, float32.
+    - ``_encode(descriptors, prepared)``, the row of an image, float32,
+    - ``_nearest_words(descriptors)``, the word of each descriptor, for pictures.
     """
 
     def fit(self, images, y=None):

@@ -32,7 +32,6 @@ from mercer._base.errors import InputError
 from mercer.vision._bag_of_words import BagOfWords
 from mercer.vision._batches import Picture, as_pictures
 from mercer.vision._descriptors import Descriptors
-from mercer.vision._gmm import log_densities, with_squares
 from mercer.vision._pyramid import Pyramid
 
 PARTS = 8  # along the longer side of an image, for occlusion
@@ -88,9 +87,14 @@ class Explanation:
         return gaussian_filter(heat, sigma=float(self.frames[:, 2].mean()), mode="reflect")
 
     def telling_words(self, n=6, against=False):
-        """Numbers of the words that contribute most to the score, or speak most against the class, the most first."""
-        order = np.argsort(self.words if against else -self.words, kind="stable")[:n]
-        return [int(word) for word in order if (self.words[word] < 0 if against else self.words[word] > 0)]
+        """Numbers of the words that contribute most to the score, or speak most against the class, the most first.
+
+        Words without a patch of their own, which for Fisher vectors may have traces of all, do not count.
+        """
+        worth = -self.words if against else self.words
+        occurring = np.unique(self.word_of_patch)
+        order = occurring[np.argsort(-worth[occurring], kind="stable")]
+        return [int(word) for word in order[worth[order] > 0][:n]]
 
     def plot(self, path=None):
         """Draw the image, the heat of its patches, the scores, and patches of the most telling words.
@@ -139,7 +143,7 @@ def explain(model, image, label=None):
         measure=measure,
         patches=patches,
         words=_by_word(view, row, columns, scores, which),
-        word_of_patch=_words(encoder, descriptors),
+        word_of_patch=encoder._nearest_words(descriptors),
         frames=descriptors.frames,
         pixels=pixels,
         name=picture.name,
@@ -189,13 +193,9 @@ class _View:
 def _shared_out(encoder, descriptors, columns):
     """What each patch has of the columns that it votes for, by its share of their votes."""
     words, shares = encoder.words_of(descriptors)
-    pyramid = Pyramid(encoder.pyramid)
-    atoms = pyramid.atoms(descriptors.frames, descriptors.shape)
     n_words = len(encoder.vocabulary_.words_)
     patches = np.zeros(len(words))
-    for level in range(len(pyramid.levels)):
-        cells = np.flatnonzero(pyramid.level_of_cell == level)
-        cell_of_patch = cells[pyramid.cells[np.ix_(cells, atoms)].argmax(axis=0)]
+    for cell_of_patch in Pyramid(encoder.pyramid).cells_of(descriptors.frames, descriptors.shape).T:
         places = cell_of_patch[:, None] * n_words + words
         votes = np.bincount(places.ravel(), shares.ravel(), minlength=len(columns))
         patches += (columns[places] * shares / np.where(votes > 0, votes, 1)[places]).sum(axis=1)
@@ -241,14 +241,6 @@ def _word_of_column(encoder):
         return columns % n_words, n_words
     n_words, n_values = encoder.means_.shape
     return columns // n_values % n_words, n_words
-
-
-def _words(encoder, descriptors):
-    """The (most probable) word of each patch."""
-    if isinstance(encoder, BagOfWords):
-        return encoder.words_of(descriptors)[0][:, 0]
-    rows = encoder.project(descriptors.values)
-    return log_densities(with_squares(rows), encoder._mixture().linear_form()).argmax(axis=1)
 
 
 def _position(classes, label):

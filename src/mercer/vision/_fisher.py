@@ -283,6 +283,10 @@ class FisherVectors(ImageEncoder):
         posteriors, _ = to_posteriors(densities)
         return posteriors.sum(axis=0, dtype=np.float64), posteriors.T @ block[:, :width]
 
+    def _nearest_words(self, descriptors):
+        """The most probable word of each descriptor."""
+        return log_densities(with_squares(self.project(descriptors.values)), self._mixture().linear_form()).argmax(1)
+
     def _row_state(self):
         return (
             *(self.mean_, self.components_, self.weights_, self.means_, self.variances_, bool(self.root), self.terms),

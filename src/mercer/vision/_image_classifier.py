@@ -28,6 +28,7 @@ from mercer.vision._downscaled import Downscaled
 from mercer.vision._encoder import ImageEncoder
 from mercer.vision._explaining import explain
 from mercer.vision._fisher import FisherVectors
+from mercer.vision._located_words import MOST, locate_words
 from mercer.vision._sift import DenseSIFT
 
 ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
@@ -198,6 +199,23 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return explain(self, image, label)
+
+    def locate_words(self, image, n=MOST):
+        """Which patches of an image belong to which words, or groups of words that the reduction has merged.
+
+        Parameters
+        ----------
+        image : path, bytes of a file, or array
+        n : int
+            Words or groups to show, at most 10; see :func:`mercer.vision.locate_words`.
+
+        Returns
+        -------
+        LocatedWords
+            With ``place``, ``words`` and a method ``plot``.
+        """
+        check_is_fitted(self)
+        return locate_words(image, self.encoder_, self.reduction_, n)
 
     # ------------------------------------------------------------------------------------------------------- fitting
 

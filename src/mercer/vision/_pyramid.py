@@ -42,7 +42,7 @@ class Pyramid:
         self.n_atoms = (len(self._row_lines) + 1) * (len(self._column_lines) + 1)
         if self.n_atoms * sum(rows * columns for rows, columns in self.levels) > MOST_ENTRIES:
             raise InputError(f"{who} cannot take so many cells, got pyramid={levels!r}. Use coarser levels.")
-        self.cells = np.concatenate([self._cells_of(*level) for level in self.levels])
+        self.cells = np.concatenate([self._membership_of(*level) for level in self.levels])
         sizes = [rows * columns for rows, columns in self.levels]
         self.level_of_cell = np.repeat(np.arange(len(sizes)), sizes)
 
@@ -61,7 +61,13 @@ class Pyramid:
         column = np.searchsorted(_places(self._column_lines, width), frames[:, 0], side="right")
         return row * (len(self._column_lines) + 1) + column
 
-    def _cells_of(self, rows, columns):
+    def cells_of(self, frames, shape):
+        """The cell of each descriptor at each level, (n, levels); parameters as in :meth:`atoms`."""
+        atoms = self.atoms(frames, shape)
+        levels = [np.flatnonzero(self.level_of_cell == level) for level in range(len(self.levels))]
+        return np.stack([cells[self.cells[cells].argmax(axis=0)][atoms] for cells in levels], axis=1)
+
+    def _membership_of(self, rows, columns):
         down = _membership(self._row_lines, rows)
         across = _membership(self._column_lines, columns)
         return np.kron(down, across)
