@@ -333,17 +333,21 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
         opened(tab, url)
         box = tab.get_by_label("One row of numbers")
         box.fill("1, 2, x")
-        tab.get_by_role("alert").get_by_text("not a number").wait_for()
+        tab.get_by_role("alert").get_by_text("\u201cx\u201d is not a number").wait_for()
+        box.fill("1 " * 65)
+        tab.get_by_role("alert").get_by_text("These are 65 numbers; the model takes 64").wait_for()
         for row, text in zip(rows(), ("\t".join, ",".join), strict=False):
             box.fill(text(map(str, row)))
             assert settled(tab) == str(model.predict([row])[0])
         row = rows()[7]
-        table = ",".join(names) + "\n" + ",".join(map(str, row)) + "\n" + ",".join(map(str, rows()[1])) + "\n"
+        lines = (["digit", *names], ["seven", *map(str, row)], ["one", *map(str, rows()[1])])
+        table = "\n".join(map(",".join, lines))
         file = {"name": "rows.csv", "mimeType": "text/csv", "buffer": table.encode()}
         with tab.expect_response("**/v1/classify"):
             tab.set_input_files("#numbers-file", file)
         settled(tab)
         assert_sent(tab, model, row)
+        assert tab.inner_text("#numbers-count") == "the first of 2 rows"
 
 
 RED = """() => { const canvas = document.createElement("canvas"); canvas.width = canvas.height = 80;
@@ -351,26 +355,38 @@ RED = """() => { const canvas = document.createElement("canvas"); canvas.width =
     return canvas.toDataURL("image/png").split(",")[1]; }"""
 
 
-def test_an_image_is_read_and_a_file_that_is_none_is_refused(tab, model):
-    with served(looking_at(model, type="image", height=8, width=8, maximum=16)) as url:
+def test_an_image_is_read_and_a_file_that_is_none_is_refused(tab, model, index):
+    with served(looking_at(model, type="image", height=8, width=8, maximum=16), index, show_rows=True) as url:
         opened(tab, url)
         png = base64.b64decode(tab.evaluate(RED))
         tab.set_input_files("#image-file", {"name": "a.png", "mimeType": "image/png", "buffer": png})
         settled(tab)
         assert_sent(tab, model, [76 * 16 / 255] * 64)  # 76 of 255 is the grey of red
+        tab.wait_for_selector("#near canvas")
+        greys = tab.locator("#near canvas").first.evaluate(
+            "(c) => Array.from(c.getContext('2d').getImageData(0, 0, 8, 8).data).filter((_, i) => i % 4 === 1)"
+        )
+        similar = rows()[int(tab.locator("#near canvas").first.get_attribute("aria-label").split()[-1])]
+        np.testing.assert_allclose(greys, 255 * similar / 16, atol=0.5)
         tab.set_input_files("#image-file", {"name": "b.png", "mimeType": "image/png", "buffer": png[:60]})
         tab.get_by_role("alert").get_by_text("b.png is not an image").wait_for()
+        assert not tab.is_visible("#image-seen")
 
 
-def test_a_model_of_raw_rows_works_without_bits(tab):
+def test_a_model_of_raw_rows_works_without_bits(tab, index):
     digits = load_digits()
     plain = KernelClassifier("linear").fit(digits.data[:300], digits.target[:300])
-    with served(plain) as url:
+    with served(plain, index) as url:
         opened(tab, url)
         tab.get_by_label("One row of numbers").fill(" ".join(map(str, digits.data[0])))
         assert settled(tab) == str(plain.predict(digits.data[:1])[0])
         assert not tab.is_visible("#rate-card")
-        assert tab.messages[-1].headers["content-type"] == "application/json"
+        assert {message.headers["content-type"] for message in tab.messages} == {"application/json"}
+        tab.wait_for_selector("#near .id")
+        ids, similarity = index.search(digits.data[:1], 8)
+        assert tab.locator("#near .id").all_inner_texts() == [str(i) for i in ids[0]]
+        shown = [float(text) for text in tab.locator("#near .hint").all_inner_texts()]
+        np.testing.assert_allclose(shown, similarity[0], rtol=5e-3)
 
 
 def test_nothing_sticks_out_at_any_width(tab, url):

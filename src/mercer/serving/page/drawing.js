@@ -194,16 +194,23 @@ export class DrawingPad {
   }
 }
 
-/** A row of intensities on a canvas, one dot per number; the page scales it up. */
-export function paintRow(canvas, row, { height, width, maximum = 1 }) {
+/** A row on a canvas, one dot per pixel: ink of a drawing, in the colour of the text, or grey or colours of an image. */
+export function paintRow(canvas, row, { type, height, width, maximum = type === "image" ? 255 : 1 }) {
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext("2d");
+  const channels = row.length / (width * height);
+  const share = (i) => Math.min(Math.max(row[i] / maximum, 0), 1);
   context.fillStyle = getComputedStyle(canvas).color;
-  row.forEach((value, i) => {
-    context.globalAlpha = Math.min(Math.max(value / maximum, 0), 1);
+  for (let i = 0; i < width * height; i++) {
+    if (type === "image") {
+      const [r, g, b] = [0, 1, 2].map((c) => Math.round(255 * share(channels * i + Math.min(c, channels - 1))));
+      context.fillStyle = `rgb(${r}, ${g}, ${b})`;
+    } else {
+      context.globalAlpha = share(i);
+    }
     context.fillRect(i % width, Math.floor(i / width), 1, 1);
-  });
+  }
 }
 
 function trace(context, strokes, place) {

@@ -43,7 +43,7 @@ function signed(value) {
 
 /** Bits of a code as squares, filled where 1. The squares have one size at all rates; without a code they are empty. */
 export function showBits(canvas, code, nBits, longest) {
-  const columns = Math.min(128, 8 * Math.ceil(Math.sqrt(1.2 * longest) / 8));
+  const columns = Math.min(128, Math.max(8, 2 ** Math.ceil(Math.log2(1.5 * longest) / 2))); // whole lines of most codes
   const size = Math.max(5, Math.round(800 / columns));
   const gap = Math.max(1, Math.round(size * 0.14));
   canvas.width = columns * size - gap;
@@ -105,17 +105,17 @@ export function percent(share, digits = 0) {
   return `${(100 * share).toFixed(digits)}\u202f%`;
 }
 
-/** The nearest examples of the first row: pictures if there are rows to draw, else their ids. */
-export function showNear(list, found, input) {
+/** The nearest examples of the first row: pictures if there are rows to draw, else their ids; `told` of a similarity. */
+export function showNear(list, found, input, told) {
   const [ids, similarity, labels, rows] = ["ids", "similarity", "labels", "rows"].map((name) => found[name]?.[0]);
-  const drawn = rows && input?.type === "drawing";
+  const drawn = rows && ["drawing", "image"].includes(input?.type);
   const items = ids.map((id, i) => {
     const item = make("li");
     if (drawn) item.append(make("canvas", { role: "img", "aria-label": `Example ${id}` }));
     else item.append(make("span", { class: "id" }, String(id)));
     const label = labels?.[i] ?? null;
     if (label !== null) item.append(make("span", { class: "label" }, String(label)));
-    item.append(make("span", { class: "hint" }, percent(similarity[i])));
+    item.append(make("span", { class: "hint" }, told(similarity[i])));
     return item;
   });
   list.replaceChildren(...items);

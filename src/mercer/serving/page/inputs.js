@@ -51,6 +51,7 @@ function openImage(card, input, changed) {
       const { data } = context.getImageData(0, 0, input.width, input.height);
       changed(pixelRow(data, card.n_features, input.maximum ?? 255));
     } catch {
+      element("image-seen").hidden = true;
       changed(null, `${file.name} is not an image that this browser can read.`);
     }
   };
@@ -84,8 +85,9 @@ function openVector(card, input, changed) {
   const between = "with commas, semicolons, tabs or spaces between them";
   element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a file with such a row.${names}`;
   const read = () => {
-    const { row, count, problem } = readRow(box.value, wanted);
-    element("numbers-count").textContent = box.value.trim() ? `${count} of ${wanted} numbers` : "";
+    const { row, count, rows, problem } = readRow(box.value, wanted, input.names);
+    const told = rows > 1 ? `the first of ${rows} rows` : `${count} of ${wanted} numbers`;
+    element("numbers-count").textContent = box.value.trim() ? told : "";
     changed(row, problem);
   };
   const open = async (file) => {
@@ -108,18 +110,41 @@ function shortened(names) {
   return names.length > 12 ? `${names.slice(0, 12).join(", ")} and ${names.length - 12} more` : names.join(", ");
 }
 
-/** The first line of numbers in a text (a heading is passed over): { row or null, count, problem or null }. */
-export function readRow(text, wanted) {
+/**
+ * The first row of numbers in a text: { row or null, count of its numbers, rows, problem or null }. A heading is passed
+ * over; one that has all the names tells which columns are meant, so that a table with others, such as labels, may be
+ * dropped as it is.
+ */
+export function readRow(text, wanted, names = null) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   if (!lines.length) return { row: null, count: 0, problem: null };
-  const split = (line) => line.split(/[,;\t]|\s+/).filter((part) => part.trim());
-  const parse = (line) => split(line).map((part) => (part.trim() ? Number(part) : NaN));
-  const numeric = lines.map(parse).filter((numbers) => numbers.every(Number.isFinite));
+  const table = chosenColumns(lines, names) ?? lines.map(cellsOf);
+  const numeric = table.filter((cells) => cells.every(isNumber)).map((cells) => cells.map(Number));
   // one line with all numbers, or all lines together
-  const row = numeric.find((numbers) => numbers.length === wanted) ?? numeric.flat();
-  if (row.length === wanted) return { row, count: wanted, problem: null };
-  const wrong = numeric.length ? null : "Some of this is not a number.";
-  return { row: null, count: row.length, problem: wrong };
+  const whole = numeric.filter((numbers) => numbers.length === wanted);
+  const row = whole[0] ?? numeric.flat();
+  if (row.length === wanted) return { row, count: wanted, rows: whole.length, problem: null };
+  if (row.length > wanted) {
+    return { row: null, count: row.length, problem: `These are ${row.length} numbers; the model takes ${wanted}.` };
+  }
+  if (numeric.length) return { row: null, count: row.length, problem: null }; // more may follow
+  const line = table.find((cells) => cells.some(isNumber)) ?? table[0];
+  const wrong = line.find((cell) => !isNumber(cell));
+  const problem = wrong ? `\u201c${wrong.slice(0, 40)}\u201d is not a number.` : "A number is missing.";
+  return { row: null, count: line.filter(isNumber).length, problem };
+}
+
+const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
+const cellsOf = (line) => line.trim().replace(/[,;]$/, "").split(/\s*[,;\t]\s*|\s+/);
+
+/** The cells of the lines below a heading, in the columns of the names; null if the first line is no such heading. */
+function chosenColumns(lines, names) {
+  const separator = [",", ";", "\t"].find((each) => lines[0].includes(each));
+  if (!names?.length || lines.length < 2 || !separator) return null;
+  const split = (line) => line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+  const places = names.map((name) => split(lines[0]).indexOf(String(name)));
+  if (places.includes(-1)) return null;
+  return lines.slice(1).map((line) => places.map((place) => split(line)[place] ?? ""));
 }
 
 function acceptDrops(target, read) {

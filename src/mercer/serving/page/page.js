@@ -55,7 +55,7 @@ async function begin() {
   const checksum = card.sha256 ? ` · model ${card.sha256.slice(0, 12)}` : "";
   const numbers = `${card.n_features} numbers per row`;
   element("card").textContent = `${card.name} of Mercer ${card.version}${checksum} · ${numbers}`;
-  element("near-card").hidden = !card.index || card.index.takes_codes === false;
+  element("near-card").hidden = !card.index || (card.rates.length > 0 && !card.index.takes_codes);
   state.rowsHidden = card.index?.shows_rows === false;
   element("main").hidden = false;
   openRates();
@@ -65,7 +65,10 @@ async function begin() {
 
 function openRates() {
   const { rates, curve } = state.card;
-  if (!rates.length) return;
+  if (!rates.length) {
+    element("sent-card").classList.add("wide");
+    return;
+  }
   // the curve stands above the slider, point above place, so it must have the same rates
   const matched = curve?.length === rates.length && curve.every((point, i) => point.bits === rates[i]);
   if (!matched) state.card.curve = null;
@@ -76,6 +79,7 @@ function openRates() {
   element("rate-least").textContent = `${rates[0]} bits`;
   element("rate-most").textContent = `${rates.at(-1)} bits`;
   element("rate-card").hidden = rates.length < 2;
+  element("sent-card").classList.toggle("wide", rates.length < 2);
   element("rate-card").classList.toggle("with-curve", matched);
   element("curve-figure").hidden = !matched;
   new ResizeObserver(showRate).observe(element("curve-figure"));
@@ -137,7 +141,7 @@ async function ask() {
     markStale();
   }, SLOW);
   try {
-    const answer = state.card.rates.length ? await askByBits(number) : await askByRow();
+    const answer = await askBoth(state.card.rates.length ? await byBits(number) : byRow(), number);
     if (number !== state.asked) return;
     showAnswer(answer);
     element("main").dataset.state = "answered";
@@ -154,36 +158,43 @@ async function ask() {
 
 /** The answer that is shown, if there is one, is of something else than what is entered now. */
 function markStale() {
-  element("answer-card").classList.toggle("stale", !element("verdict").hidden);
+  element("main").classList.toggle("stale", !element("verdict").hidden);
 }
 
-async function askByBits(number) {
+/** The function that sends the bits of the row to a path. */
+async function byBits(number) {
   const client = clientFor(state.bits);
   const embedding = await client.embedding();
   const code = embedding.encode([state.row]);
   if (number === state.asked) showSent(code, embedding);
-  const near = element("near-card").hidden ? null : askNear(client, code).catch(() => null);
-  const answer = await client.send("/v1/classify", code);
+  return (path) => client.send(path, code);
+}
+
+/** The function that sends the row itself. */
+function byRow() {
+  const body = JSON.stringify({ rows: [state.row] });
+  element("bytes").replaceChildren("Sent ", strong(`${body.length} bytes`), ", the numbers as text");
+  return (path) => clientFor(null).request("POST", path, body, "application/json");
+}
+
+/** The answer; the nearest examples show themselves when they come. */
+async function askBoth(send, number) {
+  const near = element("near-card").hidden ? null : askNear(send).catch(() => null);
+  const answer = await send("/v1/classify");
   near?.then((found) => number === state.asked && showNearest(found));
   return answer;
 }
 
-async function askNear(client, code) {
+async function askNear(send) {
   if (!state.rowsHidden) {
     try {
-      return await client.send(`/v1/neighbours?k=${NEAR}&rows=1`, code);
+      return await send(`/v1/neighbours?k=${NEAR}&rows=1`);
     } catch (error) {
       if (error.status !== 403) throw error;
       state.rowsHidden = true;
     }
   }
-  return client.send(`/v1/neighbours?k=${NEAR}`, code);
-}
-
-async function askByRow() {
-  const body = JSON.stringify({ rows: [state.row] });
-  showBytes(body.length);
-  return clientFor(null).request("POST", "/v1/classify", body, "application/json");
+  return send(`/v1/neighbours?k=${NEAR}`);
 }
 
 // ------------------------------------------------------------------------------------------------------------ answer
@@ -191,7 +202,7 @@ async function askByRow() {
 function showAnswer({ labels, classes, scores }) {
   const label = labels[0];
   element("answer-empty").hidden = true;
-  element("answer-card").classList.remove("stale");
+  element("main").classList.remove("stale");
   const text = Array.isArray(label) ? label.map(tidy).join(", ") || "none of them" : tidy(label);
   element("verdict").hidden = false;
   element("verdict").textContent = text;
@@ -224,14 +235,20 @@ function showNearest(found) {
   element("near-empty").hidden = found !== null;
   element("near-empty").textContent = found ? NEAR_EMPTY : "The service did not find any this time.";
   element("near-hint").hidden = found === null;
-  if (!found) element("near").replaceChildren();
-  else showNear(element("near"), found, state.card.input);
+  if (!found) {
+    element("near").replaceChildren();
+    return;
+  }
+  const { input, rates, index } = state.card;
+  const byKernel = `The ${index.measure} to yours, by the kernel of the index.`;
+  element("near-hint").textContent = rates.length ? "Percent of the bits that agree with yours." : byKernel;
+  showNear(element("near"), found, input, rates.length ? percent : (value) => value.toPrecision(3));
 }
 
 function showNothing() {
   const { card, bits } = state;
   element("main").dataset.state = "empty";
-  element("answer-card").classList.remove("stale");
+  element("main").classList.remove("stale");
   element("answer-empty").hidden = false;
   element("verdict").hidden = true;
   element("verdict").textContent = "";
@@ -239,7 +256,7 @@ function showNothing() {
   if (card.classes) showBars(element("bars"), card.classes, null);
   element("bytes").textContent = "Nothing yet";
   element("share-part").setAttribute("width", "0");
-  element("bits").hidden = !card.rates.length;
+  for (const id of ["bits", "share"]) element(id).toggleAttribute("hidden", !card.rates.length);
   element("sent-hint").textContent = card.rates.length ? "Each square is one bit." : "";
   state.shown = card.rates.length ? () => showBits(element("bits"), null, bits, card.rates.at(-1)) : null;
   state.shown?.();
@@ -269,7 +286,8 @@ function complain(error, again) {
     later(again, AGAIN);
   } else {
     const id = error.requestId ? ` (request ${error.requestId})` : "";
-    notice(`The service did not answer this: ${error.message}${id}`, "Try again", again);
+    const reason = error.message.replace(/^\w+ \S+: \d+, /, ""); // without what programmers want to know
+    notice(`The service did not answer this: ${reason}${id}`, "Try again", again);
   }
 }
 
