@@ -56,6 +56,8 @@ def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
          {"kernel": "intersection", "pyramid": ((1, 1), (2, 1)), "random_state": 3}),
         (["--reduce", "5", "--C", "auto"], {"reduce": 5, "C": "auto"}),
         (["--encoder", "fisher", "--words", "2"], {"encoder": FisherVectors, "words": 2}),
+        (["--encoder", "fisher", "--words", "4", "--reduce", "2", "--kernel", "chi2"],
+         {"encoder": FisherVectors, "words": 4, "reduce": 2, "kernel": "chi2"}),
         (["--probability"], {"probability": True}),
     ],
 )  # fmt: skip
@@ -348,7 +350,7 @@ def _odd_folders(folder):
         (2, ["pyramid"], "train train --pyramid 0x1 --out t.mercer"),
         (2, ["--C", "auto"], "train train --C much --out t.mercer"),
         (2, ["kernel", "chi3"], "train train --kernel chi3 --out t.mercer"),
-        (2, ["--reduce", "--encoder bow"], "train train --encoder fisher --reduce 5 --out t.mercer"),
+        (2, ["--reduce 65", "--words"], "train train --encoder fisher --reduce 65 --out t.mercer"),
         (2, ["sum over columns", "rbf"], "train train --kernel rbf --reduce 5 --out t.mercer"),
         (2, ["--reduce 50", "--words"], "train train --words 12 --reduce 50 --out t.mercer"),
         (2, ["--report", "--no-report"], "train train --report r.html --no-report --out t.mercer"),

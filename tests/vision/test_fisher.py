@@ -144,6 +144,17 @@ def test_a_mixture_of_given_clusters_has_their_moments(images):
         np.testing.assert_allclose(encoder.variances_[i], rows[labels == i].var(axis=0), rtol=1e-3)
 
 
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_shares_of_words_are_means_of_posteriors(images, assignment):
+    encoder = fisher(assignment=assignment).fit(images)
+    for found, image in zip(encoder.word_shares(images[:3]), images, strict=False):
+        joint = np.array([log_joint(encoder, x) for x in projected(encoder, Patches().describe(image).values)])
+        posteriors = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        if assignment == "hard":
+            posteriors = np.eye(4)[joint.argmax(axis=1)]
+        np.testing.assert_allclose(found, posteriors.mean(axis=0), atol=1e-3)
+
+
 def test_a_restricted_encoder_is_that_of_the_mixture_of_these_words(images):
     encoder = fisher(gmm="kmeans").fit(images)
     restricted = encoder.restrict([3, 1])

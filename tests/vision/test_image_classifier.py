@@ -64,6 +64,24 @@ def test_it_is_encoder_reduction_and_learner_one_after_the_other(scene, reduce):
     assert found.classes_.tolist() == ["checks", "slopes", "stripes"]
 
 
+def test_fisher_vectors_are_reduced_to_selected_words(scene, tmp_path):
+    images, kinds = scene
+    broken = tmp_path / "broken.png"
+    broken.touch()
+    encoder = fisher(random_state=0).set_params(n_words=6, power=1.0)
+    with pytest.warns(SkippedImagesWarning):
+        found = model(encoder, "chi2", reduce=3, strict=False).fit([*images[:18], broken], [*kinds[:18], "checks"])
+    full = encoder.fit(images[:18])
+    selection = ConvexReduction(n_dims=3, method="convex", random_state=0).fit(full.word_shares(images[:18]))
+    chosen = full.restrict(selection.selected_)
+    assert found.encoder_.n_words == 3
+    assert found.reduction_ is None
+    np.testing.assert_allclose(found.encoder_.transform(images[18:]), chosen.transform(images[18:]), atol=1e-6)
+    rows = chosen.transform(images[:18])
+    learner = KernelClassifier(mercer.Chi2(signed=True), C=10.0, random_state=0).fit(rows, kinds[:18])
+    np.testing.assert_array_equal(found.predict(images[18:]), learner.predict(chosen.transform(images[18:])))
+
+
 def test_c_is_chosen_by_cross_validation_with_as_many_parts_as_there_can_be(scene):
     images, kinds = scene
     found = model(C="auto", cv=5).fit(images[:9], kinds[:9])  # three of each kind
@@ -105,7 +123,12 @@ def test_threads_and_a_generator_as_seed(scene):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"reduce": 5}, {"C": "auto", "cv": 2}, {"encoder": fisher()}, {"encoder": BagOfWords(Downscaled(SIFT, 40), 9)}],
+    [
+        {"reduce": 5},
+        {"C": "auto", "cv": 2},
+        {"encoder": fisher(), "reduce": 1},
+        {"encoder": BagOfWords(Downscaled(SIFT, 40), 9)},
+    ],
 )
 def test_a_saved_model_is_the_same_model(scene, tmp_path, parameters):
     images, kinds = scene
@@ -184,7 +207,8 @@ def test_a_class_without_a_readable_image_is_refused(scene, tmp_path):
     ("parameters", "words"),
     [
         ({"encoder": "words"}, "encoder as 'bow', 'fisher'"),
-        ({"encoder": fisher(), "reduce": 5}, "for histograms of words, not for FisherVectors"),
+        ({"encoder": fisher(), "reduce": 5}, "has 2 words, got reduce=5"),
+        ({"reduce": 16}, "has 15 columns, got reduce=16"),
         ({"kernel": "rbf", "reduce": 5}, "additive kernels"),
         ({"reduce": 0}, "reduce"),
         ({"C": -1.0}, "C as a finite number > 0"),

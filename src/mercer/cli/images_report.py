@@ -225,7 +225,7 @@ def _plan(found) -> str:
     encoder, plan = model.encoder_, model.classifier_.plan_
     facts = {
         "descriptors": repr(encoder.descriptor_),
-        "words": f"{encoder.n_words:,}, learnt from {_samples(encoder)}",
+        "words": f"{_words(model)}, learnt from {_samples(model.encoder)}",
         "pyramid": ", ".join(f"{rows} x {columns}" for rows, columns in encoder.pyramid),
         "row of an image": f"{encoder._n_features_out:,} numbers",
     }
@@ -345,6 +345,11 @@ def _margins(scores):
 
     best = np.partition(scores, -2, axis=1)[:, -2:]
     return best[:, 1] - best[:, 0]
+
+
+def _words(model) -> str:
+    learnt, left = model.encoder.n_words, model.encoder_.n_words
+    return f"{left:,}" if left == learnt else f"{left:,}, selected from {learnt:,}"
 
 
 def _samples(encoder) -> str:

@@ -38,6 +38,7 @@ Fewer columns by merging words that rise and fall together, and a pyramid of cel
 
 Fisher vectors; rows kept for the next time:
   mercer images train scenes --encoder fisher --words 64 --cache rows --out scenes.mercer
+  mercer images train scenes --encoder fisher --words 256 --reduce 64 --kernel chi2 --out scenes.mercer
 """
 _WORDS = {"bow": 1000, "fisher": 64}
 _SECTION = "Words"
@@ -82,7 +83,9 @@ def train(
     ] = None,
     reduce: Annotated[
         int | None,
-        typer.Option("--reduce", metavar="N", min=1, help="Merge words of bow until N columns are left."),
+        typer.Option(
+            "--reduce", metavar="N", min=1, help="Merge words of bow to N columns, or select N words of fisher."
+        ),
     ] = None,
     C: Annotated[
         str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates.")
@@ -211,18 +214,19 @@ def _model(encoder, kernel, reduce, C, folds, probability, words, step, sizes, m
     from mercer.kernels import get_kernel
     from mercer.vision import BagOfWords, DenseSIFT, Downscaled, FisherVectors, ImageClassifier
 
-    if reduce is not None and encoder != "bow":
-        raise ArgumentError("--reduce merges the words of histograms. Leave it out, or say --encoder bow.")
     descriptor = Downscaled(DenseSIFT(step, _numbers(sizes)), max_side)
     grids = _grids(pyramid)
     make = BagOfWords if encoder == "bow" else FisherVectors
     made = make(descriptor, words or _WORDS[encoder], pyramid=grids)
     try:
         additive = get_kernel(kernel or "chi2").additive
-        if reduce is not None and not additive:
+        if reduce is not None and encoder == "bow" and not additive:
             raise InputError(f"--reduce needs a kernel that is a sum over columns, such as chi2, not {kernel}.")
-        if reduce is not None and reduce > made.n_words * sum(rows * columns for rows, columns in grids):
-            raise InputError(f"--reduce {reduce} is more than there are columns. Leave it out, or use more --words.")
+        most = made.n_words * (sum(rows * columns for rows, columns in grids) if encoder == "bow" else 1)
+        if reduce is not None and reduce > most:
+            raise InputError(
+                f"--reduce {reduce} is more than the {most:,} there are. Leave it out, or use more --words."
+            )
         made._check_parameters()
         model = ImageClassifier(made, kernel, C=number_or_auto(C), reduce=reduce, cv=folds, probability=probability)
         model._check_parameters()

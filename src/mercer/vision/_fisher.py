@@ -20,11 +20,13 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import eigh_descending
 from mercer._base.threads import run_row_blocks
 from mercer.maps._landmarks import check_count
+from mercer.vision._batches import over_images
 from mercer.vision._encoder import ImageEncoder
 from mercer.vision._gmm import Mixture, fit_em, log_densities, mixture_of_clusters, to_posteriors, with_squares
 from mercer.vision._kmeans import kmeans, nearest_words, sums_of_words
@@ -169,6 +171,7 @@ class FisherVectors(ImageEncoder):
         ----------
         words : array of whole numbers, positions of different words
         """
+        check_is_fitted(self)
         chosen = _checked_subset(words, len(self.weights_))
         mixture = self._mixture().restricted(chosen)
         restricted = copy(self)
@@ -176,6 +179,34 @@ class FisherVectors(ImageEncoder):
         restricted.words = None if self.words is None else np.asarray(self.words)[chosen]
         restricted._keep(mixture)
         return restricted
+
+    def word_shares(self, images):
+        """The share of each word in the descriptors of each image, by their posteriors (or the most probable words).
+
+        These are bags of words of the mixture. A reduction of them selects words for :meth:`restrict`
+        ([gavves12convex] Sec. 4.5).
+
+        Parameters
+        ----------
+        images : sequence of paths, bytes of files or arrays; or a stack of images
+
+        Returns
+        -------
+        ndarray of shape (n, n_words), float64
+            With ``strict=False``, zero for an image that cannot be read.
+        """
+        check_is_fitted(self)
+        pictures, form = self._pictures(images, reset=False), self._mixture().linear_form()
+
+        def shares(picture):
+            rows = self.project(self._described(picture).values)
+            blocks = (rows[start : start + BLOCK_ROWS] for start in range(0, len(rows), BLOCK_ROWS))
+            return sum(self._block_sums(with_squares(block), form, width=0)[0] for block in blocks) / len(rows)
+
+        found = np.zeros((len(pictures), len(self.weights_)))
+        for position, row in over_images(shares, pictures, None if self.strict else {}, self.n_jobs, "counting words"):
+            found[position] = row
+        return found
 
     def project(self, values):
         """Descriptors as the mixture sees them: rooted, centred and projected, float32 (n, D).

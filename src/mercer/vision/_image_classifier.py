@@ -29,6 +29,7 @@ from mercer.vision._encoder import ImageEncoder
 from mercer.vision._explaining import explain
 from mercer.vision._fisher import FisherVectors
 from mercer.vision._located_words import MOST, locate_words
+from mercer.vision._pyramid import Pyramid
 from mercer.vision._sift import DenseSIFT
 
 ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
@@ -63,8 +64,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     C : float or "auto"
         Weight of the losses against the regulariser; "auto" chooses it by cross-validation.
     reduce : int or None
-        Columns that are left of the histograms, by merging words that rise and fall together
-        (:class:`~mercer.ConvexReduction`). Needs an additive kernel; not for Fisher vectors.
+        With histograms, the columns that are left of them when words that rise and fall together are merged
+        (:class:`~mercer.ConvexReduction`), which needs an additive kernel. With Fisher vectors, the words that are
+        left, selected by the convex reduction of [gavves12convex].
     cv : int
         Parts of the cross-validation, as many as the smallest class has images at most.
     class_weight : dict, "balanced" or None
@@ -83,7 +85,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     encoder_ : BagOfWords or FisherVectors
+        The latter with the selected words only, if there is a selection.
     reduction_ : ConvexReduction or None
+        Of histograms.
     classifier_ : KernelClassifier or KernelClassifierCV
         On the rows that :meth:`encode` gives.
     classes_ : ndarray
@@ -226,11 +230,13 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         is_seed = given is None or isinstance(given, Integral)
         self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
         self.encoder_ = self._new_encoder(self._seed)
-        self._check_goes_together()
+        self._check_reduction()
         y = self._checked_labels(images, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SkippedImagesWarning)  # one warning at the end says it
             self.encoder_.fit(images)
+            if self.reduce is not None and isinstance(self.encoder_, FisherVectors):
+                self.encoder_ = self._selected(self.encoder_, images)
         encoding = self.encoder_.encode(images)
         if self.strict:
             _refuse_skipped(encoding.skipped, type(self).__name__)
@@ -243,10 +249,19 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
                 f"{_some(encoding.skipped)} Replace them, or leave the class out."
             )
         self.reduction_ = None
-        if self.reduce is not None:
-            options = {"random_state": self._seed, "n_jobs": self.n_jobs}
-            self.reduction_ = ConvexReduction(self._kernel(), n_dims=int(self.reduce), **options).fit(encoding.features)
+        if self.reduce is not None and isinstance(self.encoder_, BagOfWords):
+            self.reduction_ = self._reduction(self._kernel()).fit(encoding.features)
         return self._reduced(encoding), kept
+
+    def _selected(self, encoder, images):
+        """An encoder with the words that reproduce the linear kernel between bags of its words."""
+        shares = encoder.word_shares(images)
+        shares = shares[shares.any(axis=1)]  # without images that cannot be read
+        return encoder.restrict(self._reduction("linear", method="convex").fit(shares).selected_)
+
+    def _reduction(self, kernel, **options):
+        options |= {"random_state": self._seed, "n_jobs": self.n_jobs}
+        return ConvexReduction(kernel, n_dims=int(self.reduce), **options)
 
     def _fit_classifier(self, rows, y):
         """Set ``classifier_`` and ``classes_``."""
@@ -323,16 +338,15 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"{who} needs strict as True or False, got strict={self.strict!r}.")
         get_kernel(self._kernel())
 
-    def _check_goes_together(self):
+    def _check_reduction(self):
         if self.reduce is None:
             return
-        who = type(self).__name__
-        if not isinstance(self.encoder_, BagOfWords):
-            raise InputError(
-                f"{who} has reduce={self.reduce} for histograms of words, not for {type(self.encoder_).__name__}. Use "
-                "encoder='bow', or fewer words."
-            )
-        if not get_kernel(self._kernel()).additive:
+        who, encoder = type(self).__name__, self.encoder_
+        is_bag = isinstance(encoder, BagOfWords)
+        most = encoder.n_words * (len(Pyramid(encoder.pyramid, who).cells) if is_bag else 1)
+        if self.reduce > most:
+            raise InputError(f"{who} has {most} {'columns' if is_bag else 'words'}, got reduce={self.reduce}.")
+        if is_bag and not get_kernel(self._kernel()).additive:
             raise InputError(
                 f"{who} reduces the columns of additive kernels, such as 'chi2'; got reduce={self.reduce} with "
                 f"{get_kernel(self._kernel())!r}."
