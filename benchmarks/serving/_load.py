@@ -41,6 +41,15 @@ def resident_bytes(process: subprocess.Popen) -> int:
     return int(status.split("VmRSS:")[1].split(maxsplit=1)[0]) * 1024
 
 
+def processor_ticks() -> tuple[int, int]:
+    """(stolen by the host of a virtual machine, all) ticks of all processors since the start; zeros beyond Linux."""
+    try:
+        ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    except OSError:
+        return 0, 0
+    return ticks[7], sum(ticks)
+
+
 class Connection:
     """A connection that is kept open and asks one thing after the other."""
 

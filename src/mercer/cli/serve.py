@@ -1,6 +1,6 @@
 """``mercer serve``: a model behind HTTP, for rows or for bits."""
 
-__all__ = ["EXAMPLES", "serve"]
+__all__ = ["EXAMPLES", "serve", "token_of"]
 
 import os
 from pathlib import Path
@@ -62,7 +62,7 @@ def limit_options(
         typer.Option(
             "--concurrency", metavar="N", min=1, help="Requests in work at once, per process.", rich_help_panel=_LIMITS
         ),
-    ] = 64,
+    ] = 256,
 ) -> dict[str, Any]:
     """The limits of a service, as keywords of ``mercer.serving.ServiceSettings``."""
     return {
@@ -130,13 +130,12 @@ def serve(
         raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
     if index_labels is not None and index is None:
         raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
-    for file in (index_labels, token_file):
-        if file is not None and not Path(file).is_file():
-            raise ArgumentError(f"There is no file {file}.")
+    if index_labels is not None and not Path(index_labels).is_file():
+        raise ArgumentError(f"There is no file {index_labels}.")
     from mercer.serving.server import serve as run
     from mercer.serving.settings import ServiceSettings
 
-    token = _token(settings, token_file)
+    token = token_of(settings, token_file)
     if token is None and host not in _LOOPBACK:
         note(settings, f"There is no token: whoever reaches {host} may ask. Set one with --token-file.")
     try:
@@ -170,11 +169,13 @@ def serve(
     )
 
 
-def _token(settings: Settings, path: str | None) -> str | None:
+def token_of(settings: Settings, path: str | None) -> str | None:
     """From the file, else from the environment; never from the command line, which others can see."""
     if path is None:
         return os.environ.get("MERCER_TOKEN") or None
-    from mercer.serving.auth import read_token
+    if not Path(path).is_file():
+        raise ArgumentError(f"There is no file {path}.")
+    from mercer.serving.settings import read_token
 
     token, is_open = read_token(path)
     if is_open:

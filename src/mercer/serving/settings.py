@@ -1,12 +1,15 @@
 """What the operator of a service decides: limits, token, origin."""
 
-__all__ = ["ServiceSettings"]
+__all__ = ["ServiceSettings", "read_token"]
 
+import os
+import stat
 from dataclasses import dataclass, field
 
 from mercer._base.errors import InputError
 
 _SHORTEST_TOKEN = 8
+_LONGEST_FILE = 4096  # of a token
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class ServiceSettings:
     max_batch_rows: int = 4096
     max_neighbours: int = 100
     timeout: float = 10.0
-    concurrency: int = 64
+    concurrency: int = 256
     allow_origin: str | None = None
     index_labels: str | None = None
     show_rows: bool = False
@@ -63,3 +66,13 @@ class ServiceSettings:
         """What a client may know, for the model card."""
         names = ("max_body_bytes", "max_rows", "max_neighbours", "timeout", "concurrency")
         return {name: getattr(self, name) for name in names}
+
+
+def read_token(path):
+    """The token in the first line of a file, and whether others than its owner may read it."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        is_open = bool(stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077)
+        text = file.read(_LONGEST_FILE).strip()
+    if not text or "\n" in text:
+        raise InputError(f"{path} must hold the token, on one line.")
+    return text, is_open
