@@ -36,6 +36,8 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     yield from hashes()
     yield from learners()
     yield from searches()
+    yield from reductions()
+    yield from images()
 
 
 def maps() -> Iterator[tuple[str, Any, str, list]]:
@@ -118,6 +120,52 @@ def searches() -> Iterator[tuple[str, Any, str, list]]:
     }
     for name, model in found.items():
         yield f"search-{name}", model.fit(X), "embed_queries", HISTOGRAMS
+
+
+def reductions() -> Iterator[tuple[str, Any, str, list]]:
+    """Columns selected and merged, with weights in the rows and on blocks of features; what fold makes of one."""
+    X = np.array(HISTOGRAMS * 2) + 0.125 * np.arange(8)[:, None] * [1, 2, 0, 3]
+    of_blocks = mercer.SparseAdditiveMap(mercer.Chi2() + mercer.Linear(), n_points=4, random_state=0)
+    found = {
+        "selected": mercer.ConvexReduction(n_dims=3, method="convex", random_state=0),
+        "merged-chi2": mercer.ConvexReduction(n_dims=2, map=mercer.HomogeneousMap("chi2"), random_state=0),
+        "blocks": mercer.ConvexReduction(n_dims=3, map=of_blocks, refit=True, random_state=0),
+    }
+    for name, reduction in found.items():
+        yield f"reduction-{name}", reduction.fit(X), "approximate_kernel", HISTOGRAMS
+    weights = np.linspace(-1, 1, 2 * found["merged-chi2"].inner_.n_features).reshape(-1, 2)
+    yield "predictor-reduced", found["merged-chi2"].fold(weights), "__call__", HISTOGRAMS
+
+
+def images() -> Iterator[tuple[str, Any, str, list]]:
+    """Words, both encoders and a classifier of each, asked with arrays: files are read by another library."""
+    y, x = np.mgrid[:20, :24]
+    waves = [np.sin(x / (1 + i % 3) + i) if i % 2 else np.sin(x / 2) * np.sin(y / (1 + i % 3) + i) for i in range(8)]
+    pictures = np.array([np.rint(127 + 100 * wave) for wave in waves]).astype(np.uint8)
+    asked, kinds = pictures[:3].tolist(), ["stripes" if i % 2 else "checks" for i in range(8)]
+    sift = mercer.DenseSIFT(sizes=(4,), contrast=0)
+    of_census = mercer.LocalCENTRIST(step=4, sizes=(8,))
+    bags = mercer.BagOfWords(sift, 6, soft=2, pyramid=((1, 1), (1, 2)), random_state=0)
+    fisher = mercer.FisherVectors(sift, 3, n_components=4, pyramid=((2, 1),), random_state=0)
+    for method in ("kmeans", "intersection"):
+        words = mercer.Vocabulary(3, method=method, random_state=0).fit(np.array(HISTOGRAMS))
+        yield f"vocabulary-{method}", words, "predict", HISTOGRAMS
+    found = {
+        "bag-of-words": bags,
+        "bag-of-census": mercer.BagOfWords(of_census, 5, assignment="ivf", normalize=None, random_state=0),
+        "fisher": fisher,
+    }
+    for name, encoder in found.items():
+        yield f"images-{name}", encoder.fit(pictures), "transform", asked
+    yield "images-fisher-restricted", fisher.restrict([2, 0]), "transform", asked
+    downscaled = mercer.BagOfWords(mercer.Downscaled(sift, max_side=20), 6)
+    models = {
+        "reduced": mercer.ImageClassifier(bags, C=1.0, reduce=4, random_state=0),
+        "downscaled": mercer.ImageClassifier(downscaled, "intersection", C=1.0, random_state=0),
+        "fisher": mercer.ImageClassifier(fisher, "chi2", C=1.0, reduce=2, random_state=0),
+    }
+    for name, model in models.items():
+        yield f"images-classifier-{name}", model.fit(pictures, kinds), "decision_function", asked
 
 
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from mercer._base.container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("v*/*.mercer"))
+OF_IMAGES = ("BagOfWords", "FisherVectors", "ImageClassifier")
 
 
 def test_every_format_has_golden_files_and_every_file_its_expectation():
@@ -27,5 +28,7 @@ def test_a_released_file_answers_as_it_did(path, mmap):
     assert type(model).__name__ == expected["class"]
     assert expected["parameters"].items() <= model.get_params(deep=False).items()
     output = getattr(model, expected["method"])(np.array(expected["input"]))
-    # float64 throughout; the compiled logarithm and exponential may change their last digits between machines
-    np.testing.assert_allclose(output, expected["output"], rtol=1e-6, atol=1e-12)
+    # the compiled logarithm and exponential may change their last digits between machines; rows of images are float32,
+    # and come from products of matrices that each machine sums in its own order
+    rtol, atol = (1e-3, 1e-5) if expected["class"] in OF_IMAGES else (1e-6, 1e-12)
+    np.testing.assert_allclose(output, expected["output"], rtol=rtol, atol=atol)
