@@ -193,7 +193,7 @@ def test_inspect_tells_the_embedding_and_the_curve(succeeds):
 # ---- a service
 
 
-def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, X):
+def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, X):
     pytest.importorskip("fastapi")
     from tests.serving.running import Running
 
@@ -207,7 +207,15 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, X):
                 "predict", "ladder.mercer", "test.npz", "--bits", "20", "--json"
             )["labels"]  # fmt: skip
             near = running.post("/v1/neighbours?k=3", body).json
+            asked = ("wire", "ask", running.url, "test.npz", "--bits", "20")
+            found = succeeds(*asked, "--neighbours", "3", "--json")
+            assert all(found[name] == near[name] for name in ("ids", "similarity", "labels"))
+            assert succeeds(*asked, "--neighbours", "3").splitlines()[0] == ",".join(map(str, near["ids"][0]))
+            assert [int(line) for line in succeeds(*asked).splitlines()] == succeeds(*asked, "--json")["labels"]
+            assert succeeds(*asked, "--json")["labels"] == running.post("/v1/classify", body).json["labels"]
+            fails(1, ["404", "20, 60"], *asked[:4], "--bits", "9")
         assert near["labels"] == y[np.array(near["ids"])].tolist()
+    fails(1, ["Is there a service at"], *asked)
 
 
 @pytest.mark.parametrize(
@@ -259,6 +267,8 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
         (2, ["no labels", "--labels"], ["wire", "fit", "X.npy"]),
         (2, ["no file none.mercer"], ["wire", "specification", "none.mercer"]),
         (2, ["chi2.mercer", "no bits"], ["wire", "specification", "chi2.mercer"]),
+        (2, ["http://", "localhost"], ["wire", "ask", "localhost", "test.npz"]),
+        (2, ["no file none"], ["wire", "ask", "http://localhost", "test.npz", "--token-file", "none"]),
         (2, ["20, 60 bits", "not of 32"], ["wire", "specification", "ladder.mercer", "--bits", "32"]),
         (2, ["20, 60 bits", "not of 32"], ["predict", "ladder.mercer", "test.npz", "--bits", "32"]),
         (2, ["KernelClassifier", "no bits", "--bits"], ["evaluate", "chi2.mercer", "test.npz", "--bits", "32"]),
@@ -270,7 +280,7 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
 )  # fmt: skip
 def test_each_mistake_has_its_sentence_and_code(fails, code, words, arguments):
     np.save("fractions.npy", np.linspace(0, 1, 200))
-    has_out = arguments[1] != "specification" and arguments[0] not in ("predict", "evaluate")
+    has_out = arguments[1] not in ("specification", "ask") and arguments[0] not in ("predict", "evaluate")
     fails(code, words, *arguments, *(["--out", "out.mrcw"] if has_out else []))
 
 

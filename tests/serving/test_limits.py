@@ -8,8 +8,7 @@ import pytest
 
 from mercer import InputError
 from mercer.serving import protocol
-from mercer.serving.auth import read_token
-from mercer.serving.settings import ServiceSettings
+from mercer.serving.settings import ServiceSettings, read_token
 from tests.serving.running import Running, read_answer, until
 from tests.serving.samples import Slow
 

@@ -4,7 +4,7 @@ __all__ = ["app"]
 
 import typer
 
-from mercer.cli import wire_fit, wire_rates, wire_specification
+from mercer.cli import wire_ask, wire_fit, wire_rates, wire_specification
 from mercer.cli.commands import Verb, Verbs, flowing
 
 EXAMPLES = """
@@ -14,6 +14,7 @@ A classifier at three rates, its codes as a message, and a service that takes th
   mercer wire fit train.npz --rates 64,128,256 --input drawing:8x8:16 --out wire.mercer
   mercer encode wire.mercer new.npy --bits 128 --out codes.mrcw
   mercer serve wire.mercer
+  mercer wire ask http://127.0.0.1:8321 new.npy --bits 128
 
   mercer wire specification wire.mercer --bits 128
 
@@ -24,6 +25,7 @@ _VERBS = (
     (wire_fit.fit, wire_fit.EXAMPLES),
     (wire_rates.rates, wire_rates.EXAMPLES),
     (wire_specification.specification, wire_specification.EXAMPLES),
+    (wire_ask.ask, wire_ask.EXAMPLES),
 )
 
 app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help="Classify rows that arrive as a few hundred bits.")
@@ -36,7 +38,7 @@ def wire_group(ctx: typer.Context) -> None:
     """Classify rows that arrive as a few hundred bits.
 
     A model has one embedding, and a classifier for each of several lengths of its code. mercer encode makes the bits,
-    mercer predict and mercer evaluate use them, and mercer serve takes them from others.
+    mercer predict and mercer evaluate use them, mercer serve takes them from others, and mercer wire ask sends them.
     """
     if ctx.invoked_subcommand is None:
         print(ctx.get_help(), end="")
