@@ -29,6 +29,7 @@ def images_train(record):
 @benchmark(
     "images-protocol",
     "the published protocol on the command line: every 2 pixels, 4 sizes, 4,000 words",
+    bars=[],
     paper="gavves12convex",
     needs=["scenes15"],
 )

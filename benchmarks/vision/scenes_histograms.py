@@ -11,6 +11,7 @@ SIZES, DRAWS = (600, 1200), 3
 @benchmark(
     "scenes-histograms",
     "convex selection of 600 and 1,200 of 4,000 words against chance and merging, on histograms made in five ways",
+    bars=[],
     paper="gavves12convex",
     needs=["scenes15"],
 )
