@@ -340,7 +340,7 @@ def _odd_folders(folder):
     ("code", "words", "line"),
     [
         (2, ["no folder nowhere"], "train nowhere --out t.mercer"),
-        (1, ["empty has 0 folders"], "train empty --out t.mercer"),
+        (1, ["empty has no folders"], "train empty --out t.mercer"),
         (1, ["one class, checks"], "train single --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
         (2, ["no directory nowhere"], "train train --out nowhere/t.mercer"),
@@ -369,7 +369,11 @@ def _odd_folders(folder):
         (2, ["--words and --class"], "explain m.mercer test/checks/00.png --words --class checks --out e.png"),
         (2, ["no file nowhere.png"], "explain m.mercer nowhere.png --out e.png"),
         (1, ["is a folder"], "explain m.mercer test --out e.png"),
-        (1, ["empty has 0 folders"], "evaluate m.mercer empty"),
+        (1, ["empty has no folders"], "evaluate m.mercer empty"),
+        (2, ["m.mercer would be replaced"], "explain m.mercer test/checks/00.png --out m.mercer"),
+        (2, ["00.png would be replaced"], "explain m.mercer test/checks/00.png --out test/checks/00.png"),
+        (2, ["m.mercer would be replaced"], "predict m.mercer test --out m.mercer"),
+        (2, ["m.mercer would be replaced"], "evaluate m.mercer test --plot m.mercer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said_in_one_sentence(fails, code, words, line):
@@ -378,7 +382,7 @@ def test_what_cannot_be_is_said_in_one_sentence(fails, code, words, line):
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])
 def test_a_model_of_images_takes_no_rows(fails, verb):
-    fails(2, ["m.mercer holds ImageClassifier"], verb, "m.mercer", "X.npy")
+    fails(2, ["m.mercer holds ImageClassifier", "mercer images"], verb, "m.mercer", "X.npy")
 
 
 def test_errors_are_json_with_json(command):

@@ -13,13 +13,13 @@ from mercer._base.tables import open_for_writing
 from mercer.cli.evaluate import _print, class_figures
 from mercer.cli.images_files import (
     StrictOption,
+    check_output,
     check_some_kept,
     folder_of_classes,
     load_image_model,
     note_skipped,
     scores_by_class,
 )
-from mercer.cli.learning import check_folder
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, progress
 
@@ -47,7 +47,7 @@ def evaluate(
     precision, recall and the average precision (AP) of its scores against all other classes.
     """
     if plot is not None:
-        check_folder(plot)
+        check_output(plot, model)
         require_extra("matplotlib", "plot", "--plot")
     classifier = load_image_model(model)
     paths, truth = folder_of_classes(folder)

@@ -9,8 +9,7 @@ import typer
 
 from mercer._base.errors import InputError, require_extra
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.images_files import load_image_model
-from mercer.cli.learning import check_folder
+from mercer.cli.images_files import check_output, load_image_model
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 
@@ -52,7 +51,7 @@ def explain(
     """
     if words and label is not None:
         raise ArgumentError("--words and --class exclude each other. Leave one of them out.")
-    check_folder(out)
+    check_output(out, model, file)
     require_extra("matplotlib", "plot", "The picture of an explanation")
     classifier = load_image_model(model)
     if not Path(file).exists():

@@ -2,6 +2,7 @@
 
 __all__ = [
     "StrictOption",
+    "check_output",
     "check_some_kept",
     "folder_of_classes",
     "load_image_model",
@@ -19,12 +20,20 @@ import typer
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
-from mercer.cli.learning import load_model
+from mercer.cli.learning import check_folder, load_model
 from mercer.cli.options import Settings
 from mercer.cli.output import console
 
 StrictOption = typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it by name.")
 _NAMED = 20  # skipped images that a note names
+
+
+def check_output(out: Path, *inputs: str) -> None:
+    """Refuse a file that cannot be written, or that would replace one that is read."""
+    check_folder(out)
+    for name in inputs:
+        if out.exists() and Path(name).exists() and out.samefile(name):
+            raise ArgumentError(f"{name} would be replaced by what is written to it. Name another file.")
 
 
 def load_image_model(path: str):

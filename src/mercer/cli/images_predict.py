@@ -11,13 +11,13 @@ import typer
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.images_files import (
     StrictOption,
+    check_output,
     check_some_kept,
     load_image_model,
     note_skipped,
     scores_by_class,
     took,
 )
-from mercer.cli.learning import check_folder
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, progress
 from mercer.cli.predict import _lines
@@ -56,7 +56,7 @@ def predict(
     if scores and proba:
         raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
     if out is not None:
-        check_folder(out)
+        check_output(out, model, *files)
     what = "scores" if scores else "probabilities" if proba else "label"
     classifier = load_image_model(model)
     if proba and not hasattr(classifier, "predict_proba"):

@@ -72,7 +72,9 @@ def load_learner(path: str, bits: int | None = None):
     """A fitted classifier or regressor; of several rates the one of so many bits, by default of the most."""
     model = at_rate(load_model(path), bits, path)
     if not hasattr(model, "predictor_"):
-        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner. Make one with mercer fit.")
+        is_of_images = type(model).__name__ == "ImageClassifier"
+        hint = "Ask it with mercer images." if is_of_images else "Make one with mercer fit."
+        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner of rows. {hint}")
     return model
 
 

@@ -45,10 +45,9 @@ def image_folder(path):
     found = [(file, folder.name) for folder in classes for file in _images_below(folder)]
     if not found:
         beside = sum(_is_image(child.name) for child in root.iterdir())
-        raise InputError(
-            f"image_folder needs images in one folder per class; {root} has {len(classes)} folders without any"
-            + (f", and {beside} images beside them. Put these into folders." if beside else ".")
-        )
+        folders = "folders without images" if classes else "no folders"
+        hint = f", and {beside} images of its own: put these into one folder per class." if beside else "."
+        raise InputError(f"image_folder needs images in one folder per class; {root} has {folders}{hint}")
     return [file for file, _ in found], np.array([label for _, label in found])
 
 
