@@ -11,6 +11,7 @@ from mercer import __version__
 from mercer._base.tables import open_for_writing
 from mercer.cli.images_figures import accuracy_against_C, confusion_figure, explanation_figure, thumbnail
 from mercer.cli.images_files import took
+from mercer.kernels import get_kernel
 
 _MISTAKES = 24  # shown, the most confident first
 _EXPLAINED = 2  # images whose explanations are shown
@@ -39,6 +40,7 @@ th.t, td.t { text-align: left; } td img { height: 40px; width: 56px; object-fit:
   display: block; }
 .bar { display: inline-block; width: 96px; height: 9px; background: #e8edf2; border-radius: 5px; margin-right: 9px;
   overflow: hidden; vertical-align: 1px; }
+.bar + span { display: inline-block; min-width: 58px; }
 .bar i { display: block; height: 100%; background: var(--blue); border-radius: 5px; }
 figure { margin: 8px 0 0; } figure img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
 .mistakes { display: grid; grid-template-columns: repeat(auto-fill, minmax(148px, 1fr)); gap: 14px; margin-top: 12px; }
@@ -94,11 +96,11 @@ def write_report(found, page: Path) -> None:
 
 def _head(found) -> str:
     n_kept, n_classes = int(found.encoding.kept.sum()), len(found.model.classes_)
-    kernel = found.model._kernel()
+    kernel = get_kernel(found.model._kernel())
     return (
         f"<h1>Images of {_text(_name(found.folder))}</h1>\n"
         f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
-        f"{_text(type(found.model.encoder_).__name__)} and the kernel {_text(kernel)}.</p>\n"
+        f"{_text(type(found.model.encoder_).__name__)} and the {_text(kernel.name)} kernel.</p>\n"
     )
 
 
@@ -296,7 +298,7 @@ def _image(picture: str | None, text: str) -> str:
 def _bar(share: float | None) -> str:
     if share is None:
         return "–"
-    return f'<span class="bar"><i style="width:{100 * share:.1f}%"></i></span>{_percent(share)}'
+    return f'<span class="bar"><i style="width:{100 * share:.1f}%"></i></span><span>{_percent(share)}</span>'
 
 
 def _percent(share: float | None) -> str:
