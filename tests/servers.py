@@ -3,6 +3,7 @@
 import shutil
 import signal
 import tempfile
+import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,15 +20,24 @@ def postgres_server(durable=False):
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'mercer[pgvector]'")
     pytest.importorskip("pgvector", reason="pgvector is not installed: pip install 'mercer[pgvector]'")
     folder = Path(tempfile.mkdtemp(prefix="mercer-postgres-"))  # not pytest's: the path of a socket must be short
-    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    server = pgserver.get_server(folder / "data", cleanup_mode=None)
     if not durable:  # a test that ends with the machine has no use for its rows
         server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf();")
     try:
         yield server
     finally:
         kill(server, signal.SIGQUIT)  # at once, without writing everything down
-        server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def restart(server):
+    """Start a server that was killed, once its first process is gone and not only dead."""
+    import psutil
+
+    until = time.monotonic() + 20
+    while psutil.pid_exists(server.get_pid()) and time.monotonic() < until:
+        time.sleep(0.05)
+    server.ensure_postgres_running()
 
 
 def kill(server, how=signal.SIGKILL):
@@ -37,7 +47,18 @@ def kill(server, how=signal.SIGKILL):
     main = psutil.Process(server.get_pid())
     others = main.children(recursive=True)
     main.send_signal(how)
-    psutil.wait_procs([main, *others], timeout=10)
+    until = time.monotonic() + 10
+    while any(_is_alive(process) for process in [main, *others]) and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def _is_alive(process):
+    import psutil
+
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE  # nobody may be there to bury it
+    except psutil.NoSuchProcess:
+        return False
 
 
 def fresh_database(server, name):

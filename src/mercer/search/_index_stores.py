@@ -29,6 +29,7 @@ class InStores:
         ef_construction=128,
         dtype="float32",
         vectors="same",
+        ids=None,
         id_column="id",
         embedding_column="embedding",
         row_column="features",
@@ -50,6 +51,8 @@ class InStores:
             Of embedded rows: ``vector`` or ``halfvec``.
         vectors : {"same", None}
             Whether rows are kept in the store as this index keeps them, or not at all.
+        ids : {"numbers", "texts", None}
+            None: as the rows of this index have them; if there are none, as the table has them, otherwise numbers.
         id_column, embedding_column, row_column : str
 
         Returns
@@ -67,7 +70,7 @@ class InStores:
             name=name,
             width=self.model_.embedding_._n_features_out,
             metric=metric_of(self._measure),
-            ids=self._type_of_ids(),
+            ids=self._type_of_ids(ids),
             n_features=self.n_features_in_,
             kept=kept.name if kept else None,
             sparse=bool(rows.vectors and rows.vectors.is_sparse),
@@ -131,11 +134,13 @@ class InStores:
         index.oversample = oversample or layout.oversample
         return index
 
-    def _type_of_ids(self):
-        """Numbers or texts: the column of a table has one type."""
+    def _type_of_ids(self, wanted):
+        """Numbers or texts: the column of a table has one type. What was asked for if there are no rows."""
         table = self._rows.ids
+        if not len(self):
+            return wanted
         if not table._texts:
-            return "numbers"
+            return self._if_wanted("numbers", wanted)
         alive = np.flatnonzero(~self._rows.snapshot.removed)
         kinds = {isinstance(value, str) for value in table.at(alive).tolist()}
         if len(kinds) > 1:
@@ -143,7 +148,12 @@ class InStores:
                 "KernelIndex.push needs ids that are all whole numbers or all texts, and this index has both. A column "
                 "of a table has one type."
             )
-        return "texts" if True in kinds else "numbers"
+        return self._if_wanted("texts" if True in kinds else "numbers", wanted)
+
+    def _if_wanted(self, found, wanted):
+        if wanted not in (None, found):
+            raise InputError(f"KernelIndex.push was told ids={wanted!r:.80}, and those of this index are {found}.")
+        return found
 
 
 def _fill(store, layout, model, rows, kept, replace):

@@ -25,7 +25,7 @@ class Layout:
     name : table (``schema.table`` where the schema is not the first of the search path) or collection
     width : numbers of an embedded row
     metric : "inner product" or "distance", by which the store ranks embedded rows
-    ids : "numbers" or "texts"
+    ids : "numbers", "texts", or None before the table has been looked at
     dtype : "float32" or "float16", of embedded rows
     method : "hnsw", a graph, or "exact", a scan
     m, ef_construction : of the graph: neighbours of a node, and candidates while it is built
@@ -39,7 +39,7 @@ class Layout:
     name: str
     width: int
     metric: str
-    ids: str
+    ids: str | None
     n_features: int
     kept: str | None = "float32"
     sparse: bool = False
@@ -54,6 +54,8 @@ class Layout:
     own: bool = True
 
     def __post_init__(self):
+        if self.ids is not None:
+            _check_choice("ids", self.ids, ID_TYPES)
         _check_choice("dtype", self.dtype, DTYPES)
         _check_choice("method", self.method, METHODS)
         for name, largest in LONGEST_LIST.items():

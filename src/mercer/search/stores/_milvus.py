@@ -5,6 +5,7 @@ __all__ = ["MilvusStore"]
 import base64
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class MilvusStore:
 
     def create(self, layout, fingerprint, model):
         _check_names(layout)
+        layout = replace(layout, ids=layout.ids or "numbers")
         if layout.width > WIDEST:
             raise InputError(f"This embedding has {layout.width:,} dimensions, and Milvus takes {WIDEST:,}.")
         registry = Registry(self._session, layout.name)

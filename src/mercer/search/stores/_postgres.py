@@ -18,7 +18,7 @@ from mercer._base.errors import InputError
 from mercer.search._store_layout import Layout
 from mercer.search.stores._external import Found
 from mercer.search.stores._postgres_registry import Registry
-from mercer.search.stores._postgres_session import Session, identifier
+from mercer.search.stores._postgres_session import Session, column, identifier
 from mercer.search.stores._postgres_tables import check_width, create_table, drop_table, id_type
 from mercer.search.stores._postgres_writing import Writing
 
@@ -85,9 +85,9 @@ class PostgresStore(Writing):
         self._id_type = id_type(self._session, layout)
         self._names = {
             "table": identifier(layout.name),
-            "id": sql.Identifier(layout.id_column),
-            "embedding": sql.Identifier(layout.embedding_column),
-            "row": sql.Identifier(layout.row_column),
+            "id": column(layout.id_column),
+            "embedding": column(layout.embedding_column),
+            "row": column(layout.row_column),
             "near": sql.SQL(OPERATORS[layout.metric]),
         }
 
@@ -132,7 +132,9 @@ class PostgresStore(Writing):
             short = [number for number, each in enumerate(found) if len(each.ids) < k]
             if short and self.layout.method == "hnsw":
                 # a graph gives up after so many rows that the condition refuses; a scan does not
-                self._session.run("SET LOCAL enable_indexscan = off")
+                self._session.run(
+                    "SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true)"
+                )
                 for number in short:
                     found[number] = self._found(statement, values, Z[number])
         return found

@@ -1,6 +1,6 @@
 """A connection to PostgreSQL: the caller's own or one of ours, names, errors and the types of pgvector."""
 
-__all__ = ["Session", "identifier"]
+__all__ = ["Session", "column", "identifier"]
 
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -28,11 +28,14 @@ class Session:
         self._connection = None if self._url else place
         self._types = None
         self._depth = 0  # of transactions
+        self._closed = False
         self.name = _shown(place) if self._url else "PostgreSQL"
 
     @property
     def connection(self):
         """Ours is opened again if the server was gone meanwhile, but for the middle of a transaction."""
+        if self._closed:
+            raise StoreError(f"This index in {self.name} was closed. Connect again.")
         if self._url and not self._depth and (self._connection is None or self._connection.closed):
             with self.errors():
                 self._connection = self.psycopg.connect(self._url, autocommit=True)
@@ -108,6 +111,7 @@ class Session:
         """Close the connection if it is ours."""
         if self._url and self._connection is not None:
             self._connection.close()
+        self._closed = True
 
 
 def identifier(name):
@@ -117,7 +121,21 @@ def identifier(name):
     parts = name.split(".")
     if len(parts) > 2 or not all(parts):
         raise InputError(f"PostgreSQL needs a table as 'table' or 'schema.table', got {name!r:.80}.")
-    return sql.Identifier(*parts)
+    return sql.Identifier(*map(_checked, parts))
+
+
+def column(name):
+    """A column's name as SQL, quoted."""
+    from psycopg import sql
+
+    return sql.Identifier(_checked(name))
+
+
+def _checked(name):
+    """psycopg looks for places of values inside quoted names, too."""
+    if "%" in name:
+        raise InputError(f"Mercer takes no name of a table or column with a percent sign, got {name!r:.80}.")
+    return name
 
 
 def _shown(url):

@@ -5,7 +5,7 @@ __all__ = ["check_width", "create_table", "drop_table", "id_type"]
 from dataclasses import replace
 
 from mercer._base.errors import InputError
-from mercer.search.stores._postgres_session import identifier
+from mercer.search.stores._postgres_session import column, identifier
 
 INDEXED = {"float32": 2000, "float16": 4000}  # dimensions that pgvector takes into a graph
 STORED = 16_000  # and into a column
@@ -36,23 +36,24 @@ def create_table(session, layout, kind):
     from psycopg import sql
 
     table = identifier(layout.name)
-    names = {"table": table, "id": sql.Identifier(layout.id_column)}
-    columns = [sql.SQL("{} " + f"{kind}({layout.width})").format(sql.Identifier(layout.embedding_column))]
+    names = {"table": table, "id": column(layout.id_column)}
+    columns = [sql.SQL("{} " + f"{kind}({layout.width})").format(column(layout.embedding_column))]
     if layout.kept is not None:
-        columns.append(sql.SQL("{} bytea").format(sql.Identifier(layout.row_column)))
+        columns.append(sql.SQL("{} bytea").format(column(layout.row_column)))
     there = session.one("SELECT to_regclass(%s)::oid", [table.as_string(session.connection)])[0] is not None
     if there:
-        layout = replace(layout, own=False)
         found = id_type(session, layout)
         ids = "numbers" if found in NUMBERS else "texts"
+        layout = replace(layout, own=False, ids=layout.ids or ids)
         if ids != layout.ids:
             raise InputError(
                 f"The ids of this index are {layout.ids}, and the column {layout.id_column!r} of the table "
                 f"{layout.name} is {found}. Give the rows ids of that type."
             )
-        added = sql.SQL(", ").join(sql.SQL("ADD COLUMN {}").format(column) for column in columns)
+        added = sql.SQL(", ").join(sql.SQL("ADD COLUMN {}").format(each) for each in columns)
         session.run(sql.SQL("ALTER TABLE {table} {added}").format(**names, added=added))
     else:
+        layout = replace(layout, ids=layout.ids or "numbers")
         key = sql.SQL("{id} " + ("bigint" if layout.ids == "numbers" else "text") + " PRIMARY KEY").format(**names)
         session.run(
             sql.SQL("CREATE TABLE {table} ({columns})").format(**names, columns=sql.SQL(", ").join([key, *columns]))

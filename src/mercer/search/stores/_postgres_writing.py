@@ -9,6 +9,7 @@ __all__ = ["Writing"]
 from uuid import UUID
 
 from mercer._base.errors import InputError, StoreError
+from mercer.search.stores._postgres_session import column
 
 STAGE = "mercer_stage"
 TAKEN = "KernelIndex.add was given the id {}, which is in the index; nothing was added. Use update."
@@ -55,7 +56,7 @@ class Writing:
         self._registry.check(self.fingerprint, lock=True)
         layout, session = self.layout, self._session
         names = [layout.id_column, layout.embedding_column, *([layout.row_column] if layout.kept else []), *payload]
-        columns = sql.SQL(", ").join(map(sql.Identifier, names))
+        columns = sql.SQL(", ").join(map(column, names))
         # the types are those of the table, so that the payload may be of any type
         query = "CREATE TEMPORARY TABLE {stage} AS SELECT {columns} FROM {table} WITH NO DATA"
         session.run(self._staged(query, columns))
@@ -65,7 +66,7 @@ class Writing:
             session.errors(),
             session.cursor().copy(self._staged("COPY {stage} FROM STDIN (FORMAT BINARY)", columns)) as copy,
         ):
-            copy.set_types([column.type_code for column in types])
+            copy.set_types([each.type_code for each in types])
             for row in zip(keys, self._pairs(blocks), *payload.values(), strict=True):
                 copy.write_row((row[0], *row[1], *row[2:]))
         return names
@@ -80,7 +81,7 @@ class Writing:
         """Write staged rows over those of the table that a condition holds for; how many they were."""
         from psycopg import sql
 
-        pairs = [sql.SQL("{0} = s.{0}").format(sql.Identifier(name)) for name in names[1:]]
+        pairs = [sql.SQL("{0} = s.{0}").format(column(name)) for name in names[1:]]
         query = "UPDATE {table} t SET {pairs} FROM {stage} s WHERE t.{id} = s.{id} AND " + condition
         return self._session.run(self._staged(query, names, pairs=sql.SQL(", ").join(pairs))).rowcount
 
@@ -100,5 +101,5 @@ class Writing:
         from psycopg import sql
 
         if not isinstance(columns, sql.Composable):
-            columns = sql.SQL(", ").join(map(sql.Identifier, columns))
+            columns = sql.SQL(", ").join(map(column, columns))
         return self._statement(query, stage=sql.Identifier("pg_temp", STAGE), columns=columns, **more)
