@@ -162,7 +162,7 @@ def _plans(record, url, queries, lines, true):
         connection.execute("ANALYZE rows")
         found = KernelIndex.connect(connection, "rows")
         plans = [found.explain(query[None], K) for query in queries[:20]]
-        record.measured(PLAN, sum("Index Scan using rows_embedding_idx" not in plan for plan in plans), plans[0][:120])
+        record.measured(PLAN, sum("Index Scan using rows_embedding_idx" not in plan for plan in plans), " ".join(plans[0].split())[:90])
         connection.execute("SET enable_indexscan = off")
         some = slice(0, 50)
         without = _quality(found.search, queries[some], true[some])

@@ -81,7 +81,8 @@ class Layout:
 
     def document(self):
         """As plain values, ready for JSON."""
-        return {"format": FORMAT, **asdict(self)}
+        plain = {name: value.item() if hasattr(value, "item") else value for name, value in asdict(self).items()}
+        return {"format": FORMAT, **plain}
 
     @classmethod
     def of_document(cls, document, where):

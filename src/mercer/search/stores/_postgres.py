@@ -155,11 +155,12 @@ class PostgresStore(Writing):
         score = "-({embedding} {near} %(mercer_query)s)"
         statement = self._statement(
             before + "SELECT {shown}, {kept}, " + score + " FROM {table} WHERE {where} "
-            "ORDER BY {embedding} {near} %(mercer_query)s LIMIT %(mercer_k)s",
+            "ORDER BY {embedding} {near} %(mercer_query)s LIMIT {k}",
+            k=sql.Literal(k),  # in the text: a plan for any k would be made for a tenth of the table
             kept=self._names["row"] if rows else sql.SQL("NULL::bytea"),
             where=where,
         )
-        return statement, {**values, "mercer_k": k}
+        return statement, values
 
     def _found(self, statement, values, z):
         cursor = self._session.run(statement, {**values, "mercer_query": self._vector(z)})
