@@ -43,7 +43,10 @@ def test_a_table_that_was_there_keeps_its_columns_and_rows(connection):
     new, _ = found.search(Q, 5, filter="\"it's\" LIKE '%new%'")  # a condition without values is SQL as it stands
     assert {uuid.UUID(value).int // 10 for value in new.ravel()} == {10}
 
-    found.remove(names[:50])
+    with pytest.raises(InputError, match=r"are uuid: badly formed"):
+        found.add(X[:1], ["seven"])
+    assert names[60].upper() in found
+    found.remove([name.upper() for name in names[:50]])
     count = 'SELECT count(*), count(chi2), count("chi2 row") FROM images WHERE year >= 2000'
     assert connection.execute(count).fetchone() == (120, 60, 60)
     with pytest.raises(MercerError, match=r"null value in column \"year\""):  # the table's own rules hold

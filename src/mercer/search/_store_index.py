@@ -18,7 +18,6 @@ from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
 from mercer.search._ids import as_ids
 from mercer.search._row_bytes import as_bytes, from_bytes
-from mercer.search._store_answers import ranked
 from mercer.search._store_model import embedded
 from mercer.search.stores._external import Condition, Found
 
@@ -289,7 +288,7 @@ class StoreIndex:
             left, right = np.repeat(np.arange(m), n), np.tile(np.arange(n), m)
             scores = self._measure.scores(Q, X, left, right, self.n_jobs).reshape(m, n)
             best = [
-                ranked(replace(each, ids=each.ids + block.ids, scores=each.scores + row.tolist()), k)
+                Found(each.ids + block.ids, each.scores + row.tolist(), []).best(k)
                 for each, row in zip(best, scores, strict=True)
             ]
         return best
@@ -299,7 +298,7 @@ class StoreIndex:
         ids = np.full((len(found), k), None if texts else -1, dtype=object if texts else np.int64)
         values = np.full((len(found), k), self._measure.nothing)
         for i, each in enumerate(found):
-            best = ranked(each, k)
+            best = each.best(k)
             ids[i, : len(best.ids)] = best.ids
             values[i, : len(best.ids)] = self._measure.reported(np.array(best.scores))
         return ids, values

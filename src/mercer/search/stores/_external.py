@@ -1,5 +1,7 @@
 """What an index asks of a database that keeps its rows, and that others may write into as well."""
 
+from __future__ import annotations
+
 __all__ = ["Condition", "ExternalStore", "Found"]
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +28,15 @@ class Found:
     ids: list[Any]
     scores: list[float]
     rows: list[bytes | None]
+
+    def best(self, k: int) -> Found:
+        """The k best by score, equal ones by id.
+
+        >>> Found([7, 3, 5], [0.5, 0.9, 0.9], []).best(2).ids
+        [3, 5]
+        """
+        order = sorted(zip([-score for score in self.scores], self.ids, strict=True))[:k]
+        return Found([value for _, value in order], [-score for score, _ in order], [])
 
 
 Blocks = Iterable[tuple[np.ndarray, Sequence[bytes | None]]]

@@ -11,6 +11,7 @@ with columns and rows of its own.
 __all__ = ["PostgresStore"]
 
 from dataclasses import replace
+from uuid import UUID
 
 import numpy as np
 
@@ -197,7 +198,7 @@ class PostgresStore(Writing):
 
     def known(self, ids):
         query = "SELECT {shown} FROM {table} WHERE {embedding} IS NOT NULL AND {id} = ANY(%s::{type}[])"
-        return {found for (found,) in self._session.run(self._statement(query), [list(ids)])}
+        return {found for (found,) in self._session.run(self._statement(query), [self._keys(ids)])}
 
     def count(self):
         return self._session.one(self._statement("SELECT count({embedding}) FROM {table}"))[0]
@@ -229,7 +230,7 @@ class PostgresStore(Writing):
             return there, {}
         if condition.ids is not None:
             clause = self._statement("{id} = ANY(%(mercer_ids)s::{type}[])")
-            return sql.SQL(" AND ").join([there, clause]), {"mercer_ids": list(condition.ids)}
+            return sql.SQL(" AND ").join([there, clause]), {"mercer_ids": self._keys(condition.ids)}
         text, values = condition.text, condition.values
         if values is None:
             text, values = text.replace("%", "%%"), {}
@@ -239,6 +240,15 @@ class PostgresStore(Writing):
                 "filter=('year > %(since)s', {'since': 2000})."
             )
         return sql.SQL(" AND ").join([there, sql.SQL("({})").format(sql.SQL(text))]), values
+
+    def _keys(self, ids):
+        """Ids as the table shows them: one uuid may be written in several ways."""
+        if self._id_type != "uuid":
+            return list(ids)
+        try:
+            return [str(UUID(value)) for value in ids]
+        except ValueError as error:
+            raise InputError(f"The ids of the table {self.layout.name} are uuid: {error}.") from error
 
     def _vector(self, z):
         import pgvector

@@ -40,6 +40,7 @@ class Writing:
         query = "DELETE FROM {table}" if self.layout.own else forget
         with self._session.transaction():
             self._registry.check(self.fingerprint, lock=True)
+            ids = self._keys(ids)
             known = self.known(ids)
             unknown = next((value for value in ids if value not in known), None)
             if unknown is not None:
@@ -61,7 +62,7 @@ class Writing:
         query = "CREATE TEMPORARY TABLE {stage} AS SELECT {columns} FROM {table} WITH NO DATA"
         session.run(self._staged(query, columns))
         types = session.run(self._staged("SELECT {columns} FROM {stage}", columns)).description
-        keys = map(UUID, ids) if self._id_type == "uuid" else ids
+        keys = map(UUID, self._keys(ids)) if self._id_type == "uuid" else ids
         with (
             session.errors(),
             session.cursor().copy(self._staged("COPY {stage} FROM STDIN (FORMAT BINARY)", columns)) as copy,
