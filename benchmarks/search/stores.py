@@ -138,9 +138,9 @@ def _round_trips(found, queries):
         times.append(f"{1000 * (time.perf_counter() - start) / len(rows):.2f}")
 
     timed(lambda: found.add(rows, ids))
-    wrong += np.count_nonzero(found.search(rows, 1)[0].ravel() != ids)
+    wrong += np.count_nonzero(found.search(rows, K)[0][:, 0] != ids)
     timed(lambda: found.update(others, ids))
-    wrong += np.count_nonzero(found.search(others, 1)[0].ravel() != ids)
+    wrong += np.count_nonzero(found.search(others, K)[0][:, 0] != ids)
     wrong += np.count_nonzero(found.search(rows, K, filter=f"id >= {FIRST_NEW}")[0] < FIRST_NEW)
     wrong += np.count_nonzero(found.search(rows, K, filter=f"id < {FIRST_NEW}")[0] >= FIRST_NEW)
     timed(lambda: found.remove(ids))

@@ -98,6 +98,7 @@ class PostgresStore(Writing):
 
         layout = self.layout
         if layout.method == "exact":
+            self._session.run(self._statement("ANALYZE {table}"))
             return
         needed = len(self) * (layout.width * np.dtype(layout.dtype).itemsize + 10 * layout.m + 200)
         memory = f"{max(64 * 2**20, min(BUILD_MEMORY, 2 * needed)) // 1024}kB"
@@ -107,6 +108,8 @@ class PostgresStore(Writing):
             settings = sql.SQL("m = {}, ef_construction = {}").format(layout.m, layout.ef_construction)
             query = "CREATE INDEX ON {table} USING hnsw ({embedding} {family}) WITH ({settings})"
             self._session.run(self._statement(query, family=family, settings=settings))
+            # without statistics a rare condition looks like a third of the table, and the graph would be walked for it
+            self._session.run(self._statement("ANALYZE {table}"))
 
     def drop_if_there(self, name, embedding_column):
         """Take out an index that may be there."""
@@ -137,7 +140,8 @@ class PostgresStore(Writing):
                     "SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true)"
                 )
                 for number in short:
-                    found[number] = self._found(statement, values, Z[number])
+                    # planned anew: a plan that PostgreSQL has prepared would use the graph whatever the settings say
+                    found[number] = self._found(statement, values, Z[number], prepare=False)
         return found
 
     def _settings(self, k, ef):
@@ -163,8 +167,8 @@ class PostgresStore(Writing):
         )
         return statement, values
 
-    def _found(self, statement, values, z):
-        cursor = self._session.run(statement, {**values, "mercer_query": self._vector(z)})
+    def _found(self, statement, values, z, prepare=None):
+        cursor = self._session.run(statement, {**values, "mercer_query": self._vector(z)}, prepare)
         found = cursor.fetchall()
         ids, kept, scores = zip(*found, strict=True) if found else ((), (), ())
         if self.layout.metric == "distance":  # the objective is the squared distance

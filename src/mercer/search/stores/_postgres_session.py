@@ -95,13 +95,13 @@ class Session:
             self._pgvector.halfvec.register_halfvec_info(cursor, self._types["halfvec"])
         return cursor
 
-    def run(self, statement, values=None):
-        """Execute a statement; its cursor."""
+    def run(self, statement, values=None, prepare=None):
+        """Execute a statement; its cursor. ``prepare=False`` plans it anew."""
         with self.errors():
             if self._depth or self.connection.autocommit:
-                return self.cursor().execute(statement, values)
+                return self.cursor().execute(statement, values, prepare=prepare)
             with self.connection.transaction():  # or a look at the catalogue would leave the caller in a transaction
-                return self.cursor().execute(statement, values)
+                return self.cursor().execute(statement, values, prepare=prepare)
 
     def one(self, statement, values=None):
         """The first row of the answer, or None."""
