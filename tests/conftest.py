@@ -1,5 +1,6 @@
 """Fixtures and rules shared by all tests."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from hypothesis import HealthCheck, settings
 # The same examples in every run, and no failure because a machine is busy.
 settings.register_profile("mercer", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mercer")
+
+DATABASES = itertools.count()
 
 
 def pytest_collection_modifyitems(items):
@@ -37,3 +40,28 @@ def data_dir():
 def rng():
     """A generator with a fixed seed: the same numbers in every run."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def postgres_of_all():
+    """One PostgreSQL for all tests of a process."""
+    from tests.servers import postgres_server
+
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_of_all):
+    """The address of an empty database of a real PostgreSQL with pgvector."""
+    from tests.servers import fresh_database
+
+    return fresh_database(postgres_of_all, f"test_{next(DATABASES)}")
+
+
+@pytest.fixture
+def milvus(tmp_path):
+    """The address of an empty file of Milvus Lite."""
+    from tests.servers import milvus_address
+
+    return milvus_address(tmp_path)

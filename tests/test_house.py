@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *sor
 PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
 ]
+SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
 
 
 def relative(path):
@@ -118,14 +120,27 @@ def test_every_hot_loop_has_a_numpy_twin():
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=relative)
-def test_the_python_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if page.name in SERVERS:  # the page says DATABASE_URL, as its reader has it
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue(SERVERS[page.name]))
     text = page.read_text(encoding="utf-8")
     namespace = {}
-    for match in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        first_line = text.count("\n", 0, match.start(1))
+    for match in re.finditer(r"^```(python|sql)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if match[1] == "sql":
+            if page.name in SERVERS:
+                run_sql(match[2])
+            continue
+        first_line = text.count("\n", 0, match.start(2))
         # blank lines in front make a traceback show the line of the page
-        exec(compile("\n" * first_line + match[1], str(page), "exec"), namespace)
+        exec(compile("\n" * first_line + match[2], str(page), "exec"), namespace)
+
+
+def run_sql(text):
+    import psycopg
+
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(text)
 
 
 def test_no_file_holds_a_path_of_somebodys_machine():

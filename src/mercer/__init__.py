@@ -78,6 +78,7 @@ _NAMES = {
     "Plan": "mercer.learners",
     "KernelIndex": "mercer.search",
     "SearchModel": "mercer.search",
+    "StoreIndex": "mercer.search",
     "exact_knn": "mercer.search",
     "BagOfWords": "mercer.vision",
     "CENTRIST": "mercer.vision",

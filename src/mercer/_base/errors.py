@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NotSaveableError",
+    "StoreError",
     "require_extra",
 ]
 
@@ -35,6 +36,10 @@ class NotSaveableError(MercerError, TypeError):
 
 class MissingExtraError(MercerError, ImportError):
     """An optional dependency is not installed. The message gives the command that installs it."""
+
+
+class StoreError(MercerError, RuntimeError):
+    """A database that cannot be reached, or that refused what was asked of it. The message gives its own words."""
 
 
 class ApproximationWarning(UserWarning):

@@ -4,7 +4,7 @@ __all__ = ["app"]
 
 import typer
 
-from mercer.cli import index_build, index_evaluate, index_manage, index_search
+from mercer.cli import index_build, index_evaluate, index_manage, index_search, index_stores
 from mercer.cli.commands import Verb, Verbs, flowing
 
 EXAMPLES = """
@@ -18,6 +18,8 @@ EXAMPLES = """
   mercer index add base.index more.npy
   mercer index remove base.index 17 42
   mercer index stats base.index
+
+  mercer index push base.index --to postgresql://me@host/shop --table images
 """
 _VERBS = (
     (index_build.build, index_build.BUILD_EXAMPLES),
@@ -28,6 +30,7 @@ _VERBS = (
     (index_manage.stats, index_manage.STATS_EXAMPLES),
     (index_manage.compact, index_manage.COMPACT_EXAMPLES),
     (index_evaluate.evaluate, index_evaluate.EXAMPLES),
+    (index_stores.push, index_stores.PUSH_EXAMPLES),
 )
 
 app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help="Search for the nearest rows under a kernel.")

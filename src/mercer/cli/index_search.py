@@ -13,6 +13,7 @@ from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.index_files import DirArgument, open_index, open_rows_for
 from mercer.cli.index_ids import known_ids, read_ids
 from mercer.cli.index_matches import Matches, output_format, print_matches, write_matches
+from mercer.cli.index_stores import StorePlace, allowed_in_store, open_store, store_options
 from mercer.cli.learning import OutFormatOption, answers, warm_up
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
@@ -28,6 +29,10 @@ All rows within a limit; only among some rows; by the codes alone:
   mercer index search base.index queries.npy --min-similarity 0.9
   mercer index search base.index queries.npy --filter allowed.txt
   mercer index search base.index queries.npy --no-rerank
+
+In PostgreSQL or Milvus, where mercer index push has brought the index:
+  mercer index search queries.npy --store postgresql://me@host/shop --table images
+  mercer index search queries.npy --store milvus://host:19530 --table images --where 'year > 2000'
 """
 EXACT_EXAMPLES = """
 [bold]Examples[/bold]
@@ -51,6 +56,7 @@ class Question:
     filter: str | None
     exact: bool | str = False
     rerank: bool = True
+    at: StorePlace | None = None
 
     @property
     def is_range(self) -> bool:
@@ -92,10 +98,13 @@ OutOption = typer.Option(
 OutFormat = Literal["csv", "tsv", "json", "parquet", "npz", "npy"]
 
 
-@option_groups(question=question_options, rules=input_options, settings=common_options)
+@option_groups(question=question_options, at=store_options, rules=input_options, settings=common_options)
 def search(
-    place: Annotated[str, DirArgument],
-    q: Annotated[str, QueriesArgument],
+    place: Annotated[str, typer.Argument(metavar="DIR", help="The directory of an index; none with --store.")],
+    q: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERIES", help="Rows: a file, FILE.npz::NAME, or - for the input.", show_default=False),
+    ] = None,
     rerank: Annotated[
         bool,
         typer.Option("--rerank/--no-rerank", help="Rank the best of the scan by exact values, or by the codes alone."),
@@ -104,6 +113,7 @@ def search(
     out_format: Annotated[OutFormat | None, OutFormatOption] = None,
     *,
     question: Question,
+    at: StorePlace,
     rules: dict[str, Any],
     settings: Settings,
 ) -> None:
@@ -114,7 +124,16 @@ def search(
     """
     if question.is_range and not rerank:
         raise ArgumentError("Rows within a limit are told by their exact values. Leave out --no-rerank, or the limit.")
-    _run(settings, replace(question, place=place, rerank=rerank), q, rules, out, out_format)
+    if at.store is not None:
+        if q is not None:
+            raise ArgumentError(f"With --store there is no directory: leave out {place}.")
+        if question.is_range:
+            raise ArgumentError("A store finds the nearest rows, not all within a limit. Say -k instead.")
+        place, q = "", place
+    elif q is None:
+        raise ArgumentError("Name the directory of an index and the file of the queries, or a store with --store.")
+    at_store = None if at.store is None else at
+    _run(settings, replace(question, place=place, rerank=rerank, at=at_store), q, rules, out, out_format)
 
 
 @option_groups(question=question_options, rules=input_options, settings=common_options)
@@ -151,21 +170,32 @@ def _run(
     format = None if out is None else output_format(out, out_format, settings)
     if q == "-" and question.filter == "-":
         raise ArgumentError("QUERIES and --filter cannot both be the standard input. Put one of them into a file.")
-    with open_index(question.place) as index:
+    with _open(question) as index:
         question = _fitted(question, index)
         data = open_rows_for(q, rules, index.n_features_in_)
-        allowed = None
-        if question.filter is not None:
-            allowed = known_ids(index, read_ids(question.filter), question.place, question.filter)
+        allowed = _allowed(question, index)
         with progress(settings):
             found, certificate, times = _ask(index, data, question, allowed)
-    head = _head(index, data, question) | times | _certified(certificate)
+        head = _head(index, data, question) | times | _certified(certificate)
     title = f"{'True nearest' if question.exact else 'Nearest'} rows of {data.name} in {question.place}"
     _give(settings, title, found, certificate, out, format, head)
     where = "" if out in (None, "-") else f", written to {out}"
     bounds = f", after {times['bounds_seconds']:.2g} s for the bounds" if question.exact else ""
     seconds, n = times["seconds"], len(found.ids)
     note(settings, f"{n} queries in {seconds:.2g} s, {1000 * seconds / n:.2g} ms each{bounds}{where}")
+
+
+def _open(question: Question):
+    return open_index(question.place) if question.at is None else open_store(question.at)
+
+
+def _allowed(question: Question, index):
+    """Ids or, in a store, a condition."""
+    if question.at is not None:
+        return allowed_in_store(question.at, index, question.filter)
+    if question.filter is None:
+        return None
+    return known_ids(index, read_ids(question.filter), question.place, question.filter)
 
 
 def _give(settings: Settings, title: str, found: Matches, certificate, out: str | None, format, head) -> None:
@@ -183,6 +213,9 @@ def _give(settings: Settings, title: str, found: Matches, certificate, out: str 
 
 def _fitted(question: Question, index) -> Question:
     """The question with its defaults; refused where this index cannot answer it."""
+    if question.at is not None:
+        found = index.stats()
+        question = replace(question, place=f"{found['name']} of {found['place']}")  # without a password
     if not len(index):
         raise InputError(f"{question.place} has no rows to be found. Add some with mercer index add.")
     limits = {"similarity": question.min_similarity, "distance": question.max_distance}
@@ -215,6 +248,8 @@ def _ask(index, data: RowSource, question: Question, allowed):
             found = index.range_search(rows, **limits, filter=allowed, exact=question.exact)
         else:
             how = {"filter": allowed, "exact": question.exact, "rerank": question.rerank}
+            if question.at is not None and question.at.ef is not None:
+                how["ef"] = question.at.ef
             found = index.search(rows, question.k, **how)
         if question.exact:
             evaluations.append(index.certificate_.kernel_evaluations)

@@ -24,6 +24,7 @@ from mercer.kernels import get_kernel
 from mercer.search._collection import Collection, format_of
 from mercer.search._index_disk import OnDisk
 from mercer.search._index_searches import Searches
+from mercer.search._index_stores import InStores
 from mercer.search._model import SearchModel
 from mercer.search._vectors import VECTOR_TYPES
 
@@ -31,7 +32,7 @@ CHECKED_ROWS = 2**14  # looked at together for whole numbers
 MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
 
-class KernelIndex(OnDisk, Searches, BaseEstimator):
+class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
     """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
 
     Parameters

@@ -1,0 +1,94 @@
+"""A client of Milvus: the caller's own or one of ours; addresses, errors, and values in its expressions."""
+
+__all__ = ["Session", "among", "literal"]
+
+import json
+import logging
+from contextlib import contextmanager
+from urllib.parse import unquote, urlsplit
+
+from mercer._base.errors import InputError, StoreError, require_extra
+
+PURPOSE = "A search in Milvus"
+# Milvus Lite complains on the standard error about a client that asks every ten seconds whether it is there
+SELDOM = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
+
+
+class Session:
+    """A MilvusClient and what is done with it everywhere.
+
+    Parameters
+    ----------
+    place : a ``milvus://`` address or a ``pymilvus.MilvusClient``
+        ``milvus://HOST:PORT[/DATABASE]`` is a server, over TLS with ``milvus+https://``; ``milvus://FILE.db`` a file of
+        Milvus Lite, in this process.
+    """
+
+    def __init__(self, place):
+        self.pymilvus = require_extra("pymilvus", extra="milvus", purpose=PURPOSE)
+        self._own = isinstance(place, str)
+        self.name = "Milvus"
+        if not self._own:
+            self.client = place
+            return
+        settings, self.name = _settings(place)
+        if settings["uri"].endswith(".db"):
+            require_extra("milvus_lite", extra="milvus", purpose="A file of Milvus Lite")
+            settings["grpc_options"] = SELDOM
+        with self.errors():
+            self.client = self.pymilvus.MilvusClient(**settings)
+
+    @contextmanager
+    def errors(self):
+        """What Milvus says becomes a StoreError, and is not logged as well."""
+        log = logging.getLogger("pymilvus")
+        before = log.level
+        log.setLevel(logging.CRITICAL + 1)
+        try:
+            yield
+        except self.pymilvus.MilvusException as error:
+            said = " ".join(str(error.message).split())
+            raise StoreError(f"{self.name} said: {said}{'' if said.endswith('.') else '.'}") from error
+        finally:
+            log.setLevel(before)
+
+    def create_collection(self, name, schema, indexes):
+        """A new collection, ready to be searched. It is empty, so nobody waits for its index to be built."""
+        self.client.create_collection(name, schema=schema, consistency_level="Strong")
+        self.client.create_index(name, indexes, sync=False)
+        self.client.load_collection(name)
+
+    def close(self):
+        """Close the client if it is ours."""
+        if self._own:
+            self.client.close()
+
+
+def literal(value):
+    r"""A number or text as Milvus writes it in an expression. pymilvus itself does not escape quotes.
+
+    >>> print(literal('a "b"'), literal(7))
+    "a \"b\"" 7
+    """
+    return json.dumps(value, ensure_ascii=False)
+
+
+def among(column, ids):
+    """The expression for rows with these ids."""
+    return f"{column} in [{', '.join(map(literal, ids))}]"
+
+
+def _settings(url):
+    """(parameters of a client, name for people)."""
+    parts = urlsplit(url)
+    rest = url.partition("://")[2]
+    if rest.endswith(".db"):
+        return {"uri": unquote(rest)}, f"milvus://{rest}"
+    if not parts.hostname:
+        raise InputError("Milvus needs an address: milvus://HOST:PORT, or milvus://FILE.db for Milvus Lite.")
+    scheme = "https" if parts.scheme == "milvus+https" else "http"
+    where = parts.netloc.rpartition("@")[2]
+    settings = {"uri": f"{scheme}://{where}", "db_name": parts.path.strip("/")}
+    if parts.username:
+        settings["token"] = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return settings, f"{parts.scheme}://{where}{parts.path}"

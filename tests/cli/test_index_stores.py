@@ -1,0 +1,71 @@
+"""``mercer index push`` and ``search --store``: what the library does, and how it is told."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelIndex
+
+PARAMETERS = {
+    "bytes_per_item": 2,
+    "n_components": 4,
+    "n_landmarks": 32,
+    "effort": "low",
+    "embedding": "kpca",
+    "oversample": 100,
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Indexes of 300 rows, by numbers and by words, and 5 queries."""
+    folder = tmp_path_factory.mktemp("indexes")
+    X = np.random.default_rng(0).dirichlet(np.ones(6), size=305).astype(np.float32)
+    for name, ids in (("numbers", None), ("words", [f"r{i}" for i in range(300)])):
+        with KernelIndex("chi2", **PARAMETERS, random_state=0).fit(X[:300]).persist(folder / name) as index:
+            index.add(X[:300], ids)
+    np.save(folder / "Q.npy", X[300:])
+    (folder / "some.txt").write_text("r1\nr2\nr30\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["postgres", "milvus"])
+def test_a_pushed_index_is_searched_in_the_store(succeeds, made, request, kind):
+    place = request.getfixturevalue(kind)
+    document = succeeds("index", "push", made / "words", "--to", place, "--table", "shop", "--json")
+    assert (document["rows"], document["ids"], document["method"]) == (300, "texts", "hnsw")
+    with KernelIndex.open(made / "words") as index:
+        Q = np.load(made / "Q.npy")
+        ids, values = index.search(Q, 4)
+        where = ("--store", place, "--table", "shop", "--json")
+        found = succeeds("index", "search", made / "Q.npy", "-k", 4, *where)
+        assert [each["ids"] for each in found["matches"]] == ids.tolist()
+        assert [each["similarities"] for each in found["matches"]] == values.tolist()
+        assert found["index"].startswith("shop of ")
+        some = succeeds("index", "search", made / "Q.npy", "-k", 2, "--filter", made / "some.txt", "--ef", 50, *where)
+        assert {name for each in some["matches"] for name in each["ids"]} <= {"r1", "r2", "r30"}
+        one = succeeds("index", "search", made / "Q.npy", "-k", 2, "--where", 'id = \'r7\'' if kind == "postgres" else 'id == "r7"', *where)  # fmt: skip  # noqa: E501
+        assert [each["ids"] for each in one["matches"]] == [["r7"]] * 5
+    table = succeeds("index", "push", made / "numbers", "--to", place, "--table", "shop", "--replace", "--no-rows")
+    assert "none: exact values need a function of ids" in table
+    estimates = succeeds("index", "search", made / "Q.npy", "--no-rerank", *where)
+    assert len(estimates["matches"][0]["ids"]) == 10
+    assert estimates["reranked"] is False
+
+
+def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
+    queries = made / "Q.npy"
+    store = ("--store", "milvus://no.db")
+    fails(2, ["--table"], "index", "search", queries, *store)
+    fails(2, ["--store"], "index", "search", made / "words", queries, "--table", "shop")
+    fails(2, ["leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
+    fails(2, ["Say -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
+    fails(2, ["Name the directory"], "index", "search", queries)
+    fails(1, ["A store is named by postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
+
+
+def test_errors_of_a_store_are_one_sentence_without_passwords(fails, made, postgres):
+    pushed = ("index", "push", made / "words", "--table", "shop", "--to")
+    said = fails(1, ["postgresql://127.0.0.1:1/db said: connection"], *pushed, "postgresql://me:secret@127.0.0.1:1/db")
+    assert "secret" not in said
+    asked = ("index", "search", made / "Q.npy", "--store", postgres, "--table")
+    fails(1, ["has no index of Mercer in the table shop"], *asked, "shop")
