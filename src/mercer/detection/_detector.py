@@ -21,7 +21,7 @@ from mercer.detection._cells import cells_as
 from mercer.detection._checkpoint import read_checkpoint, write_checkpoint
 from mercer.detection._codebook import CHANNELS, CellCodebook
 from mercer.detection._evaluation import evaluate_detections
-from mercer.detection._features import build_all, learn_codebook
+from mercer.detection._features import build_all, check_all_inside, learn_codebook
 from mercer.detection._inference import Scorer, part_windows, windows_of
 from mercer.detection._initial import PART_SIZE, aspect_groups, root_shape
 from mercer.detection._model import Component
@@ -198,6 +198,7 @@ class PartDetector(BaseEstimator):
         self._check_parameters()
         boxes = checked_boxes(images, boxes)
         self._check_both_kinds(boxes)
+        check_all_inside(images, boxes, self.n_jobs)
         rng = check_random_state(self.random_state)
         groups, shapes = self._shapes(boxes)
         shape = self._pyramid_shape(shapes)
@@ -207,7 +208,7 @@ class PartDetector(BaseEstimator):
                 images, boxes, groups, shapes, shape, self.margin, self.codewords, rng, self.n_jobs
             )
         storage = cells_as("codes" if codebook is not None else self.storage, codebook)
-        pyramids = build_all(images, boxes, shape, storage, self.cache, self.n_jobs)
+        pyramids = build_all(images, shape, storage, self.cache, self.n_jobs)
         trainer = Trainer(pyramids, boxes, groups, shapes, storage, self._settings(), rng, self.n_jobs)
         self._train(trainer, int(rng.randint(2**31 - 1)))
         self._keep(trainer, codebook)

@@ -1,6 +1,6 @@
 """Pyramids of all images of a training: the codebook that they need, and their cells, in memory or in a file."""
 
-__all__ = ["build_all", "learn_codebook"]
+__all__ = ["build_all", "check_all_inside", "learn_codebook"]
 
 import os
 
@@ -21,6 +21,16 @@ PER_GRID = 25  # cells of each grid, whatever its size: large levels have most c
 MOST_CELLS = 200_000
 
 
+def check_all_inside(images, boxes, n_jobs=None):
+    """Raise for the first image with a box that reaches over its border, before any work is done."""
+
+    def check(i):
+        check_inside(boxes[i], read(images[i], i).shape, name_of(images[i], i))
+
+    for batch in _batches([i for i, own in enumerate(boxes) if len(own)], "Reading images"):
+        _run(check, batch, n_jobs)
+
+
 def learn_codebook(images, boxes, groups, shapes, shape, margin, n_words, rng, n_jobs=None):
     """Words of the cells under the objects and of as many others.
 
@@ -39,7 +49,7 @@ def learn_codebook(images, boxes, groups, shapes, shape, margin, n_words, rng, n
     seeds = rng.randint(2**31 - 1, size=len(images))
 
     def sample(i):
-        pyramid = _pyramid(images[i], i, boxes[i], shape, DenseCells())
+        pyramid = _pyramid(images[i], i, shape, DenseCells())
         return _sampled(pyramid, boxes[i], groups[i], shapes, margin, np.random.RandomState(seeds[i]))
 
     found = [cells for batch in _batches(chosen.tolist(), "Learning words") for cells in _run(sample, batch, n_jobs)]
@@ -71,12 +81,12 @@ def _sampled(pyramid, boxes, groups, shapes, margin, rng):
     return np.concatenate(found)
 
 
-def build_all(images, boxes, shape, storage, folder=None, n_jobs=None):
+def build_all(images, shape, storage, folder=None, n_jobs=None):
     """The pyramid of every image.
 
     Parameters
     ----------
-    images, boxes : sources of the images, and their boxes, which must lie inside
+    images : sources of the images
     shape : PyramidShape
     storage : how cells are kept
     folder : where cells are kept in a file that is mapped into memory; None keeps them in memory
@@ -85,7 +95,7 @@ def build_all(images, boxes, shape, storage, folder=None, n_jobs=None):
     found = []
 
     def build(i):
-        return _pyramid(images[i], i, boxes[i], shape, storage)
+        return _pyramid(images[i], i, shape, storage)
 
     file = None if folder is None else os.path.join(folder, "cells.bin")
     if file is not None:
@@ -107,9 +117,8 @@ def _moved(pyramid, file):
     return Pyramid(pyramid.image_shape, pyramid.shape, pyramid.storage, kept)
 
 
-def _pyramid(source, number, boxes, shape, storage):
+def _pyramid(source, number, shape, storage):
     image = read(source, number)
-    check_inside(boxes, image.shape, name_of(source, number))
     try:
         return build_pyramid(image, shape, storage, 1)
     except InputError as error:

@@ -83,11 +83,10 @@ class Pyramid:
         self.image_shape, self.shape, self.storage = tuple(map(int, image_shape[:2])), shape, storage
         self.grids = shape.grids(*self.image_shape)
         if not self.grids:
-            rows, columns = shape.smallest
+            rows, columns = (CELL * max(1, n - 2 * shape.padding) for n in shape.smallest)
             raise InputError(
-                f"The image has {self.image_shape[0]} x {self.image_shape[1]} pixels, less than the "
-                f"{CELL * (rows - 2 * shape.padding)} x {CELL * (columns - 2 * shape.padding)} that the root needs. "
-                "Use a larger image."
+                f"The image has {self.image_shape[0]} x {self.image_shape[1]} pixels (height x width), less than the "
+                f"{rows} x {columns} that the root needs. Use a larger image."
             )
         if cells is None:
             cells = np.empty((n_cells(self.grids, shape), *storage.tail), dtype=storage.dtype)
