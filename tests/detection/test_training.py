@@ -137,8 +137,10 @@ def test_the_cache_is_bounded_and_keeps_each_row_once(rng):
 # ---- the estimator
 
 
-QUICK = {"n_parts": 2, "codewords": 32, "interval": 3, "padding": 2, "C": 0.05, "cache_size": 400, "per_image": 20,
-         "root_rounds": 1, "part_rounds": 2, "minings": 1, "random_state": 0}  # fmt: skip
+QUICK = {
+    "n_parts": 2, "codewords": 32, "margin": 1, "interval": 3, "padding": 2, "C": 0.05, "cache_size": 400,
+    "per_image": 20, "root_rounds": 1, "part_rounds": 2, "minings": 1, "random_state": 0,
+}  # fmt: skip
 
 
 def same_model(first, second):

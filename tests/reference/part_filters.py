@@ -12,7 +12,7 @@ def sum_tables(codes, shifts, table, count, sums):
 
 
 def fold_scores(sums, width, fold, out):
-    lanes = sums.reshape(-1, 8)
+    lanes = sums.reshape(len(sums), -1, 8).transpose(1, 0, 2).reshape(sums.shape[1] // 8, -1)
     n_filters, rows, columns = out.shape
     for f in range(n_filters):
         for y in range(rows):

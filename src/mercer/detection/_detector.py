@@ -5,6 +5,7 @@ images --pyramid--> cells of gradients --codebook--> words --latent training--> 
 
 __all__ = ["Detections", "PartDetector"]
 
+import time
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -54,6 +55,14 @@ class Detections:
 
     def __len__(self):
         return len(self.scores)
+
+    def __array__(self, dtype=None, copy=None):
+        """A line for each: xmin ymin xmax ymax score."""
+        return np.column_stack([self.boxes, self.scores]).astype(dtype or np.float64, copy=False)
+
+    def tolist(self):
+        """The lines of the array as lists."""
+        return np.asarray(self).tolist()
 
     def plot(self, image, ax=None):
         """Draw the boxes over the image; needs matplotlib."""
@@ -114,7 +123,7 @@ class PartDetector(BaseEstimator):
         The components that were learnt; those that mirror them are not kept.
     codebook_ : ndarray of shape (codewords, 32), or None
     history_ : list of dict
-        What happened in training: objectives, objects placed, negatives mined.
+        What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
 
     See Also
     --------
@@ -132,7 +141,7 @@ class PartDetector(BaseEstimator):
     ...     x, y = rng.integers(8, 40, 2)
     ...     images[i][y + 20 : y + 28, x : x + 48] = images[i][y : y + 48, x + 20 : x + 28] = 220
     ...     boxes[i] = [[x, y, x + 48, y + 48]]
-    >>> detector = PartDetector(2, 0, 16, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
+    >>> detector = PartDetector(2, 0, 16, margin=1, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
     >>> found = detector.detect(images[0], threshold=-1)
     >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
     True
@@ -146,7 +155,7 @@ class PartDetector(BaseEstimator):
         *,
         mirrored=True,
         storage="dense",
-        margin=1,
+        margin=2,
         interval=6,
         padding=3,
         C=0.01,
@@ -208,8 +217,11 @@ class PartDetector(BaseEstimator):
                 images, boxes, groups, shapes, shape, self.margin, self.codewords, rng, self.n_jobs
             )
         storage = cells_as("codes" if codebook is not None else self.storage, codebook)
+        began = time.perf_counter()
         pyramids = build_all(images, shape, storage, self.cache, self.n_jobs)
         trainer = Trainer(pyramids, boxes, groups, shapes, storage, self._settings(), rng, self.n_jobs)
+        size = sum(pyramid.nbytes for pyramid in pyramids)
+        trainer.history.append({"step": "describe", "seconds": time.perf_counter() - began, "bytes": size})
         self._train(trainer, int(rng.randint(2**31 - 1)))
         self._keep(trainer, codebook)
         return self

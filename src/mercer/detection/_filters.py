@@ -15,7 +15,8 @@ from mercer._native._lanes import LANES
 from mercer._native.part_filters import add_shifted, fold_scores, sum_tables
 from mercer.detection._codebook import CHANNELS
 
-AT_ONCE = 2**21  # numbers of products that are kept at a time: they stay in the cache until they are added up
+PLACES = 4096  # whose sums are kept at a time, in the cache
+AT_ONCE = 2**20  # numbers of products that are kept at a time: they stay in the cache until they are added up
 
 
 class FilterBank:
@@ -54,13 +55,13 @@ class FilterBank:
 class _TableGroup:
     """Filters of one shape as tables of words.
 
-    Lanes are eight filters, or `fold` rows of few filters. Rows come in steps of `fold`.
+    A lane is one filter in one of `fold` rows; rows come in steps of `fold`. All lanes of one lookup are used if there
+    are eight of them, or a multiple.
     """
 
     def __init__(self, filters, storage):
         self.F, self.h, self.w = filters.shape[:3]
-        self.fold = max(1, LANES // self.F)
-        self.fold = min(self.fold, self.h)
+        self.fold = min(range(1, min(self.h, LANES) + 1), key=self._lookups)
         steps = -(-self.h // self.fold)
         words = storage.codebook.table(filters)  # (F, h, w, D)
         D = words.shape[-1]
@@ -70,15 +71,17 @@ class _TableGroup:
         lanes = padded.reshape(self.F, steps, self.fold, self.w, D).transpose(1, 3, 4, 2, 0)
         lanes = lanes.reshape(steps * self.w, D, self.fold * self.F)
         n_groups = -(-lanes.shape[2] // LANES)
-        n_offsets = -(-len(lanes) // 4) * 4
-        table = np.zeros((n_groups, n_offsets, D, LANES), dtype=np.float32)
+        table = np.zeros((n_groups, len(lanes), D, LANES), dtype=np.float32)
         for g in range(n_groups):
             part = lanes[:, :, g * LANES : (g + 1) * LANES]
-            table[g, : len(lanes), :, : part.shape[2]] = part
+            table[g, :, :, : part.shape[2]] = part
         self.tables = table.reshape(n_groups, -1)
         self.offsets = [(step * self.fold, column) for step in range(steps) for column in range(self.w)]
-        self.offsets += [(0, 0)] * (n_offsets - len(lanes))
         self.nbytes = self.tables.nbytes
+
+    def _lookups(self, fold):
+        """Vectors that are added for each place."""
+        return -(-self.h // fold) * self.w * -(-fold * self.F // LANES)
 
     def scores(self, grid):
         """(F, rows, columns) float32."""
@@ -88,16 +91,18 @@ class _TableGroup:
         if out.size == 0:
             return out
         shifts = np.array([dy * X + dx for dy, dx in self.offsets], dtype=np.int64)
-        count = (rows + self.fold - 1) * X
         codes = grid.reshape(-1)
-        beyond = count + int(shifts.max()) - len(codes)
+        beyond = (rows + self.fold - 1) * X + int(shifts.max()) - len(codes)
         if beyond > 0:  # sums at the ends of rows are of no place, and read on
             codes = np.concatenate([codes, np.zeros(beyond, dtype=codes.dtype)])
-        sums = np.empty(count * LANES, dtype=np.float32)
-        for g, table in enumerate(self.tables):
-            sum_tables(codes, shifts, table, count, sums)
-            own = out if self.fold > 1 else out[g * LANES : (g + 1) * LANES]
-            fold_scores(sums, X, self.fold, own)
+        together = max(1, PLACES // X)
+        sums = np.empty((len(self.tables), (together + self.fold - 1) * X * LANES), dtype=np.float32)
+        for start in range(0, rows, together):
+            stop = min(start + together, rows)
+            count = (stop - start + self.fold - 1) * X
+            for g, table in enumerate(self.tables):
+                sum_tables(codes[start * X :], shifts, table, count, sums[g])
+            fold_scores(sums, X, self.fold, out[:, start:stop])
         return out
 
 

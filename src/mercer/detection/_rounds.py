@@ -14,20 +14,18 @@ def plan_rounds(settings, n_parts):
 def run_round(trainer, stage, number, n_parts):
     """Place the objects, then mine and solve in turn until few negatives are new."""
     if stage == "root" and number == 0:
-        trainer.begin()
-        trainer.note("begin", objects=len(trainer.positives))
-        trainer.note("solve", objective=trainer.solve())
+        trainer.step("begin", trainer.begin, "objects")
+    elif stage == "parts" and number == 0:
+        trainer.add_parts(n_parts)
+        trainer.step("relabel", trainer.relabel, "objects")
     else:
-        if stage == "parts" and number == 0:
-            trainer.add_parts(n_parts)
-        trainer.note("relabel", objects=trainer.relabel())
-        if len(trainer.caches[0]):
-            trainer.note("solve", objective=trainer.solve())
+        trainer.step("relabel", trainer.relabel, "objects")
+    if trainer.n_cached:
+        trainer.step("solve", trainer.solve, "objective")
     for _ in range(trainer.settings.minings):
-        added = trainer.mine()
-        cached = sum(map(len, trainer.caches))
-        trainer.note("mine", added=added, cached=cached)
-        trainer.note("solve", objective=trainer.solve())
+        added = trainer.step("mine", trainer.mine, "added")
+        trainer.step("solve", trainer.solve, "objective")
+        n_cached = trainer.n_cached
         trainer.shrink()
-        if added <= FEW * cached:
+        if added <= FEW * n_cached:
             break

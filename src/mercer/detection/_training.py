@@ -105,7 +105,7 @@ class Trainer:
     # ---------------------------------------------------------------------------------------------------- beginning
 
     def begin(self):
-        """First placements of the objects, and random negatives."""
+        """First placements of the objects, and random negatives; how many objects have a place."""
         found = {}
         for i in self.with_boxes:
             for b, box in enumerate(self.boxes[i]):
@@ -126,6 +126,7 @@ class Trainer:
         if self.settings.is_paired:
             self._turn()
         self._add_random()
+        return len(self.positives)
 
     def _turn(self):
         """Let objects that face the other way begin as the mirrored component."""
@@ -285,10 +286,21 @@ class Trainer:
             )
         return [Rows.joined(rows) for rows in found]
 
-    def note(self, what, **figures):
-        """Keep what happened in the history."""
-        self.history.append({"step": what, "seconds": time.perf_counter(), **figures})
-        logger.info("%s: %s", what, ", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
+    @property
+    def n_cached(self):
+        """Negatives in all caches."""
+        return sum(map(len, self.caches))
+
+    def step(self, name, function, figure):
+        """Run a step of the training, and keep its time and what it returns in the history."""
+        began = time.perf_counter()
+        value = function()
+        cached = sum(cache.rows.nbytes for cache in self.caches if cache.rows is not None)
+        seconds = time.perf_counter() - began
+        entry = {"step": name, "seconds": seconds, figure: value, "cached": self.n_cached, "cached_bytes": cached}
+        self.history.append(entry)
+        logger.info("%s in %.1f s: %s %.6g, %d negatives", name, seconds, figure, value, self.n_cached)
+        return value
 
 
 def all_components(learnt, is_paired):
