@@ -25,7 +25,7 @@ BYTES = "Hard negatives: bytes against codes"
 def detection_training(record):
     from benchmarks.detection._persons import inria
 
-    most = 4 if record.quick else 40
+    most = 4 if record.quick else 24
     images, boxes = inria("train", most)
     coded, dense = _trainers(images, boxes, record.quick)
     seconds = {}
