@@ -90,6 +90,8 @@ _NAMES = {
     "ImageClassifier": "mercer.vision",
     "LocalCENTRIST": "mercer.vision",
     "Vocabulary": "mercer.vision",
+    "PartDetector": "mercer.detection",
+    "read_boxes": "mercer.detection",
     "Client": "mercer.serving",
     "WireClassifier": "mercer.serving",
     "rate_accuracy": "mercer.serving",

@@ -38,6 +38,7 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     yield from searches()
     yield from reductions()
     yield from images()
+    yield from detectors()
 
 
 def maps() -> Iterator[tuple[str, Any, str, list]]:
@@ -166,6 +167,22 @@ def images() -> Iterator[tuple[str, Any, str, list]]:
     }
     for name, model in models.items():
         yield f"images-classifier-{name}", model.fit(pictures, kinds), "decision_function", asked
+
+
+def detectors() -> Iterator[tuple[str, Any, str, list]]:
+    """A detector of bright squares, on words and on bytes, and a picture with one."""
+    pictures = [np.full((64, 72), 40) + np.arange(72) % 5 for _ in range(6)]
+    boxes: list[list] = [[] for _ in pictures]
+    for i in range(4):
+        pictures[i][10 + 3 * i : 42 + 3 * i, 12 + 5 * i : 44 + 5 * i] = 200
+        boxes[i] = [[12 + 5 * i, 10 + 3 * i, 44 + 5 * i, 42 + 3 * i]]
+    small = {"margin": 0, "interval": 1, "padding": 1, "root_rounds": 1, "part_rounds": 1, "minings": 1}
+    small |= {"cache_size": 60, "random_state": 0, "suppression": 0.1, "C": 10.0}
+    picture = pictures[1].tolist()
+    coded = mercer.PartDetector(2, 1, 8, **small).fit(pictures, boxes)
+    yield "detector-codes", coded, "detect", picture
+    plain = mercer.PartDetector(1, 0, None, storage="bytes", mirrored=False, **small).fit(pictures, boxes)
+    yield "detector-bytes", plain, "detect", picture
 
 
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_codes_on_disk_are_not_copied_and_give_the_same_bits(tmp_path):
     mapped = CodeRows(np.load(tmp_path / "codes.npy", mmap_mode="r"), design.rows.n_words)
     on_disk = Design(mapped, design.inner)
     u = np.random.default_rng(4).standard_normal((design.shape[1], 3))
-    assert on_disk._coded.transposed is None
+    assert on_disk._products.transposed is None
     assert np.array_equal(on_disk.scores(u), design.scores(u))
 
 

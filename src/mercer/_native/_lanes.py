@@ -8,7 +8,7 @@ arrays are flat and C-contiguous; positions are those of the first number. Witho
 
 __all__ = [
     "LANES", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch",
-    "inner_stride", "lowest_bit", "multiply_strip", "phase_bits", "reaching",
+    "inner_stride", "largest_sum", "lowest_bit", "multiply_strip", "phase_bits", "reaching",
 ]  # fmt: skip
 
 import numpy as np
@@ -55,6 +55,11 @@ def multiply_strip(out, x, i, width, strip, j):
     """out[32 r + t] = sum of x[i + r * width + k] * strip[j + 32 k + t] over k < width, for r = 0, 1 and t < 32"""
     rows = x[i : i + ROWS * width].reshape(ROWS, width)
     out[:] = (rows @ strip[j : j + STRIDE * width].reshape(width, STRIDE)).ravel()
+
+
+def largest_sum(x, y, i):
+    """The largest of x[i + t] + abs(y[i + t]), t = 0, 1, ..., 31"""
+    return (x[i : i + STRIDE] + np.abs(y[i : i + STRIDE])).max()
 
 
 def reaching(scores, p, tails, offsets, j, factor, threshold):
@@ -129,6 +134,24 @@ class _Vectors:
             low, high = (self.builder.shuffle_vector(vector, vector, half) for half in (low, high))
             vector = self.builder.fadd(low, high)
         return self.builder.extract_element(vector, ir.IntType(32)(0))
+
+    def largest(self, vectors):
+        """The largest number of several vectors: halves are compared until one is left."""
+        while len(vectors) > 1:
+            half = len(vectors) // 2
+            vectors = [self._larger(*pair) for pair in zip(vectors[:half], vectors[half:], strict=True)]
+        (vector,), width = vectors, self.width
+        while width > 1:
+            width //= 2
+            low, high = (
+                ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(start, start + width)))
+                for start in (0, width)
+            )
+            vector = self._larger(*(self.builder.shuffle_vector(vector, vector, half) for half in (low, high)))
+        return self.builder.extract_element(vector, ir.IntType(32)(0))
+
+    def _larger(self, x, y):
+        return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
 
     def apply(self, name, vector):
         """A function of LLVM's on each number of a vector of float32."""
@@ -294,6 +317,25 @@ def _multiply_strip(typing_context, out, x, i, width, strip, j):
 @overload(multiply_strip, inline="always")
 def _compiled_multiply(out, x, i, width, strip, j):
     return lambda out, x, i, width, strip, j: _multiply_strip(out, x, i, width, strip, j)
+
+
+@intrinsic
+def _largest_sum(typing_context, x, y, i):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, _, i = arguments
+        sums = [
+            builder.fadd(vectors.load(vectors.at(0, i, t)), vectors.apply("fabs", vectors.load(vectors.at(1, i, t))))
+            for t in range(0, STRIDE, LANES)
+        ]
+        return vectors.largest(sums)
+
+    return x.dtype(x, y, types.uintp), generate
+
+
+@overload(largest_sum, inline="always")
+def _compiled_largest(x, y, i):
+    return lambda x, y, i: _largest_sum(x, y, i)
 
 
 @intrinsic

@@ -12,6 +12,7 @@ from mercer import __version__
 from mercer.cli import (
     datasets,
     demo,
+    detect,
     encode,
     evaluate,
     fit,
@@ -40,6 +41,7 @@ _EXAMPLES = """
   mercer inspect m.mercer                       what a model file holds
   mercer index build X.npy --out X.index        nearest neighbours, in bytes
   mercer images train pictures --out m.mercer   a classifier of images
+  mercer detect run m.mercer photo.jpg          where the objects are
 
 Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
 ivecs; - is the standard input or output. Exit codes: 0 success,
@@ -61,6 +63,7 @@ app.add_typer(map.app, name="map")
 app.add_typer(index.app, name="index")
 app.add_typer(wire.app, name="wire")
 app.add_typer(images.app, name="images")
+app.add_typer(detect.app, name="detect")
 
 
 @app.callback(invoke_without_command=True, epilog=_EXAMPLES)

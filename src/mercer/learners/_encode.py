@@ -133,7 +133,7 @@ class Expected:
         n, D, r = self.n_rows, self.inner.n_features, self.inner.n_factors
         design = Design(self.rows, self.inner)
         number = design.dtype.itemsize
-        has_table = design._coded is None and not isinstance(self.inner, Identity)
+        has_table = design._products is None and not isinstance(self.inner, Identity)
         return {
             "rows_bytes": self.rows_bytes,
             "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,

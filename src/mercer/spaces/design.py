@@ -6,6 +6,7 @@
 Weights stay in the factor space, where the regulariser is the plain norm. In general these are a lift and the products
 of the rows. For codes whose inner product has a factor per block ([vedaldi12sparse] Sec. 3, "delayed expansion") both
 run block by block and the table of all words, which is words / block size times as large as u, is never formed.
+Rows side by side whose inner product is block diagonal are several designs, whose scores add up.
 """
 
 __all__ = ["Design"]
@@ -19,7 +20,8 @@ from mercer._native.coded import accumulate_coded, score_coded
 from mercer.spaces._blocks import even_slices, width_of
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.factored import BlockFactor
-from mercer.spaces.rows import as_rows
+from mercer.spaces.inner import BlockDiagonal
+from mercer.spaces.rows import StackedRows, as_rows
 
 CHUNK_ROWS = 8192  # rows whose eight scores fit the second-level cache
 TASKS = 16  # parts of the work: chunks of rows times strips of blocks; partial scores are kept for every strip
@@ -50,9 +52,9 @@ class Design:
                 f"and {inner!r}."
             )
         self.shape = (len(self.rows), inner.n_factors)
-        self._coded = _CodedProducts.of(self.rows, inner, n_jobs)
-        is_single = self.rows.dtype == np.float32 if self._coded is None else self._coded.dtype == np.float32
-        self.dtype = np.dtype(np.float32 if is_single else np.float64)
+        self._products = _CodedProducts.of(self.rows, inner, n_jobs) or _StackedProducts.of(self.rows, inner, n_jobs)
+        kind = self.rows.dtype if self._products is None else self._products.dtype
+        self.dtype = np.dtype(np.float32 if kind == np.float32 else np.float64)
 
     def __len__(self):
         return self.shape[0]
@@ -63,15 +65,15 @@ class Design:
     def scores(self, u):
         """Phi F' u, shape (n,) or (n, P), in the type of the design."""
         u = self._operand(u, self.shape[1], "scores")
-        if self._coded is not None:
-            return self._coded.scores(u)
+        if self._products is not None:
+            return self._products.scores(u)
         return self.rows.scores(self.inner.lift(u), self.n_jobs)
 
     def accumulate(self, slopes):
         """F Phi' slopes, shape (r,) or (r, P), in the type of the design."""
         slopes = self._operand(slopes, self.shape[0], "accumulate")
-        if self._coded is not None:
-            return self._coded.accumulate(slopes)
+        if self._products is not None:
+            return self._products.accumulate(slopes)
         return self.inner.project(self.rows.accumulate(slopes, self.n_jobs))
 
     def take(self, which):
@@ -165,6 +167,32 @@ class _CodedProducts:
             parts = run_blocks(lambda task: function(*task), tasks, self.n_jobs)
             for k, c in enumerate(chosen):
                 yield c, parts[k * len(self.strips) : (k + 1) * len(self.strips)]
+
+
+class _StackedProducts:
+    """Both products of rows side by side, each part with a design of its own."""
+
+    @classmethod
+    def of(cls, rows, inner, n_jobs):
+        """None unless the parts of the rows are the parts of the inner product."""
+        fits = isinstance(rows, StackedRows) and isinstance(inner, BlockDiagonal) and rows.slices == inner.slices
+        return cls(rows, inner, n_jobs) if fits else None
+
+    def __init__(self, rows, inner, n_jobs):
+        pairs = zip(rows.parts, inner.parts, strict=True)
+        self.designs = [Design(part, own, n_jobs) for part, own in pairs]
+        self.dtype = np.result_type(*(design.dtype for design in self.designs))
+        self.factors = inner._factors
+
+    def scores(self, u):
+        total = 0.0
+        for design, own in zip(self.designs, self.factors, strict=True):
+            total = total + design.scores(u[own]).astype(np.float64, copy=False)
+        return total.astype(self.dtype, copy=False)
+
+    def accumulate(self, slopes):
+        parts = [design.accumulate(slopes) for design in self.designs]
+        return np.concatenate([part.astype(self.dtype, copy=False) for part in parts])
 
 
 def _to_lanes(a):

@@ -1,0 +1,429 @@
+"""PartDetector: images and boxes in, a detector out.
+
+images --pyramid--> cells of gradients --codebook--> words --latent training--> roots, parts and where they may stand
+"""
+
+__all__ = ["Detections", "PartDetector"]
+
+import time
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.errors import InputError
+from mercer._base.progress import track
+from mercer._base.threads import run_blocks, single_threaded
+from mercer.detection._boxes import suppress
+from mercer.detection._cells import cells_as
+from mercer.detection._checkpoint import read_checkpoint, write_checkpoint
+from mercer.detection._codebook import CHANNELS, CellCodebook
+from mercer.detection._evaluation import evaluate_detections
+from mercer.detection._features import build_all, check_all_inside, learn_codebook
+from mercer.detection._inference import Scorer, part_windows, windows_of
+from mercer.detection._initial import PART_SIZE, aspect_groups, root_shape
+from mercer.detection._model import Component
+from mercer.detection._pyramid import PyramidShape, build_pyramid
+from mercer.detection._rounds import plan_rounds, run_round
+from mercer.detection._sources import check_inside, checked_boxes, name_of, read
+from mercer.detection._training import Trainer, TrainingSettings, all_components
+
+LOWEST = -1.2  # scores from which detections count when a detector is judged
+MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
+BATCH = 8  # images between two reports of progress
+
+
+@dataclass
+class Detections:
+    """What was found in an image, best first.
+
+    Attributes
+    ----------
+    boxes : (n, 4), xmin ymin xmax ymax in pixels
+    scores : (n,)
+    components : (n,), which view it is
+    parts : (n, P, 4), boxes of the parts
+    """
+
+    boxes: np.ndarray
+    scores: np.ndarray
+    components: np.ndarray
+    parts: np.ndarray
+
+    def __len__(self):
+        return len(self.scores)
+
+    def __array__(self, dtype=None, copy=None):
+        """A line for each: xmin ymin xmax ymax score."""
+        return np.column_stack([self.boxes, self.scores]).astype(dtype or np.float64, copy=False)
+
+    def tolist(self):
+        """The lines of the array as lists."""
+        return np.asarray(self).tolist()
+
+    def plot(self, image, ax=None):
+        """Draw the boxes over the image; needs matplotlib."""
+        from mercer.detection._plots import plot_detections
+
+        return plot_detections(self, image, ax)
+
+
+class PartDetector(BaseEstimator):
+    """Find objects by deformable part models on oriented gradients, kept as one word per cell.
+
+    A component is a view of the object: a filter for the whole of it, the root, and filters of twice the resolution for
+    parts, which may move at a cost. [felzenszwalb10object] With ``codewords`` each cell of gradients is replaced by the
+    number of its nearest word: features take one byte in place of 128, filters are scored by looking up tables, and
+    learning runs on the codes. [vedaldi12sparse] Sec. 5.2
+
+    Parameters
+    ----------
+    n_components : int
+        Views, those that mirror others included.
+    n_parts : int
+        Parts of each component; 0 for roots only.
+    codewords : int or None
+        Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
+    mirrored : bool
+        Whether components come in pairs that mirror each other; ``n_components`` is even then.
+    storage : {"dense", "bytes"}
+        How cells are kept without ``codewords``: as float32, or one byte per channel.
+    margin : int
+        Cells around the object that belong to the root.
+    interval : int
+        Sizes per octave at which the image is looked at.
+    padding : int
+        Cells around the image, so that objects at its border are found.
+    C : float
+        Weight of the losses against the regulariser.
+    overlap : float
+        Intersection over union with its box that the place of an object must have in training.
+    cache_size : int
+        Hard negatives that are kept at most.
+    per_image : int
+        Hard negatives that one image gives in one round at most.
+    root_rounds, part_rounds, minings : int
+        Times that objects are placed with roots alone and with parts, and how often negatives are mined in each.
+    suppression : float
+        Of two detections that have more than this share of the smaller one in common, the better stays.
+    cache : path or None
+        A folder where the cells of the training images are kept in a file instead of memory.
+    checkpoint : path or None
+        A file that keeps the state after each round. If it exists, training goes on from there.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Threads. They do not change the model.
+
+    Attributes
+    ----------
+    roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
+        The components that were learnt; those that mirror them are not kept.
+    codebook_ : ndarray of shape (codewords, 32), or None
+    history_ : list of dict
+        What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
+
+    See Also
+    --------
+    read_boxes : boxes from csv, PASCAL VOC and COCO files.
+
+    Examples
+    --------
+    Bright crosses in noise:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> images = list(rng.integers(0, 60, size=(12, 96, 96), dtype=np.uint8))
+    >>> boxes = [[] for _ in images]
+    >>> for i in range(8):
+    ...     x, y = rng.integers(8, 40, 2)
+    ...     images[i][y + 20 : y + 28, x : x + 48] = images[i][y : y + 48, x + 20 : x + 28] = 220
+    ...     boxes[i] = [[x, y, x + 48, y + 48]]
+    >>> detector = PartDetector(2, 0, 16, margin=1, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
+    >>> found = detector.detect(images[0], threshold=-1)
+    >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        n_parts=6,
+        codewords=256,
+        *,
+        mirrored=True,
+        storage="dense",
+        margin=2,
+        interval=6,
+        padding=3,
+        C=0.01,
+        overlap=0.7,
+        cache_size=20_000,
+        per_image=100,
+        root_rounds=2,
+        part_rounds=4,
+        minings=4,
+        suppression=0.5,
+        cache=None,
+        checkpoint=None,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_components = n_components
+        self.n_parts = n_parts
+        self.codewords = codewords
+        self.mirrored = mirrored
+        self.storage = storage
+        self.margin = margin
+        self.interval = interval
+        self.padding = padding
+        self.C = C
+        self.overlap = overlap
+        self.cache_size = cache_size
+        self.per_image = per_image
+        self.root_rounds = root_rounds
+        self.part_rounds = part_rounds
+        self.minings = minings
+        self.suppression = suppression
+        self.cache = cache
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -------------------------------------------------------------------------------------------------- the public door
+
+    def fit(self, images, boxes):
+        """Learn from annotated images.
+
+        Parameters
+        ----------
+        images : sequence of paths, bytes of files or arrays
+            Some of them without objects.
+        boxes : sequence of arrays of shape (n, 4)
+            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without them.
+        """
+        self._check_parameters()
+        boxes = checked_boxes(images, boxes)
+        self._check_both_kinds(boxes)
+        check_all_inside(images, boxes, self.n_jobs)
+        rng = check_random_state(self.random_state)
+        groups, shapes = self._shapes(boxes)
+        shape = self._pyramid_shape(shapes)
+        codebook = None
+        if self.codewords is not None:
+            codebook = learn_codebook(
+                images, boxes, groups, shapes, shape, self.margin, self.codewords, rng, self.n_jobs
+            )
+        storage = cells_as("codes" if codebook is not None else self.storage, codebook)
+        began = time.perf_counter()
+        pyramids = build_all(images, shape, storage, self.cache, self.n_jobs)
+        trainer = Trainer(pyramids, boxes, groups, shapes, storage, self._settings(), rng, self.n_jobs)
+        size = sum(pyramid.nbytes for pyramid in pyramids)
+        trainer.history.append({"step": "describe", "seconds": time.perf_counter() - began, "bytes": size})
+        self._train(trainer, int(rng.randint(2**31 - 1)))
+        self._keep(trainer, codebook)
+        return self
+
+    def detect(self, image, threshold=0.0, most=MOST_DETECTIONS):
+        """Find objects in an image.
+
+        Parameters
+        ----------
+        image : path, bytes of a file, or array
+        threshold : float
+            Detections score more than this. 0 is where the learner decides; lower finds more, with more mistakes.
+        most : int
+            Detections at most.
+
+        Returns
+        -------
+        Detections
+        """
+        check_is_fitted(self)
+        return self._detect(read(image, 0), threshold, most, self.n_jobs)
+
+    def evaluate(self, images, boxes):
+        """How good the detector is on annotated images.
+
+        Parameters
+        ----------
+        images, boxes : as for :meth:`fit`
+
+        Returns
+        -------
+        DetectionReport
+            Average precision by both rules of PASCAL VOC, and miss rate against false positives per image.
+        """
+        check_is_fitted(self)
+        boxes = checked_boxes(images, boxes)
+
+        def find(i):
+            image = read(images[i], i)
+            check_inside(boxes[i], image.shape, name_of(images[i], i))
+            found = self._detect(image, LOWEST, MOST_DETECTIONS, 1)
+            return found.boxes, found.scores
+
+        found = []
+        starts = range(0, len(images), BATCH)
+        with single_threaded():
+            for start in track(starts, "Detecting"):
+                found += run_blocks(find, range(start, min(start + BATCH, len(images))), self.n_jobs)
+        return evaluate_detections(found, boxes)
+
+    def plot_model(self):
+        """Draw root, parts and costs of each learnt component as strokes along edges; needs matplotlib.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        from mercer.detection._plots import plot_components
+
+        return plot_components(self._learnt())
+
+    # ------------------------------------------------------------------------------------------------------- fitting
+
+    def _train(self, trainer, seed):
+        rounds = plan_rounds(trainer.settings, self.n_parts)
+        done = 0
+        if self.checkpoint is not None:
+            done = read_checkpoint(self.checkpoint, trainer, self._identity(trainer))
+        for number in track(range(done, len(rounds)), "Training rounds"):
+            trainer.rng = np.random.RandomState((seed + number) % 2**32)
+            run_round(trainer, *rounds[number], self.n_parts)
+            if self.checkpoint is not None:
+                write_checkpoint(self.checkpoint, trainer, number + 1, self._identity(trainer))
+
+    def _identity(self, trainer):
+        """What a training depends on, for the checkpoint."""
+        ignored = ("cache", "checkpoint", "n_jobs", "suppression", "random_state")
+        parameters = {key: value for key, value in self.get_params().items() if key not in ignored}
+        seed = self.random_state if isinstance(self.random_state, Integral) else None
+        images = [list(pyramid.image_shape) for pyramid in trainer.pyramids]
+        checksum = float(sum(pyramid.cells[::101].sum(dtype=np.float64) for pyramid in trainer.pyramids))
+        boxes = float(sum(own.sum() for own in trainer.boxes))
+        known = {"random_state": None if seed is None else int(seed), "images": images, "cells": checksum}
+        return parameters | known | {"boxes": boxes}
+
+    def _keep(self, trainer, codebook):
+        learnt = trainer.learnt
+        self.roots_ = [component.root for component in learnt]
+        self.parts_ = [component.parts for component in learnt]
+        self.anchors_ = [component.anchors for component in learnt]
+        self.deformations_ = [component.deformations for component in learnt]
+        self.biases_ = np.array([component.bias for component in learnt])
+        self.codebook_ = None if codebook is None else codebook.words
+        self.history_ = trainer.history
+        self._scorer_cache = None
+
+    def _shapes(self, boxes):
+        """The component (pair) of each box, image by image, and the shapes of their roots."""
+        every = np.concatenate(boxes)
+        n_groups = self.n_components // 2 if self.mirrored else self.n_components
+        if len(every) < n_groups:
+            raise InputError(f"PartDetector has {n_groups} shapes of objects to learn, but {len(every)} boxes.")
+        flat = aspect_groups(every, n_groups)
+        shapes = [root_shape(every[flat == g], self.margin) for g in range(n_groups)]
+        return np.split(flat, np.cumsum([len(own) for own in boxes])[:-1]), shapes
+
+    def _pyramid_shape(self, shapes):
+        smallest = tuple(int(n) for n in np.min(shapes, axis=0))
+        return PyramidShape(int(self.interval), int(self.padding), smallest, self.n_parts > 0)
+
+    def _settings(self):
+        return TrainingSettings(
+            C=float(self.C),
+            is_paired=bool(self.mirrored),
+            margin=int(self.margin),
+            overlap=float(self.overlap),
+            cache_size=int(self.cache_size),
+            per_image=int(self.per_image),
+            root_rounds=int(self.root_rounds),
+            part_rounds=int(self.part_rounds),
+            minings=int(self.minings),
+        )
+
+    # ------------------------------------------------------------------------------------------------------ detecting
+
+    def _learnt(self):
+        fields = zip(self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_, strict=True)
+        return [Component(*values[:4], float(values[4])) for values in fields]
+
+    def _scorer(self):
+        """The components with their tables, which are made once."""
+        kept = getattr(self, "_scorer_cache", None)
+        if kept is None:
+            codebook = None if self.codebook_ is None else CellCodebook(self.codebook_)
+            storage = cells_as("codes" if codebook is not None else self.storage, codebook)
+            components = all_components(self._learnt(), self.mirrored)
+            shape = self._pyramid_shape([component.shape for component in components])
+            kept = self._scorer_cache = Scorer(components, storage), storage, shape
+        return kept
+
+    def _detect(self, image, threshold, most, n_jobs):
+        scorer, storage, shape = self._scorer()
+        pyramid = build_pyramid(image, shape, storage, n_jobs)
+        found = scorer.best(pyramid, threshold, MOST_PLACEMENTS, n_jobs=n_jobs)
+        boxes = windows_of(found, pyramid, scorer.components, self.margin)
+        height, width = image.shape[:2]
+        boxes = np.clip(boxes, 0, [width, height, width, height])
+        kept = suppress(boxes, found.scores, self.suppression, most)
+        found = found.take(kept)
+        parts = part_windows(found, pyramid, PART_SIZE)
+        return Detections(boxes[kept], found.scores, found.where[:, 0], parts)
+
+    # --------------------------------------------------------------------------------------------------------- checks
+
+    def _check_parameters(self):
+        for name, least in (
+            ("n_components", 1), ("n_parts", 0), ("margin", 0), ("interval", 1), ("padding", 0), ("cache_size", 1),
+            ("per_image", 1), ("root_rounds", 1), ("part_rounds", 1), ("minings", 1),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InputError(f"PartDetector needs {name} as a whole number >= {least}, got {name}={value!r}.")
+        for name, low, high in (("C", 0, np.inf), ("overlap", 0, 1), ("suppression", 0, 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not low < value <= high:
+                raise InputError(f"PartDetector needs {name} > {low} and <= {high}, got {name}={value!r}.")
+        if self.mirrored and self.n_components % 2:
+            raise InputError(
+                f"PartDetector has components in mirrored pairs: n_components must be even, got {self.n_components}. "
+                "Say mirrored=False for components without mirror images."
+            )
+        words = self.codewords
+        if words is not None and (not isinstance(words, Integral) or words % 2 or not 4 <= words <= 2**16):
+            raise InputError(f"PartDetector needs codewords as an even number from 4 to 65536, or None, got {words!r}.")
+        if self.storage not in ("dense", "bytes"):
+            raise InputError(f"PartDetector needs storage as 'dense' or 'bytes', got {self.storage!r}.")
+
+    def _check_both_kinds(self, boxes):
+        n_with = sum(len(own) > 0 for own in boxes)
+        if n_with == 0:
+            raise InputError("PartDetector needs images with objects, but none of the images has a box.")
+        if n_with == len(boxes):
+            raise InputError(
+                "PartDetector has no negatives: every image has boxes. Add images without the object, with empty lists "
+                "of boxes."
+            )
+
+    def _check_loaded(self):
+        n = self.n_components // 2 if self.mirrored else self.n_components
+        lists = (self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_)
+        if any(len(one) != n for one in lists):
+            raise ValueError(f"there must be {n} components.")
+        if self.codebook_ is not None and len(self.codebook_) != self.codewords:
+            raise ValueError("codebook_ does not have as many words as codewords says.")
+        P, s = self.n_parts, PART_SIZE
+        for root, parts, anchors, costs in zip(*lists[:4], strict=True):
+            shapes = (parts.shape, anchors.shape, costs.shape)
+            if root.ndim != 3 or root.shape[2] != CHANNELS or shapes != ((P, s, s, CHANNELS), (P, 2), (P, 4)):
+                raise ValueError("the shapes of roots, parts, anchors and deformations do not belong together.")
+            if not all(np.isfinite(one).all() for one in (root, parts, costs)) or (costs[:, ::2] <= 0).any():
+                raise ValueError("weights must be finite, and squared displacements must cost something.")
+            if anchors.dtype.kind != "i" or np.abs(anchors).max(initial=0) > 2 * max(root.shape[:2]):
+                raise ValueError("anchors must be whole numbers inside the root.")
+        self._scorer()

@@ -1,0 +1,57 @@
+"""The parts of a model: components, each a root and its parts, and how a mirrored pair follows from one of them.
+
+Notation ([felzenszwalb10object] Sec. 3)
+    paper        code           meaning                                                         shape
+    F_0          root           filter of the root on coarse cells                              (h, w, 32)
+    F_i          parts          filters of the parts on fine cells                              (P, s, s, 32)
+    v_i          anchors        row, column of a part where the root is at (0, 0), fine cells   (P, 2)
+    d_i          deformations   what (dx^2, dx, dy^2, dy) cost; the squares at least LEAST      (P, 4)
+    b            bias
+"""
+
+__all__ = ["LEAST", "Component", "mirrored_component"]
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.detection._codebook import flip_channels
+
+LEAST = 0.01  # cost of a squared displacement of one fine cell, at least: keeps a part near its place
+
+
+@dataclass
+class Component:
+    """One view of an object. See the notation of the module."""
+
+    root: np.ndarray
+    parts: np.ndarray
+    anchors: np.ndarray
+    deformations: np.ndarray
+    bias: float
+
+    @property
+    def n_parts(self):
+        return len(self.parts)
+
+    @property
+    def shape(self):
+        """(rows, columns) of the root in coarse cells."""
+        return self.root.shape[:2]
+
+
+def mirrored_component(component):
+    """The same view seen in a mirror; its parts have the same numbers."""
+    width = 2 * component.root.shape[1]
+    part_width = component.parts.shape[2]
+    anchors = component.anchors.copy()
+    anchors[:, 1] = width - part_width - anchors[:, 1]
+    deformations = component.deformations.copy()
+    deformations[:, 1] *= -1
+    return Component(
+        root=flip_channels(component.root[:, ::-1]),
+        parts=flip_channels(component.parts[:, :, ::-1]),
+        anchors=anchors,
+        deformations=deformations,
+        bias=component.bias,
+    )

@@ -1,0 +1,119 @@
+"""``mercer detect``: the detectors of Python, boxes in and pictures out, and errors that name the file."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mercer
+from mercer.detection import PartDetector
+from tests.detection.scenes import scenes
+
+QUICK = ("--parts", "1", "--pq", "32", "--rounds", "1", "--interval", "3", "--cache-size", "300", "--C", "0.05")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Pictures with boxes to learn from and others, and a detector of them."""
+    path = tmp_path_factory.mktemp("detect")
+    for name, seed in (("train", 0), ("test", 1)):
+        images, boxes = scenes(seed)
+        (path / name).mkdir()
+        lines = ["file,xmin,ymin,xmax,ymax"]
+        for i, (image, own) in enumerate(zip(images, boxes, strict=True)):
+            Image.fromarray(image).save(path / name / f"{i:02}.png")
+            lines += [f"{i:02}.png,{','.join(f'{value:g}' for value in box)}" for box in own]
+        (path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    from typer.testing import CliRunner
+
+    from mercer.cli.main import app
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        arguments = [
+            "detect",
+            "train",
+            "--images",
+            "train",
+            "--boxes",
+            "train.csv",
+            *QUICK,
+            "--out",
+            "d.mercer",
+            "--json",
+        ]
+        result = CliRunner().invoke(app, [*arguments, "--plot", "d.png"])
+    assert result.exit_code == 0, result.output
+    import json
+
+    return json.loads(result.stdout)
+
+
+def test_a_trained_detector_is_that_of_python(trained):
+    images, boxes = scenes(0)
+    same = PartDetector(
+        2, 1, 32, part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
+    ).fit(images, boxes)  # fmt: skip
+    np.testing.assert_array_equal(mercer.load("d.mercer").roots_[0], same.roots_[0])
+    assert trained["images"] == 15
+    assert trained["images_without_objects"] == 5
+    assert trained["objects"] == 10
+    assert trained["bytes"] > 1000
+    assert np.asarray(Image.open("d.png").convert("L")).std() > 5
+
+
+@pytest.mark.usefixtures("trained")
+def test_run_writes_lines_pictures_and_json(succeeds, folder):
+    text = succeeds("detect", "run", "d.mercer", "test/00.png", "test/14.png", "--out", "overlays", "--threshold", "-1")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    found = mercer.load("d.mercer").detect("test/00.png", -1)
+    own = [line for line in lines if line["file"] == "test/00.png"]
+    assert len(own) == len(found) > 0
+    assert float(own[0]["xmin"]) == pytest.approx(found.boxes[0, 0], abs=0.06)
+    assert {path.name for path in (folder / "overlays").iterdir()} == {"00.png", "14.png"}
+    document = succeeds("detect", "run", "d.mercer", "test", "--json")
+    assert len(document["images"]) == 15
+    best = document["images"][0]["objects"][0]
+    assert len(best["parts"]) == 1
+    assert best["box"] == pytest.approx(found.boxes[0], abs=0.01)
+
+
+@pytest.mark.usefixtures("trained")
+def test_evaluate_gives_the_figures_of_python(succeeds, folder):
+    evaluate = ("detect", "evaluate", "d.mercer", "--images", "test", "--boxes", "test.csv")
+    document = succeeds(*evaluate, "--plot", "curve.png", "--json")
+    report = mercer.load("d.mercer").evaluate(*scenes(1))
+    assert document["ap"] == pytest.approx(report.ap)
+    assert document["ap_11_point"] == pytest.approx(report.ap_11_point)
+    assert document["log_average_miss_rate"] == pytest.approx(report.log_average_miss_rate)
+    assert (folder / "curve.png").exists()
+    assert f"{100 * report.ap:.1f} %" in succeeds(*evaluate)
+
+
+@pytest.mark.usefixtures("trained")
+def test_errors_name_the_file(fails, folder):
+    train = ("detect", "train", "--images", "train", *QUICK, "--out", "x.mercer", "--boxes")
+    (folder / "unknown.csv").write_text("file,xmin,ymin,xmax,ymax\nnone.png,1,2,3,4\n")
+    (folder / "outside.csv").write_text("file,xmin,ymin,xmax,ymax\n03.png,1,2,500,40\n")
+    (folder / "flat.csv").write_text("file,xmin,ymin,xmax,ymax\n03.png,1,2,1,40\n")
+    fails(1, ["unknown.csv", "none.png"], *train, "unknown.csv")
+    fails(1, ["03.png", "128 x 112"], *train, "outside.csv")
+    fails(1, ["03.png", "1 2 1 40"], *train, "flat.csv")
+    fails(2, ["missing.csv"], *train, "missing.csv")
+    fails(2, ["even"], *train, "train.csv", "--components", "3")
+    fails(2, ["nowhere"], "detect", "run", "d.mercer", "nowhere.png")
+    np.save(folder / "X.npy", np.random.default_rng(0).random((20, 4)))
+    mercer.save(mercer.Chi2(), folder / "kernel.mercer")
+    fails(2, ["kernel.mercer", "finds no objects"], "detect", "run", "kernel.mercer", "test/00.png")
