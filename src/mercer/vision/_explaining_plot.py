@@ -83,7 +83,7 @@ def _sum_of_the_score(explanation):
     positive = explanation.patches[explanation.patches > 0].sum()
     negative = explanation.patches[explanation.patches < 0].sum()
     constant = f"{'+' if explanation.intercept >= 0 else '−'} {abs(explanation.intercept):.2f} constant"
-    return f"scores; {explanation.score:.2f} = {positive:.2f} for − {-negative:.2f} against {constant}"
+    return f"scores; {explanation.score:.2f} = {positive:.2f} for − {abs(negative):.2f} against {constant}"
 
 
 def _words(figure, explanation, against):
