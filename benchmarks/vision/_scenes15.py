@@ -38,7 +38,7 @@ def judged(K, y, K_test, y_test):
     """
     K, K_test = np.asarray(K, dtype=np.float64), np.asarray(K_test, dtype=np.float64)
     unit = np.trace(K) / len(K)
-    fitted, held = _parts(y)
+    fitted, held = held_out_parts(y)
     parts = K[np.ix_(fitted, fitted)] / unit, y[fitted], K[np.ix_(held, fitted)] / unit, y[held]
     trials = {C: _scores(*parts, C)["mAP"] for C in CS}
     best = max(trials, key=trials.get)
@@ -62,7 +62,7 @@ def _scores(K, y, K_test, y_test, C):
     return {"mAP": float(np.mean(precision)), "accuracy": float((classes[scores.argmax(axis=1)] == y_test).mean())}
 
 
-def _parts(y):
+def held_out_parts(y):
     """(numbers of rows to fit, to hold out), equally many of each class held out."""
     rng = np.random.default_rng(0)
     count = min(HELD_OUT, np.bincount(y).min() // 3)

@@ -7,6 +7,8 @@ from benchmarks.registry import Bar, benchmark
 INTERSECTION = "IntersectionSVC with pyramid: points of accuracy above a linear SVM"
 EXACT = "IntersectionSVC with pyramid: points of accuracy below the exact intersection kernel"
 PYRAMID = ((1, 1), (2, 2))
+OURS = ("IntersectionSVC", "IntersectionSVC, levels given")
+LEVELS = 20_000  # of a value of 1, so that one patch of an image is about a level
 
 
 @benchmark(
@@ -27,30 +29,39 @@ def scenes_words(record):
         encoder, (X, X_test) = bags((train, test), n_words, PYRAMID, assignment="hnsw")
         found = _machines(X, X_test, y, y_test)
         agreement = _agreement(encoder, test[:: max(1, len(test) // 40)])
-    record.measured(INTERSECTION, 100 * (found["IntersectionSVC"] - found["linear SVM"]))
-    record.measured(EXACT, 100 * (found["exact intersection"] - found["IntersectionSVC"]))
-    record.table("accuracy with pyramid 1 x 1 + 2 x 2", ["machine", "accuracy"], [list(pair) for pair in found.items()])
+    name = max(OURS, key=lambda name: found[name][1])  # by held-out training images
+    ours = found[name][0]
+    record.measured(INTERSECTION, 100 * (ours - found["linear SVM"][0]), name)
+    record.measured(EXACT, 100 * (found["exact intersection"][0] - ours), name)
+    record.table("accuracy with pyramid 1 x 1 + 2 x 2", ["machine", "test", "held-out training images"],
+                 [[name, *pair] for name, pair in found.items()])  # fmt: skip
     record.table("descriptors that get their nearest word", ["assignment", "share"], agreement)
     record.note(
         f"{len(train):,} training and {len(test):,} test images; SIFT on a grid of 4 pixels at four sizes, {n_words:,} "
         "words, nearest words by HNSW. The linear machine and the exact kernel: one-vs-rest support vector machines on "
-        "Gram matrices, C from 0.3 to 10 chosen on 30 training images per class; IntersectionSVC as it comes."
+        "Gram matrices, C from 0.3 to 10 chosen on 30 training images per class. IntersectionSVC as it comes clips "
+        "values at their 97.5th percentile (13), about ten patches where many words are empty; with levels "
+        f"given (X times {LEVELS:,}, rounded, bins=None) nothing is clipped. Of the two, held-out images choose."
     )
 
 
 def _machines(X, X_test, y, y_test):
-    """Accuracies: a linear machine, Mercer's table machine, the exact kernel."""
+    """{machine: (accuracy on the test, on held-out training images)}"""
+    import numpy as np
     from sklearn.preprocessing import normalize
 
-    from benchmarks.vision._scenes15 import judged, judged_rows
+    from benchmarks.vision._scenes15 import held_out_parts, judged, judged_rows
     from mercer import Intersection, IntersectionSVC
 
-    kernel = Intersection()
-    return {
-        "linear SVM": judged_rows(normalize(X), y, normalize(X_test), y_test)["accuracy"],
-        "IntersectionSVC": IntersectionSVC().fit(X, y).score(X_test, y_test),
-        "exact intersection": judged(kernel(X), y, kernel(X_test, X), y_test)["accuracy"],
-    }
+    kernel, (fitted, held) = Intersection(), held_out_parts(y)
+    exact = judged(kernel(X), y, kernel(X_test, X), y_test)
+    linear = judged_rows(normalize(X), y, normalize(X_test), y_test)
+    found = {"linear SVM": (linear["accuracy"], None), "exact intersection": (exact["accuracy"], None)}
+    levels = [np.rint(rows * LEVELS).astype(np.uint16) for rows in (X, X_test)]
+    for name, bins, (rows, test) in zip(OURS, ("auto", None), ((X, X_test), levels), strict=True):
+        chosen = IntersectionSVC(bins=bins).fit(rows[fitted], y[fitted]).score(rows[held], y[held])
+        found[name] = (IntersectionSVC(bins=bins).fit(rows, y).score(test, y_test), chosen)
+    return found
 
 
 def _agreement(encoder, paths):
