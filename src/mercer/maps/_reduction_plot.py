@@ -21,6 +21,8 @@ def draw_values(reduction, exact, reduced):
     ends = [min(exact.min(), reduced.min()), max(exact.max(), reduced.max())]
     axes.plot(ends, ends, color="0.6", linewidth=1, zorder=1)
     axes.scatter(exact, reduced, s=4, alpha=0.4, color=COLOURS[0], linewidths=0, zorder=2)
+    axes.locator_params(nbins=5)  # more labels of many digits overlap
+    axes.ticklabel_format(scilimits=(-2, 4))
     axes.set_xlabel(f"{reduction.weighed_kernel_.name} kernel of all {reduction.n_features_in_:,} columns")
     axes.set_ylabel(f"of the {reduction.n_dims_:,} columns left")
     _title(figure, f"{len(exact):,} pairs of rows, error {reduction.error_:.3g} of the mean in training")
