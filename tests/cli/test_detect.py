@@ -11,7 +11,22 @@ import mercer
 from mercer.detection import PartDetector
 from tests.detection.scenes import scenes
 
-QUICK = ("--parts", "1", "--pq", "32", "--rounds", "1", "--interval", "3", "--cache-size", "300", "--C", "0.05")
+QUICK = (
+    "--parts",
+    "1",
+    "--pq",
+    "32",
+    "--rounds",
+    "1",
+    "--interval",
+    "3",
+    "--margin",
+    "1",
+    "--cache-size",
+    "300",
+    "--C",
+    "0.05",
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +79,7 @@ def trained(folder):
 def test_a_trained_detector_is_that_of_python(trained):
     images, boxes = scenes(0)
     same = PartDetector(
-        2, 1, 32, part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
+        2, 1, 32, margin=1, part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
     ).fit(images, boxes)  # fmt: skip
     np.testing.assert_array_equal(mercer.load("d.mercer").roots_[0], same.roots_[0])
     assert trained["images"] == 15

@@ -54,6 +54,12 @@ def train(
     interval: Annotated[
         int, typer.Option("--interval", metavar="N", min=1, help="Sizes per octave.", rich_help_panel=_TRAINING)
     ] = 6,
+    margin: Annotated[
+        int,
+        typer.Option(
+            "--margin", metavar="N", min=0, help="Cells around objects that count.", rich_help_panel=_TRAINING
+        ),
+    ] = 2,
     cache_size: Annotated[
         int,
         typer.Option("--cache-size", metavar="N", min=1, help="Hard negatives kept.", rich_help_panel=_TRAINING),
@@ -92,6 +98,7 @@ def train(
         pq or None,
         mirrored=not unpaired,
         storage="bytes" if pq == 0 else "dense",
+        margin=margin,
         interval=interval,
         C=C,
         cache_size=cache_size,
