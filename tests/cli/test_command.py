@@ -41,9 +41,10 @@ def test_the_verbs_are_all_there():
     ]
     assert GROUPS == {
         "map": ["fit", "apply", "report"],
-        "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate"],
-        "wire": ["fit", "rates", "specification"],
+        "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate", "push"],
+        "wire": ["fit", "rates", "specification", "ask"],
         "images": ["train", "predict", "explain", "evaluate"],
+        "detect": ["train", "run", "evaluate"],
     }
 
 
