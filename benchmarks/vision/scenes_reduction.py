@@ -17,7 +17,7 @@ SIZES, JUDGED, DRAWS = (600, 1200, 2200), 1200, 5
 PATH = (60, 150, 300, 600, 1200, 2200)
 PAIRS, SEEDS = (10_000, 20_000, 50_000, 100_000), 3
 KERNELS = ("linear", "chi2", "intersection")
-UNSUPERVISED = ("convex", "convex, refitted", "merged", "largest energy")
+OURS = "merged"  # the default of ConvexReduction: test images have no say in which reduction is judged
 PUBLISHED = {  # mAP: linear kernel, after the map. [gavves12convex] Tables 1 and 2
     ("all words", 4000): (0.767, 0.855), ("PCA", 600): (0.763, 0.746), ("PCA", 1200): (0.766, 0.753),
     ("PCA", 2200): (0.766, 0.753), ("convex", 600): (0.747, 0.819), ("convex", 1200): (0.757, 0.832),
@@ -153,10 +153,9 @@ def _tables(record, found, scale):
     record.measured(MAPPED, mapped)
     record.measured(GAIN, 100 * (mapped - linear))
     judged = int(JUDGED * scale)
-    best = max(UNSUPERVISED, key=lambda how: by_name[how, judged].mapped[0])
-    value, chance = by_name[best, judged].mapped[0], mean(by_name["at random", judged].mapped)
-    record.measured(NEAR, 100 * (mapped - value), f"{best}: {value:.3f}")
-    record.measured(ABOVE, 100 * (value - chance), f"{best}: {value:.3f}; at random {chance:.3f}")
+    value, chance = by_name[OURS, judged].mapped[0], mean(by_name["at random", judged].mapped)
+    record.measured(NEAR, 100 * (mapped - value), f"{OURS}: {value:.3f}")
+    record.measured(ABOVE, 100 * (value - chance), f"{OURS}: {value:.3f}; at random {chance:.3f}")
     ratios = {size: by_name["PCA", size].preparation / by_name["convex", size].preparation
               for size in dict.fromkeys(one.size for one in found[1:])}  # fmt: skip
     record.measured(PREPARED, min(ratios.values()), ", ".join(f"{size}: {x:.3g}x" for size, x in ratios.items()))
