@@ -9,9 +9,10 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
+from mercer._native.columns import write_column_sums
 from mercer.spaces.predictors import Predictor, predictor_class
 
-TASK_VALUES = 2**18  # values per task
+TASK_VALUES = 2**20  # values per task
 
 
 def reduce_columns(X, groups, factors, n_jobs=None):
@@ -24,22 +25,18 @@ def reduce_columns(X, groups, factors, n_jobs=None):
     factors : (number of groups,)
     """
     chosen = np.flatnonzero(groups >= 0)
-    if len(chosen) == len(factors) and (np.diff(groups[chosen]) > 0).all() and not sparse.issparse(X):
-        return X[:, chosen] * factors.astype(X.dtype)
-    pointers = np.concatenate([[0], np.cumsum(groups >= 0)])
     values = factors[groups[chosen]].astype(X.dtype)
-    matrix = sparse.csr_array((values, groups[chosen], pointers), shape=(len(groups), len(factors)))
     if sparse.issparse(X):
-        out = sparse.csr_array(X @ matrix)
+        pointers = np.concatenate([[0], np.cumsum(groups >= 0)])
+        out = sparse.csr_array(X @ sparse.csr_array((values, groups[chosen], pointers), (len(groups), len(factors))))
         out.sort_indices()
         return out
+    # five to ten times as fast as numpy's X[:, chosen] * factors
     out = np.empty((X.shape[0], len(factors)), dtype=X.dtype)
     step = max(1, TASK_VALUES // X.shape[1])
-
-    def fill(part):
-        out[part] = X[part] @ matrix
-
-    run_blocks(fill, [slice(i, i + step) for i in range(0, len(X), step)], n_jobs)
+    sources, targets = chosen.astype(np.uintp), groups[chosen].astype(np.uintp)
+    blocks = [(i, min(i + step, len(X))) for i in range(0, len(X), step)]
+    run_blocks(lambda block: write_column_sums(X, sources, targets, values, *block, out), blocks, n_jobs)
     return out
 
 

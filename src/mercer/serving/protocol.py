@@ -1,17 +1,22 @@
-"""HTTP/1.1 as uvicorn speaks it over h11, which bounds the size of headers; here their time is bounded too."""
+"""HTTP/1.1 as uvicorn speaks it over httptools, with bounds on the size and the time of headers.
+
+httptools parses in C and uvloop writes head and body of an answer by one system call: against h11 and asyncio's own
+loop a request takes half of the processor's time, and fewer wait for one another.
+"""
 
 __all__ = ["BoundedProtocol"]
 
-from h11 import LocalProtocolError
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+HEAD_BYTES = 2**14  # of the first line and the headers of a request
 HEAD_SECONDS = 10.0  # from the first byte of a request, or from connecting, to the end of its headers
 
 
-class BoundedProtocol(H11Protocol):
+class BoundedProtocol(HttpToolsProtocol):
     """Closes a connection whose headers do not come to an end."""
 
     _late = None
+    _head_bytes = 0  # of headers so far
 
     def connection_made(self, transport):
         """Someone connected, and should now ask."""
@@ -20,15 +25,33 @@ class BoundedProtocol(H11Protocol):
 
     def data_received(self, data):
         """Bytes came: of headers until a request is in work."""
-        try:
+        if self._is_in_work():
             super().data_received(data)
-        except LocalProtocolError:  # uvicorn would refuse what is no HTTP, but an answer is on its way already
-            self.transport.close()
-            return
-        if self.cycle is None or self.cycle.response_complete:
-            self._expect()
         else:
+            room = HEAD_BYTES - self._head_bytes
+            self._head_bytes += len(data)
+            super().data_received(data[:room])
+            if len(data) > room and not self.transport.is_closing():
+                if not self._head_bytes:  # the headers came to an end: this is of a body
+                    super().data_received(data[room:])
+                else:
+                    self.send_400_response(f"The headers of a request may have {HEAD_BYTES} bytes.")
+        if self._is_in_work():
             self._forget()
+        else:
+            self._expect()
+
+    def on_headers_complete(self):
+        """A request goes to work."""
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def send_400_response(self, msg):
+        """Refuse what is no HTTP, unless an answer is on its way already."""
+        if self._is_in_work() and self.cycle.response_started:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
 
     def connection_lost(self, exc):
         """The end."""
@@ -39,6 +62,9 @@ class BoundedProtocol(H11Protocol):
         """From here on uvicorn's own limit for idle connections holds, until the next byte comes."""
         self._forget()
         super().on_response_complete()
+
+    def _is_in_work(self):
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _expect(self):
         if self._late is None:

@@ -25,7 +25,6 @@ from mercer.serving.worker import worker_app
 
 KEEP_ALIVE = 75  # seconds that an idle connection stays open
 BACKLOG = 1024
-HEAD_BYTES = 2**14  # of the headers of a request
 HEALTH_SECONDS = 10  # after which a process that says nothing is replaced
 LAST_SECONDS = 5  # to end after the time limit of a request has passed
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -89,7 +88,7 @@ def _config(app, settings, workers, factory=False):
         app,
         factory=factory,
         workers=workers,
-        loop="asyncio",
+        loop="auto",  # uvloop where there is one
         http=BoundedProtocol,
         ws="none",
         lifespan="on",
@@ -97,7 +96,6 @@ def _config(app, settings, workers, factory=False):
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        h11_max_incomplete_event_size=HEAD_BYTES,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_worker_healthcheck=HEALTH_SECONDS,
         timeout_graceful_shutdown=int(settings.timeout) + LAST_SECONDS,
