@@ -58,11 +58,10 @@ def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
 
 @dataclass
 class _Point:
-    """Weights of all problems, (Q, width) float64, with their scores (n, P)."""
+    """Weights of all problems, (Q, width) float64, and their free intercepts."""
 
     u: np.ndarray
     b: np.ndarray
-    scores: np.ndarray
 
 
 class _Work:
@@ -71,7 +70,7 @@ class _Work:
     def __init__(self, problem, max_planes, start):
         self.floors = problem.floors()
         self.problem, self.loss, self.C = problem, problem.loss, float(problem.C)
-        self.n, self.r = problem.design.shape
+        self.r = problem.design.shape[1]
         self.Q, self.P = problem.n_problems, problem.n_columns
         self.per = self.P // self.Q  # columns of one problem
         self.scaling = problem.intercept_scaling if problem.intercept == "scaled" else 0.0
@@ -83,14 +82,10 @@ class _Work:
         # starting threads costs more than the planes of a narrow problem
         self.problem_jobs = problem.design.n_jobs if self.width >= FEWEST_COORDINATES else 1
         self.active = np.arange(self.Q)
-        self.targets = problem.targets
-        self.best = _Point(
-            np.zeros((self.Q, self.width)),
-            np.zeros((self.Q, self.per)),
-            np.zeros((self.n, self.P), dtype=self.dtype),
-        )
+        self.side = problem.row_side()
+        self.best = _Point(np.zeros((self.Q, self.width)), np.zeros((self.Q, self.per)))
         self.dual = np.zeros(self.Q)  # no loss is negative
-        largest = 1.0 if self.loss.task == "classification" else np.abs(self.targets).max(initial=1.0)
+        largest = 1.0 if self.loss.task == "classification" else np.abs(problem.targets).max(initial=1.0)
         self.bound = np.full(self.Q, largest)  # of intercepts that no plane limits yet; doubles while that lasts
         self.small = None
         self.n_iter, self.began = 0, time.perf_counter()
@@ -99,7 +94,7 @@ class _Work:
         self.planes = start.get("planes") or self._no_planes(max_planes)
         if start:
             self._begin_at(start["u"], start["intercept"])
-        values = self._cut(self.best.scores)
+        values = self._cut(0.0)
         self.primal = 0.5 * (self.best.u**2).sum(axis=1) + self.C * values
 
     def _no_planes(self, most):
@@ -113,13 +108,13 @@ class _Work:
             self.best.u[:, self.per * self.r :] = intercept / self.scaling
         elif self.is_free:
             self.best.b[:] = intercept
-        self.best.scores[:] = self._scores(self.best.u, self.best.b)
+        self.side.begin(*self._weights(self.best.u, self.best.b))
 
     # ------------------------------------------------------------------------------------------- one iteration
 
     def solve_small_problems(self):
         """Weights of the planes of each active problem, and with them the next points and lower bounds."""
-        self.small = _Point(np.empty((len(self.active), self.width)), np.zeros((len(self.active), self.per)), None)
+        self.small = _Point(np.empty((len(self.active), self.width)), np.zeros((len(self.active), self.per)))
 
         def solve(k):
             q = self.active[k]
@@ -150,72 +145,52 @@ class _Work:
 
     def _retire(self, stay):
         """Leave the solved problems out of further passes."""
-        self.small = _Point(self.small.u[stay], self.small.b[stay], None)
+        self.small = _Point(self.small.u[stay], self.small.b[stay])
         self.active = self.active[stay]
-        if not self.loss.joint:
-            self.targets = np.ascontiguousarray(self.problem.targets[:, self.active])
+        if len(self.active) and not self.loss.joint:
+            self.side.keep(np.flatnonzero(stay))
 
     def step(self):
         """Scores of the small problems' solutions, line search, and a plane near the new best point."""
         self.n_iter += 1
         active, best, small = self.active, self.best, self.small
-        columns = self._columns(active)
         u, b = best.u[active], best.b[active]
-        scores = best.scores if len(active) == self.Q else np.ascontiguousarray(best.scores[:, columns])
-        small.scores = self._scores(small.u, small.b)
-        direction, turn = small.u - u, small.scores - scores
+        self.side.turn(*self._weights(small.u, small.b))
+        direction = small.u - u
         linear, quadratic = np.einsum("qw,qw->q", u, direction), np.einsum("qw,qw->q", direction, direction)
-
-        def along(k):
-            return self.loss.along(scores, turn, k, self.targets, self.problem.weights, self.problem.design.n_jobs)
-
-        k, values = search_line(along, linear, quadratic, self.C)
+        k, values = search_line(self.side.along, linear, quadratic, self.C)
         reached = 0.5 * np.einsum("qw,qw->q", u, u) + k * linear + 0.5 * k * k * quadratic + self.C * values
         k = np.where(reached < self.primal[active], k, 0.0)
         self.primal[active] = np.minimum(reached, self.primal[active])
         best.u[active] = u + k[:, None] * direction
         best.b[active] = b + k[:, None] * (small.b - b)
-        per_column = np.repeat(k, self.per).astype(self.dtype)
-        scores = scores + per_column * turn
-        best.scores[:, columns] = scores
-        self._cut(scores + NEAR_BEST * (small.scores - scores), active)
+        self.side.advance(np.repeat(k, self.per))
+        self._cut(NEAR_BEST)
 
     # ------------------------------------------------------------------------------------------------- helpers
 
-    def _cut(self, scores, active=None):
-        """Add the planes that touch R at these scores; returns the sums of the losses there."""
-        active = self.active if active is None else active
-        scores = np.ascontiguousarray(scores, dtype=self.dtype)
-        n_jobs = self.problem.design.n_jobs
-        values, offsets, slopes = self.loss.evaluate(scores, self.targets, self.problem.weights, n_jobs)
-        p = self.problem.design.accumulate(slopes)
-        tilts = slopes.sum(axis=0, dtype=np.float64)
+    def _cut(self, share):
+        """Add the planes that touch R so far from the best point; returns the sums of the losses there."""
+        found, active = self.side.cut(share), self.active
 
         def add(k):
             own = slice(k * self.per, (k + 1) * self.per)
-            parts = [p[:, own].T.reshape(-1)]
+            parts = [found.p[:, own].T.reshape(-1)]
             if self.scaling:
-                parts.append(self.scaling * tilts[own])
-            self.planes[active[k]].add(np.concatenate(parts), offsets[k], tilts[own][: self.n_free])
+                parts.append(self.scaling * found.tilts[own])
+            self.planes[active[k]].add(np.concatenate(parts), found.offsets[k], found.tilts[own][: self.n_free])
 
         run_blocks(add, range(len(active)), self.problem_jobs)
-        return values
+        return found.values
 
-    def _scores(self, u, b):
-        """Scores (n, columns) of points (q, width)."""
-        q = len(u)
-        weights = u[:, : self.per * self.r].reshape(q * self.per, self.r).T
-        constant = self._intercepts(u, b).reshape(-1)
-        scores = self.problem.design.scores(weights)
-        scores += constant.astype(scores.dtype)
-        return scores
+    def _weights(self, u, b):
+        """Points (q, width) as (weights (r, columns), what is added to the scores (columns,))."""
+        weights = u[:, : self.per * self.r].reshape(len(u) * self.per, self.r).T
+        return weights, self._intercepts(u, b).reshape(-1)
 
     def _intercepts(self, u, b):
         """What is added to the scores, (q, columns of one problem)."""
         return self.scaling * u[:, self.per * self.r :] if self.scaling else b
-
-    def _columns(self, active):
-        return np.arange(self.P) if self.loss.joint else active
 
     def solution(self, tol, interrupted):
         u, b = self.best.u, self.best.b

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.learners._row_side import RowSide
+
 FLOOR = 1e-6  # of the objective of zero weights
 
 
@@ -55,6 +57,10 @@ class Problem:
     def n_problems(self) -> int:
         """Q: the columns of a joint loss form one problem."""
         return 1 if self.loss.joint else self.n_columns
+
+    def row_side(self):
+        """The rows as the bundle solver sees them."""
+        return RowSide.of(self)
 
     def floors(self) -> np.ndarray:
         """(Q,), objectives below which a gap is not measured relative to them: a share of those of zero weights.

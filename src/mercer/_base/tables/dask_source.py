@@ -1,0 +1,152 @@
+"""Rows of Dask collections: arrays in chunks and data frames in partitions, wherever they are computed.
+
+The chunks of a collection are its blocks here: whoever computes them, their boundaries and so the order of sums over
+them are the same. Values are checked where they are computed. Without a `distributed.Client` everything runs in this
+process, a chunk at a time.
+"""
+
+__all__ = ["DaskSource", "is_dask"]
+
+import sys
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.tables.rules import InputRules, label_position, settle_dtype, tidy_labels
+from mercer._base.tables.sources import RowSource
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or data frame; does not import Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def current_client():
+    """The `distributed.Client` that work would be sent to, or None."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+class DaskSource(RowSource):
+    """Rows of a Dask array or data frame.
+
+    Attributes
+    ----------
+    sizes : rows of each chunk
+    reader : the checks of this source without its rows, for whoever computes a chunk
+    """
+
+    def __init__(self, collection, rules: InputRules):
+        columns = getattr(collection, "columns", None)
+        name = "the Dask data frame" if columns is not None else "the Dask array"
+        self._label_column = None
+        if columns is None:
+            X, names = collection, None
+            if X.ndim != 2:
+                raise InputError(f"{name} needs rows and columns, got {X.ndim} dimensions.")
+            if rules.label is not None:
+                position = label_position(rules.label, None, X.shape[1], name)
+                self._label_column = X[:, position]
+                X = X[:, [i for i in range(X.shape[1]) if i != position]]
+        else:
+            names = [str(column) for column in columns]
+            if rules.label is not None:
+                position = label_position(rules.label, names, len(names), name)
+                self._label_column = collection[columns[position]]
+                columns = [column for i, column in enumerate(columns) if i != position]
+                names = names[:position] + names[position + 1 :]
+            X = _numbers_of(collection, list(columns), name)
+        if X.dtype.kind not in "fiub":
+            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+        if any(np.isnan(size) for size in X.chunks[0]):
+            X = X.compute_chunk_sizes()
+        X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+        self._X = X
+        super().__init__((int(X.shape[0]), int(X.shape[1])), name, rules, names)
+        self.sizes = [int(size) for size in X.chunks[0]]
+
+    @property
+    def starts(self):
+        """The number of the first row of each chunk."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+
+    @cached_property
+    def reader(self):
+        found = RowSource(self.shape, self.name, self._rules, self.feature_names)
+        found.dtype = self.dtype
+        return found
+
+    def chunks(self):
+        """The chunks as delayed values, unchecked; those without rows are in it too."""
+        return list(self._X.to_delayed().ravel())
+
+    def delayed_blocks(self):
+        """[(delayed block in the type of the source, checked where it is computed, slice)], chunks without rows left out."""
+        from dask import delayed
+
+        check = delayed(_checked, pure=True)
+        return [
+            (check(self.reader, chunk, int(start)), slice(int(start), int(start) + size))
+            for chunk, start, size in zip(self.chunks(), self.starts, self.sizes, strict=True)
+            if size
+        ]
+
+    def _raw_blocks(self, size):
+        for chunk, start, length in zip(self.chunks(), self.starts, self.sizes, strict=True):
+            rows = chunk.compute()
+            for first in range(0, length, size):
+                part = slice(first, min(first + size, length))
+                yield rows[part], slice(int(start) + part.start, int(start) + part.stop)
+
+    def _raw_rows(self, chosen):
+        from dask import compute, delayed
+        from scipy import sparse
+
+        ends = self.starts + np.asarray(self.sizes)
+        cuts = np.searchsorted(chosen, ends)
+        take, first, wanted = delayed(_take), 0, []
+        for chunk, start, last in zip(self.chunks(), self.starts, cuts, strict=True):
+            if last > first:
+                wanted.append(take(chunk, chosen[first:last] - start))
+            first = last
+        parts = compute(*wanted)
+        return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+    def _natural_dtype(self):
+        stored, rules = self._X.dtype, replace(self._rules, format=None)
+        if stored.kind == "f" or stored.itemsize <= 2:
+            return settle_dtype(np.zeros((1, 1), stored), rules, self.name).dtype
+        largest = np.asarray(abs(self._X).max().compute()).reshape(1, 1)  # float64 only if a number needs it
+        return settle_dtype(largest, rules, self.name).dtype
+
+    def _labels(self):
+        return None if self._label_column is None else tidy_labels(np.asarray(self._label_column.compute()))
+
+
+def _numbers_of(frame, columns, name):
+    """Columns of a data frame as a Dask array."""
+    kinds = {column: np.dtype(kind).kind if isinstance(kind, np.dtype) else "O" for column, kind in frame.dtypes.items()}
+    for column in columns:
+        if kinds[column] not in "fiub":
+            raise InputError(
+                f"{name} has the column {str(column)!r} of type {frame.dtypes[column]}; only real numbers can be used. "
+                "Drop it, or say that it holds the labels."
+            )
+    return frame[columns].to_dask_array(lengths=True)
+
+
+def _checked(reader, rows, start):
+    return reader._checked(rows, range(start, start + rows.shape[0]))
+
+
+def _take(rows, numbers):
+    return rows[numbers]

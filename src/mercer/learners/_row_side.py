@@ -1,0 +1,96 @@
+"""What a bundle needs of the rows: scores at two points, losses between them, and planes.
+
+Everything of the size of the rows is behind these few calls; what passes through them has the size of the weights. So
+the same solver runs on rows in this process (:class:`RowSide`) and on rows that lie elsewhere.
+"""
+
+__all__ = ["Plane", "RowSide"]
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Plane:
+    """Sums over rows at one point: what touches the sum of losses there.
+
+    values, offsets : float64 (Q,)
+    p : (r, P), F Phi' slopes
+    tilts : float64 (P,), sums of the slopes
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+    p: np.ndarray
+    tilts: np.ndarray
+
+
+@dataclass
+class RowSide:
+    """Rows in this process. ``which`` numbers the columns of scores that are still worked on, None for all.
+
+    Parameters
+    ----------
+    design, loss, targets, weights : as of a Problem
+    best : scores at the best point, (n, all columns)
+    step : what is missing to the point that a line search goes towards, (n, columns worked on)
+    """
+
+    design: Any
+    loss: Any
+    targets: np.ndarray
+    weights: np.ndarray
+    best: np.ndarray
+    step: np.ndarray | None = None
+    which: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, problem):
+        """The rows of a problem, with scores of zero weights."""
+        best = np.zeros((len(problem.design), problem.n_columns), dtype=problem.design.dtype)
+        return cls(problem.design, problem.loss, problem.targets, problem.weights, best)
+
+    def begin(self, u, constants):
+        """Make the point of weights u (r, P) the best one; ``constants`` are added to the scores."""
+        self.best = self._scores(u, constants)
+
+    def keep(self, which):
+        """Work on these columns only, of those that were worked on so far."""
+        self.targets = np.ascontiguousarray(self.targets[:, which])
+        self.which = which if self.which is None else self.which[which]
+
+    def turn(self, u, constants):
+        """Set out for the point of weights u (r, columns worked on)."""
+        self._start = self._worked_on()
+        self.step = self._scores(u, constants)
+        self.step -= self._start
+
+    def along(self, k):
+        """(losses, derivatives by k) at best + k step, per problem."""
+        return self.loss.along(self._start, self.step, k, self.targets, self.weights, self.design.n_jobs)
+
+    def advance(self, k):
+        """Make best + k step the best point, k (columns worked on,); the point ahead stays where it is."""
+        k = k.astype(self.step.dtype)
+        self._start = self._start + k * self.step
+        self.step *= 1 - k
+        if self.which is None:
+            self.best = self._start
+        else:
+            self.best[:, self.which] = self._start
+
+    def cut(self, share):
+        """The plane at best + share step."""
+        scores = self._start + self.step.dtype.type(share) * self.step if share else self._worked_on()
+        values, offsets, slopes = self.loss.evaluate(scores, self.targets, self.weights, self.design.n_jobs)
+        return Plane(values, offsets, self.design.accumulate(slopes), slopes.sum(axis=0, dtype=np.float64))
+
+    def _worked_on(self):
+        return self.best if self.which is None else np.ascontiguousarray(self.best[:, self.which])
+
+    def _scores(self, u, constants):
+        scores = self.design.scores(u)
+        scores += constants.astype(scores.dtype)
+        return scores
