@@ -24,6 +24,7 @@ from mercer._base.progress import show_progress
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
 from mercer.learners import _encode
+from mercer.learners._dask import DaskProblem, client_of, encoded_design, score_chunks
 from mercer.learners._plan import Plan, choose_map, choose_storage, resolve_kernel
 from mercer.learners._solve import choose_solver, solve
 from mercer.maps._base import FeatureMap
@@ -94,7 +95,8 @@ class KernelLearner(BaseEstimator):
     # --------------------------------------------------------------------------------------------- reading and encoding
 
     def _read(self, X, y, sample_weight, **y_checks):
-        """Validated (X, y, weights); what lies on disk stays there."""
+        """Validated (X, y, weights); what lies on disk, or with the workers of a cluster, stays there."""
+        X, y, sample_weight = _encode.opened(X), _encode.fetched(y), _encode.fetched(sample_weight)
         if _encode.is_on_disk(X):
             y = getattr(X, "y", None) if y is None else y
             validate_data(self, X, y, skip_check_array=True)
@@ -139,13 +141,16 @@ class KernelLearner(BaseEstimator):
 
     def _design(self, X):
         """The encoded rows, where the plan wants them, with their inner product."""
+        if client_of(X) is not None:
+            return encoded_design(self.map_, X, self.expansion, _encode.few_rows(X, 1), self.n_jobs)
         return _encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
 
     def _planned(self, X):
         """The plan for rows X, once ``map_`` and the targets are set."""
         loss, (title, n_columns) = self._loss(), self._columns_title()
         sizes = _encode.expected(self.map_, X, self.expansion)
-        solver = self._solver_name(X)
+        is_spread = client_of(X) is not None
+        solver = self._solver_on_dask() if is_spread else self._solver_name(X)
         if solver == "auto":
             solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
         who, memory = type(self).__name__, sizes.memory(n_columns, solver)
@@ -163,7 +168,7 @@ class KernelLearner(BaseEstimator):
             problems=title,
             loss=loss.name,
             solver=solver,
-            storage=choose_storage(self.storage, memory["rows_bytes"], who),
+            storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
             **memory,
         )
 
@@ -173,15 +178,25 @@ class KernelLearner(BaseEstimator):
         """The solver as `mercer.learners._solve` calls it, for so many rows."""
         return self.solver
 
+    def _solver_on_dask(self):
+        """The solver for rows on the workers of a cluster."""
+        if self.solver not in ("auto", "bundle"):
+            raise InputError(
+                f"{type(self).__name__}: solver={self.solver!r} needs all rows in one process. Use solver='auto' or "
+                "'bundle' for rows on the workers of a cluster."
+            )
+        return "bundle"
+
     def _penalty(self):
         """The C of the problem."""
         check_number(self.C, "C", type(self).__name__)
         return float(self.C)
 
     def _solve(self, problem, start=None):
+        is_spread = isinstance(problem, DaskProblem)
         return solve(
             problem,
-            solver=self._solver_name(problem.design.rows),
+            solver=self._solver_on_dask() if is_spread else self._solver_name(problem.design.rows),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
@@ -236,7 +251,11 @@ class KernelLearner(BaseEstimator):
     def _scores(self, X):
         """Scores of raw rows, shape (n, P)."""
         check_is_fitted(self)
+        X = _encode.opened(X)
         with thread_limit(self.n_jobs):
+            if client_of(X) is not None:
+                validate_data(self, X, reset=False, skip_check_array=True)
+                return score_chunks(self.predictor_, X) + self.intercept_
             if _encode.is_on_disk(X):
                 validate_data(self, X, reset=False, skip_check_array=True)
                 return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])

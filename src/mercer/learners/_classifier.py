@@ -11,10 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer.learners import _encode
 from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
+from mercer.learners._dask import client_of, problem_class
 from mercer.learners._losses import CLASSIFICATION_LOSSES, get_loss
-from mercer.learners._problem import Problem
 from mercer.learners._targets import choose_columns, class_columns
 
 # scores that are log odds already
@@ -102,6 +103,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
     block. An indicator matrix y means labels, each of them learnt as a problem of its own.
 
+    The chunks of a Dask array or data frame are encoded by the workers of the current ``distributed.Client`` and stay
+    there; the bundle solver asks them for sums. Scores of such rows are computed there too.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -157,7 +161,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, memory-mapped array or source of rows, shape (n, d)
+        X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : classes, shape (n,), or an indicator matrix of labels; of a source that has labels, these by default
         sample_weight : None, or how much each row counts
         """
@@ -203,8 +207,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.multi_class_ = self._chosen_columns().name
         self.plan_ = self._planned(X)
         columns = self._columns
-        problem = Problem(
-            design=self._design(X),
+        design = self._design(X)
+        problem = problem_class(design)(
+            design=design,
             loss=self._loss(),
             targets=columns.targets(codes),
             weights=weights,
@@ -216,6 +221,12 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         return problem, codes
 
     def _read(self, X, y, sample_weight):
+        X, y = _encode.opened(X), _encode.fetched(y)
+        if self.probability and self.loss not in LINKS and client_of(X) is not None:
+            raise InputError(
+                f"{type(self).__name__}: probability=True learns from folds of the rows, which needs all rows in one "
+                "process. Use a loss with probabilities of its own, 'logistic' or 'multinomial'."
+            )
         are_labels = y is not None and type_of_target(y) == "multilabel-indicator"
         return super()._read(X, y, sample_weight, multi_output=are_labels)
 

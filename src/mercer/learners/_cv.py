@@ -17,6 +17,7 @@ from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer.learners._base import check_number, subset, without_idle_rows
 from mercer.learners._classifier import LINKS, KernelClassifier
+from mercer.learners._dask import client_of
 
 # With C in units of 1 / mean K(x, x): below, all rows are on the wrong side of the margin; above, few data sets change.
 SMALLEST_C, LARGEST_C = 0.1, 1e4
@@ -120,6 +121,11 @@ class KernelClassifierCV(KernelClassifier):
         self._check_parameters()
         with self._working():
             X, y, weights = self._read(X, y, sample_weight)
+            if client_of(X) is not None:
+                raise InputError(
+                    f"{type(self).__name__} learns from folds of the rows, which needs all rows in one process. Choose "
+                    "C on a sample of them, and give all to KernelClassifier."
+                )
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)
             problem, codes = self._prepare(X, y, weights, 1.0)

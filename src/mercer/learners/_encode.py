@@ -3,12 +3,16 @@
 __all__ = [
     "column_range",
     "design_of",
+    "encoded",
     "expected",
+    "fetched",
     "few_rows",
     "is_on_disk",
     "is_quantizer",
+    "opened",
     "raw_blocks",
     "sample_rows",
+    "stacked",
 ]
 
 from copy import copy
@@ -19,6 +23,7 @@ from scipy import sparse
 
 from mercer._base.progress import track
 from mercer._base.tables import RowSource, open_rows
+from mercer._base.tables.dask_source import DaskSource
 from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, Identity
 from mercer.spaces.stored import store_rows
 
@@ -31,6 +36,16 @@ WORK_ARRAYS = 6  # scores, directions, slopes ... of all rows, and as many of we
 def is_on_disk(X):
     """Whether X is a memory-mapped array or a source of rows, which is then read block by block."""
     return isinstance(X, (np.memmap, RowSource))
+
+
+def opened(X):
+    """X, or if it is a Dask collection, its rows as a source."""
+    return open_rows(X) if hasattr(X, "__dask_graph__") else X
+
+
+def fetched(y):
+    """y, or what it holds if it is a Dask collection."""
+    return np.asarray(y.compute()) if hasattr(y, "__dask_graph__") else y
 
 
 def is_quantizer(map):
@@ -55,6 +70,8 @@ def sample_rows(X, seed):
 
 def few_rows(X, size):
     """Some raw rows, without reading the others: every so many, or the first that lie on disk."""
+    if isinstance(X, DaskSource):
+        return X.head(size)
     return next(raw_blocks(X))[:size] if is_on_disk(X) else X[:: max(1, X.shape[0] // size)][:size]
 
 
@@ -87,16 +104,18 @@ def design_of(map, X, expansion, storage, n_jobs):
         return Design(*encoded(map, X, expansion), n_jobs)
     later = is_quantizer(map) and expansion == "immediate"  # codes are kept; decoding them comes with every pass
     blocks = (encoded(map, block, "delayed" if later else expansion)[0] for block in track(raw_blocks(X), "Encoding"))
-    rows = store_rows(blocks, X.shape[0]) if storage == "disk" else _stacked(list(blocks))
+    rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
     if later:
         return Design(*map.expanded_rows(rows, expansion), n_jobs)
     inner = map.inner_ if not is_quantizer(map) or expansion == "delayed" else Identity(rows.shape[1])
     return Design(rows, inner, n_jobs)
 
 
-def _stacked(parts):
+def stacked(parts):
     """Blocks of encoded rows as one."""
     first = parts[0]
+    if len(parts) == 1:
+        return first
     if isinstance(first, CodeRows):
         return CodeRows(np.concatenate([part.codes for part in parts]), first.n_words)
     if isinstance(first, CSRRows):

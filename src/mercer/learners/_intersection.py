@@ -6,6 +6,7 @@ raw rows --LevelQuantizer--> levels x intersection kernel --coordinate descent--
 __all__ = ["IntersectionSVC", "IntersectionSVR"]
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -19,9 +20,11 @@ from mercer.kernels import Linear, get_kernel
 from mercer.learners import _encode
 from mercer.learners._base import CHECKS, KernelLearner
 from mercer.learners._classifier import KernelClassifier
+from mercer.learners._dask import DaskProblem, client_of, solve_columns
 from mercer.learners._dual import FORMS, JOINT_FORM
 from mercer.learners._losses import get_loss
 from mercer.learners._regressor import KernelRegressor
+from mercer.learners._solve import solve
 from mercer.learners._targets import choose_columns
 from mercer.maps import HomogeneousMap
 from mercer.spaces import Design, Identity, as_rows
@@ -59,6 +62,12 @@ class LevelLearner(KernelLearner):
         self.trial_scores_ = None
         if self.kernel != "auto":
             self.kernel_ = get_kernel(self.kernel)
+        if client_of(X) is not None and (self.kernel == "auto" or self._is_linear):
+            raise InputError(
+                f"{type(self).__name__} looks at all rows at once for kernel={self.kernel!r}, and these are on the "
+                "workers of a cluster. Use kernel='intersection', or KernelClassifier('linear')."
+            )
+        if self.kernel != "auto":
             return
         self.trial_scores_ = self._trial(X, y)
         best = "intersection"
@@ -133,6 +142,18 @@ class LevelLearner(KernelLearner):
                 "not allow. Use intercept_scaling=1 or solver='primal'."
             )
         return "bundle"
+
+    def _solver_on_dask(self):
+        is_single = self._loss().joint or self._columns_title()[1] == 1
+        return "bundle" if self.solver == "primal" or (is_single and self.solver == "auto") else "dual"
+
+    def _solve(self, problem, start=None):
+        """On a cluster, classes or pairs side by side, each by coordinate descent on all rows; one alone in parts."""
+        if isinstance(problem, DaskProblem) and self._solver_on_dask() == "dual":
+            seed = 0 if self._seed is None else self._seed
+            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
+            return solve_columns(problem, partial(solve, solver=self._solver_name(problem.design.rows), **options))
+        return super()._solve(problem, start)
 
     def _keep(self, solution):
         if self._is_linear:

@@ -10,55 +10,71 @@ __all__ = ["search_line"]
 
 import numpy as np
 
-MOST_EVALUATIONS = 24
-PRECISION = 1e-3  # of the step, where the search may stop
+MOST_ROUNDS = 24
+EVEN = np.arange(1, 7) / 7  # shares of the interval
+NEAREST = 0.01  # share of the interval: from its ends to false position
+PRECISION, LEAST = 1e-2, 0.1  # of the step, or of this if the step is smaller, where the search may stop
 
 
-def search_line(loss_along, linear, quadratic, C):
+def search_line(losses_along, linear, quadratic, C):
     """(k, loss sums at k) per problem.
 
     Parameters
     ----------
-    loss_along : function k (Q,) -> (values, derivatives) of R at s + k e
+    losses_along : function of a list of k (Q,) -> list of (values, derivatives) of R at s + k e. Several are asked for
+        at once: where the rows are elsewhere, every question takes its time
     linear, quadratic : <u, d> and |d|^2 of each problem, (Q,)
     C : weight of the losses
     """
 
-    def evaluate(k):
-        values, derivatives = loss_along(k)
-        return values, linear + k * quadratic + C * derivatives
+    def evaluate(*ks):
+        return [
+            (values, linear + k * quadratic + C * derivatives)
+            for k, (values, derivatives) in zip(ks, losses_along(list(ks)), strict=True)
+        ]
 
     low, high = np.zeros_like(linear), np.ones_like(linear)
-    _, low_slope = evaluate(low)
-    _, high_slope = evaluate(high)
+    (start_values, low_slope), (values, high_slope) = evaluate(low, high)
     is_ascending = low_slope >= 0  # already at the minimum
     high, high_slope = np.where(is_ascending, 0.0, high), np.where(is_ascending, np.abs(low_slope), high_slope)
-    for _ in range(MOST_EVALUATIONS):  # the minimum lies beyond `high` while the function descends there
+    values = np.where(is_ascending, start_values, values)
+    for _ in range(MOST_ROUNDS):  # the minimum lies beyond `high` while the function descends there
         beyond = high_slope < 0
         if not beyond.any():
             break
         low, low_slope = np.where(beyond, high, low), np.where(beyond, high_slope, low_slope)
         high = np.where(beyond, 2 * high, high)
-        _, slope = evaluate(high)
+        ((values, slope),) = evaluate(high)
         high_slope = np.where(beyond, slope, high_slope)
-    return _narrow(evaluate, low, low_slope, high, high_slope)
+    return _narrow(evaluate, low, low_slope, high, high_slope, values)
 
 
-def _narrow(evaluate, low, low_slope, high, high_slope):
-    """The zero of an ascending function between low and high: false position, halving a side that stays (Illinois)."""
-    side = np.zeros(len(low))
+def _narrow(evaluate, low, low_slope, high, high_slope, values):
+    """The zero of an ascending function between low and high; ``values`` are those at ``high``.
+
+    A round asks for points at equal distances and the one of false position. For losses with corners the function is
+    a staircase, on which false position alone takes many rounds; the slowest of many problems decides how many.
+    """
     k = high.copy()
-    values, _ = evaluate(k)
-    for _ in range(MOST_EVALUATIONS):
-        if (high - low <= PRECISION * high).all():
+    for _ in range(MOST_ROUNDS):
+        if (high - low <= PRECISION * np.maximum(high, LEAST)).all():
             break
         difference = high_slope - low_slope
         share = np.divide(-low_slope, difference, out=np.full_like(low, 0.5), where=difference > 0)
-        k = low + np.clip(share, 0.02, 0.98) * (high - low)
-        values, slope = evaluate(k)
-        right = slope >= 0
-        low_slope = np.where(right, np.where(side > 0, 0.5 * low_slope, low_slope), slope)
-        high_slope = np.where(right, slope, np.where(side < 0, 0.5 * high_slope, high_slope))
-        low, high = np.where(right, low, k), np.where(right, k, high)
-        side = np.where(right, 1.0, -1.0)
+        false_position = np.clip(share, NEAREST, 1 - NEAREST)[None]
+        shares = np.sort(np.concatenate([false_position, np.repeat(EVEN[:, None], len(low), axis=1)]), axis=0)
+        points = low + shares * (high - low)
+        found = evaluate(*points)
+        slopes = np.stack([slope for _, slope in found])
+        right = slopes >= 0
+        has_high, columns = right.any(axis=0), np.arange(len(low))
+        is_high = right.argmax(axis=0)  # ascending: the first of those on the right
+        is_low = np.where(has_high, is_high, len(points)) - 1
+        has_low = is_low >= 0
+        low, low_slope = (np.where(has_low, a[is_low, columns], b) for a, b in ((points, low), (slopes, low_slope)))
+        high, high_slope = (
+            np.where(has_high, a[is_high, columns], b) for a, b in ((points, high), (slopes, high_slope))
+        )
+        every = np.stack([each for each, _ in found])
+        values, k = np.where(has_high, every[is_high, columns], values), high
     return k, values

@@ -141,7 +141,7 @@ class Plan:
     n_rows, n_inputs, n_features, n_factors, n_columns : n, raw columns, D, r and P
     problems : how the classes or outputs become columns
     loss, solver : their names
-    storage : ``"memory"`` or ``"disk"``
+    storage : ``"memory"``, ``"disk"`` or, of a Dask cluster, ``"workers"``
     rows_bytes : the encoded rows, expected
     work_bytes : scores and slopes of all rows, and weights, for all columns
     planes_bytes : cutting planes, at most
@@ -185,7 +185,7 @@ class Plan:
         return in_memory + self.work_bytes + self.planes_bytes + self.tables_bytes
 
     def __str__(self):
-        place = " on disk" if self.storage == "disk" else ""
+        place = {"disk": " on disk", "workers": " on the workers"}.get(self.storage, "")
         lines = {
             "kernel": self.kernel,
             "levels": self.levels,

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from mercer.learners._base import KernelLearner, without_idle_rows
+from mercer.learners._dask import problem_class
 from mercer.learners._losses import get_loss
-from mercer.learners._problem import Problem
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
@@ -87,7 +87,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, memory-mapped array or source of rows, shape (n, d)
+        X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : numbers, shape (n,) or (n, targets)
         sample_weight : None, or how much each row counts
         """
@@ -100,8 +100,9 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self._fit_map(X)
             self.plan_ = self._planned(X)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
-            problem = Problem(
-                design=self._design(X),
+            design = self._design(X)
+            problem = problem_class(design)(
+                design=design,
                 loss=self._loss(),
                 targets=targets - centre,
                 weights=weights,

@@ -67,9 +67,14 @@ class RowSide:
         self.step = self._scores(u, constants)
         self.step -= self._start
 
-    def along(self, k):
-        """(losses, derivatives by k) at best + k step, per problem."""
-        return self.loss.along(self._start, self.step, k, self.targets, self.weights, self.design.n_jobs)
+    def resume(self, step):
+        """Go on from the best point towards one that is so far away."""
+        self._start, self.step = self._worked_on(), step
+
+    def along(self, ks):
+        """[(losses, derivatives by k)] at best + k step, per problem, for each k."""
+        facts = self.targets, self.weights, self.design.n_jobs
+        return [self.loss.along(self._start, self.step, k, *facts) for k in ks]
 
     def advance(self, k):
         """Make best + k step the best point, k (columns worked on,); the point ahead stays where it is."""

@@ -85,12 +85,17 @@ class DaskSource(RowSource):
         found.dtype = self.dtype
         return found
 
+    def head(self, n):
+        """The first ``n`` rows, or all if there are fewer."""
+        first = np.arange(min(n, len(self)))
+        return self._checked(self._raw_rows(first), first)
+
     def chunks(self):
         """The chunks as delayed values, unchecked; those without rows are in it too."""
         return list(self._X.to_delayed().ravel())
 
     def delayed_blocks(self):
-        """[(delayed block in the type of the source, checked where it is computed, slice)], chunks without rows left out."""
+        """[(delayed block in the type of the source, slice)], checked where it is computed; no chunk without rows."""
         from dask import delayed
 
         check = delayed(_checked, pure=True)
@@ -134,9 +139,8 @@ class DaskSource(RowSource):
 
 def _numbers_of(frame, columns, name):
     """Columns of a data frame as a Dask array."""
-    kinds = {column: np.dtype(kind).kind if isinstance(kind, np.dtype) else "O" for column, kind in frame.dtypes.items()}
     for column in columns:
-        if kinds[column] not in "fiub":
+        if getattr(frame.dtypes[column], "kind", "O") not in "fiub":
             raise InputError(
                 f"{name} has the column {str(column)!r} of type {frame.dtypes[column]}; only real numbers can be used. "
                 "Drop it, or say that it holds the labels."

@@ -242,7 +242,7 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
     ----------
     source : path of a file, or an array, a memory-mapped array or a sparse matrix. An npy file, an uncompressed member
         of an npz file (``"data.npz::X"``), a parquet file and an fvecs, bvecs or ivecs file are read in blocks; other
-        formats are read as a whole
+        formats are read as a whole. A Dask array or data frame is read chunk by chunk
     **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
         labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file) ...
 
@@ -267,6 +267,10 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
         return _open_file(str(source), known)
     if hasattr(source, "read"):
         return _read_whole(source, known)
+    if hasattr(source, "__dask_graph__"):
+        from mercer._base.tables.dask_source import DaskSource
+
+        return DaskSource(source, known)
     return _open_array(source, known)
 
 
