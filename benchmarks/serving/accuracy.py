@@ -1,4 +1,4 @@
-"""A linear machine on universal bits against the exact RBF machine; and what else the same bits could be spent on."""
+"""A linear machine on universal bits against the exact RBF machine."""
 
 from __future__ import annotations
 
@@ -13,37 +13,24 @@ CS = (1.0, 3.0, 10.0, 30.0, 100.0)  # of machines on bits, where K(x, x) = 1/2
 FOLDS = 3
 EXACT_CS, EXACT_FACTORS = (1.0, 10.0, 100.0), (0.5, 1.0, 2.0, 4.0, 8.0)  # gamma, over 1 / (columns x variance)
 
-IMAGES = "Fashion-MNIST"
-RATES = (128, 256, 512, 1024, 2048, 4096)
-IMAGE_ROWS, IMAGE_TRIALS = 10_000, 3_000  # to learn from; of these, to choose the exact machine on
-IMAGE_CS = (1.0, 10.0)  # with rows scaled to a mean square length of 1
-IMAGE_CODES = {
-    "universal": "universal bits",
-    "compact": "compact codes",
-    "pq": "product quantisation",
-    "raw": "raw pixels of b bits",
-}
-
 
 @benchmark(
     "wire-accuracy",
-    "linear machines on universal codes against exact RBF machines, and beside raw pixels and product quantisation",
+    "linear machines on universal codes against exact RBF machines",
     bars=[
         Bar(GAP.format(name, bits), f"<= {points:g}", "points")
         for name, rates in SETS.items()
         for bits, points in rates.items()
     ],
     paper="boufounos15universal",
-    needs=["pendigits", "dataset-fashion-mnist"],
+    needs=["pendigits"],
 )
 def wire_accuracy(record):
     from benchmarks.runner import limited_threads
 
     with limited_threads(1):  # thousands of fits so small that starting threads takes longer
         for name in SETS:
-            _against_exact(record, name)
-    with limited_threads(record.threads):
-        _images(record)
+            _againstexact_accuracy(record, name)
     record.note(
         f"The exact machine is scikit-learn's SVC; C and gamma are chosen on the training rows by {FOLDS}-fold "
         f"cross-validation ({len(EXACT_CS)} x {len(EXACT_FACTORS)} values). The machine on bits is a WireClassifier of "
@@ -59,7 +46,7 @@ def wire_accuracy(record):
 # ---------------------------------------------------------------------------------------------- against exact machines
 
 
-def _against_exact(record, name):
+def _againstexact_accuracy(record, name):
     import numpy as np
 
     rates, Cs = [BEYOND, *sorted(SETS[name])], CS[2:3] if record.quick else CS
@@ -67,7 +54,7 @@ def _against_exact(record, name):
     known = {}  # a set with one split has one exact machine
     for draw, (key, split) in enumerate(_splits(name, record.quick)):
         if key not in known:
-            known[key] = _exact(*split)
+            known[key] = exact_accuracy(*split)
         exact.append(known[key])
         for bits in rates:
             coded[bits].append(_on_bits(bits, Cs, draw, *split))
@@ -103,7 +90,7 @@ def _splits(name, quick):
     return [(key, (X[few], y[few], X_test[few], y_test[few])) for key, (X, y, X_test, y_test) in made]
 
 
-def _exact(X, y, X_test, y_test, trials=None):
+def exact_accuracy(X, y, X_test, y_test, trials=None):
     """Accuracy of an RBF machine in percent; C and gamma are chosen on the first rows."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
@@ -137,101 +124,3 @@ def _interval(values):
     values = np.asarray(values)
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(half)
-
-
-# -------------------------------------------------------------------------------------------------------------- images
-
-
-def _images(record):
-    """Pictures at many rates: universal bits, raw pixels, product quantisation."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    from mercer.serving import rate_accuracy
-
-    X, y, X_test, y_test = _pictures(record.quick)
-    exact = _exact(X, y, X_test, y_test, trials=IMAGE_TRIALS)
-    rates, Cs = (RATES[:2], IMAGE_CS[1:]) if record.quick else (RATES, IMAGE_CS)
-    found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for side, (rows, test_rows, codes) in _sides(X, X_test).items():
-            found[side] = rate_accuracy(
-                rows, y, rates, codes=codes, test=(test_rows, y_test), Cs=list(Cs), cv=FOLDS, random_state=0
-            ).points
-    points = [(side, point) for side, some in found.items() for point in some]
-    record.table(
-        f"{IMAGES}: accuracy at a rate",
-        ["code", "bits of a picture", "accuracy %", "95 %, from", "to"],
-        [
-            [
-                _label(side, point),
-                point.bits if point.bits is not None else 32 * X.shape[1],
-                *(100 * number for number in (point.accuracy, point.low, point.high)),
-            ]
-            for side, point in points
-        ],
-    )
-    record.figure("rates", _figure(points, exact), f"{IMAGES}: accuracy against the bits of a picture")
-    record.note(
-        f"{IMAGES}: {len(X):,} training and {len(X_test):,} test pictures, pixels as they are, rows scaled alike to a "
-        f"mean square length of 1. Linear machines on everything but the exact RBF machine ({exact:.2f} %), whose "
-        f"parameters are chosen on {min(len(X), IMAGE_TRIALS):,} rows. Raw pixels: b bits with thresholds at training "
-        "quantiles, of the picture and of its means over 2 x 2 and 4 x 4 pixels, which is how a picture is sent in "
-        "fewer bits than it has pixels."
-    )
-
-
-def _pictures(quick):
-    import numpy as np
-
-    from mercer.datasets import load_fashion_mnist
-
-    X, y = load_fashion_mnist()
-    chosen = np.random.default_rng(0).permutation(len(X))[: 400 if quick else IMAGE_ROWS]
-    X_test, y_test = load_fashion_mnist("test")
-    if quick:
-        X_test, y_test = X_test[:400], y_test[:400]
-    length = np.sqrt((X[chosen].astype(np.float64) ** 2).sum(axis=1).mean())
-    return (X[chosen] / length).astype(np.float32), y[chosen], (X_test / length).astype(np.float32), y_test
-
-
-def _sides(X, X_test):
-    """side -> (rows, test rows, codes of `mercer.rate_accuracy`)"""
-    sides = {"": (X, X_test, ["unquantised", "universal", "compact", "pq", "raw"])}
-    for size in (2, 4):
-        sides[f"{28 // size} x {28 // size}"] = (_means(X, size), _means(X_test, size), ["raw"])
-    return sides
-
-
-def _means(X, size):
-    """Pictures of which each pixel is the mean of some; their lengths stay about what they were."""
-    small = X.reshape(len(X), 28 // size, size, 28 // size, size).mean(axis=(2, 4))
-    return size * small.reshape(len(X), -1)
-
-
-def _label(side, point):
-    name = {"unquantised": "float32 pixels, linear", **IMAGE_CODES}[point.code]
-    return f"{name}, {side}" if side else name
-
-
-def _figure(points, exact):
-    from benchmarks.plotting import new_figure
-
-    figure, axes = new_figure()
-    lines = {}
-    for side, point in points:
-        if point.bits is not None:
-            lines.setdefault(_label(side, point), []).append((point.bits, 100 * point.accuracy))
-    for label, line in lines.items():
-        axes.plot(*zip(*sorted(line), strict=True), marker="o", markersize=4, label=label)
-    plain = next(point for _, point in points if point.code == "unquantised")
-    axes.axhline(exact, color="black", linewidth=1, linestyle="--", label="exact RBF machine")
-    axes.axhline(100 * plain.accuracy, color="black", linewidth=1, linestyle=":", label="linear, float32 pixels")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(RATES, [str(bits) for bits in RATES])
-    axes.set_xlabel("bits of a picture")
-    axes.set_ylabel("accuracy, %")
-    axes.legend(frameon=False, fontsize=7)
-    return figure

@@ -210,3 +210,17 @@ def test_what_it_cannot_do_is_refused_with_what_can():
         solve_dual(replace(problem, loss=get_loss("logistic")))
     with pytest.raises(InputError, match="identity as inner product"):
         solve_dual(replace(problem, design=Design(problem.design.rows, Factor(np.eye(D)))))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_words_of_a_quantiser_have_the_optimum_of_the_rows_they_stand_for(rng, loss):
+    from mercer import KernelClassifier, ProductQuantizer
+
+    X, y = rng.random((150, 12)), rng.integers(0, 3, 150)
+    quantizer = ProductQuantizer(block_size=3, bits=4, random_state=0).fit(X)
+    decoded = quantizer.inverse_transform(quantizer.transform(X))
+    options = {"loss": loss, "C": 0.5, "tol": 1e-6, "max_iter": 5000, "multi_class": "ovr"}
+    words = KernelClassifier(map=quantizer, solver="dual", **options).fit(X, y)
+    plain = KernelClassifier("linear", solver="dual", **options).fit(decoded, y)
+    assert words.plan_.solver == "dual"
+    np.testing.assert_allclose(words.objective_, plain.objective_, rtol=1e-5)

@@ -77,7 +77,11 @@ class Plain:
 
     def scores(self, state, n_jobs):
         """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
-        return self.rows.scores(state[0], n_jobs).astype(np.float64, copy=False)
+        return self.scores_of(state[0], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        """Scores of all rows for weights v."""
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
 
 
 class Bits:
@@ -100,7 +104,10 @@ class Bits:
         state[0][: self.rows.n_bits] = v
 
     def scores(self, state, n_jobs):
-        return self.rows.scores(state[0][: self.rows.n_bits], n_jobs).astype(np.float64, copy=False)
+        return self.scores_of(state[0][: self.rows.n_bits], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
 
 
 class Words:
@@ -127,7 +134,10 @@ class Words:
         state[0][:] = v
 
     def scores(self, state, n_jobs):
-        return self.design.scores(state[0]).astype(np.float64, copy=False)
+        return self.scores_of(state[0], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.design.scores(v).astype(np.float64, copy=False)
 
 
 class Levels:
@@ -142,6 +152,9 @@ class Levels:
 
     def scores(self, state, n_jobs):
         return self.rows.scores(state[0].astype(np.float64), n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
 
 
 class DenseIntersection(Levels):

@@ -192,12 +192,12 @@ class _Column:
     """
 
     def __init__(self, problem, coordinates, p, norms, caps, key, n_jobs):
-        self.rows, self.coordinates, self.n_jobs = problem.design.rows, coordinates, n_jobs
+        self.coordinates, self.n_jobs = coordinates, n_jobs
         self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
         self.p, self.norms, self.caps, self.key = p, norms, caps, key
         self.targets = np.ascontiguousarray(problem.targets[:, p])
         self.form = FORMS[problem.loss.name](problem.loss)
-        n = len(self.rows)
+        n = len(problem.design)
         self.b, self.state = np.zeros(n), coordinates.new_state()
         self.order, self.n_active = np.empty(n, dtype=np.int32), 0
         self.visits, self.n_sweeps = 0, 0
@@ -265,4 +265,4 @@ class _Column:
         if b is None:
             self.coordinates.write(self.state, v)
         self.weights, self.constant = u, self.scale * own.sum()
-        return self.rows.scores(v, self.n_jobs).astype(np.float64, copy=False) + self.scale * self.constant
+        return self.coordinates.scores_of(v, self.n_jobs) + self.scale * self.constant

@@ -27,7 +27,6 @@ from mercer._base.tables.dask_source import DaskSource
 from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, Identity
 from mercer.spaces.stored import store_rows
 
-LEAST_ROWS, SAMPLE_ROWS, SAMPLE_BYTES = 2**12, 2**16, 2**28  # what a map is fitted to when the rows lie on disk
 TRIAL_ROWS = 256  # rows encoded to see how large the others become
 MOST_PLANES = 100  # kept by the bundle solver, for each problem
 WORK_ARRAYS = 6  # scores, directions, slopes ... of all rows, and as many of weights, that a solver holds at once
@@ -64,8 +63,8 @@ def raw_blocks(X):
 
 def sample_rows(X, seed):
     """A uniform sample of rows on disk in their order, as many as a map is fitted to."""
-    size = min(SAMPLE_ROWS, max(LEAST_ROWS, SAMPLE_BYTES // (4 * X.shape[1])))
-    return open_rows(X).sample(size, seed)
+    rows = open_rows(X)
+    return rows.sample(rows.fitting_size(), seed)
 
 
 def few_rows(X, size):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.validation import canonical
 from mercer.kernels import get_kernel
+from mercer.maps._dask import dask_fit, dask_transform
 from mercer.spaces import MapPredictor, as_rows
 
 
@@ -19,9 +20,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Base class of the maps: a scikit-learn transformer that knows the kernel it approximates.
 
     A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``_encode(X)``, the
-    features of validated rows as a dense array or a CSR matrix.
+    features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
     """
 
+    def __init_subclass__(cls, **rest):
+        super().__init_subclass__(**rest)
+        for name, accept in (("fit", dask_fit), ("transform", dask_transform)):
+            if name in vars(cls):
+                setattr(cls, name, accept(vars(cls)[name]))
+
+    @dask_transform
     def transform(self, X):
         """Features of the rows of X, in the dtype of X."""
         return self._encode(self._checked(X, reset=False))

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.models import save
+from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
 from mercer.search._collection import Collection, format_of
@@ -124,9 +125,13 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
     # ------------------------------------------------------------------------------------------------ fit and rows
 
     def fit(self, X, y=None):
-        """Learn embedding and code from rows, which are not added. ``y`` is ignored."""
+        """Learn embedding and code from rows, which are not added; of a Dask collection, from a sample of them.
+
+        ``y`` is ignored.
+        """
         self._check_parameters()
         self._refuse_directory("fit")
+        X = _sampled(X, self.random_state)
         self.model_ = self._new_model().fit(X)
         is_sparse, name = sparse.issparse(X), self.vectors
         if name == "auto":
@@ -143,18 +148,34 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or a Dask array or data frame, whose chunks are added in turn
         ids : sequence of n whole numbers or texts, or None
             The caller's own, each once. None: whole numbers after the largest so far.
         """
+        if hasattr(X, "__dask_graph__"):
+            return self._add_chunks(X, ids)
         X, ids = self._new_rows(X, ids, "KernelIndex.add")
+        self._check_new(ids)
+        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex")
+        return self
+
+    def _check_new(self, ids):
         known = self._rows.ids.positions(ids)
         if (known >= 0).any():
             taken = np.asarray(ids, dtype=object)[int(np.argmax(known >= 0))]
             raise InputError(
                 f"KernelIndex.add was given the id {taken!r}, which is in the index; nothing was added. Use update."
             )
-        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex")
+
+    def _add_chunks(self, X, ids):
+        rows = open_rows(X)
+        if ids is not None:
+            ids = self._listed(ids, "KernelIndex.add")
+            if len(ids) != len(rows):
+                raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
+            self._check_new(ids)
+        for block, part in rows.blocks():
+            self.add(block, None if ids is None else ids[part])
         return self
 
     def update(self, X, ids):
@@ -393,6 +414,14 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
         return tags
+
+
+def _sampled(X, random_state):
+    """X, or a sample of a Dask collection."""
+    if not hasattr(X, "__dask_graph__"):
+        return X
+    rows = open_rows(X)
+    return rows.sample(rows.fitting_size(), random_state)
 
 
 def _vector_type(values):

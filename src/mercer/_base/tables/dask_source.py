@@ -87,8 +87,7 @@ class DaskSource(RowSource):
 
     def head(self, n):
         """The first ``n`` rows, or all if there are fewer."""
-        first = np.arange(min(n, len(self)))
-        return self._checked(self._raw_rows(first), first)
+        return self.take(np.arange(min(n, len(self))))
 
     def chunks(self):
         """The chunks as delayed values, unchecked; those without rows are in it too."""

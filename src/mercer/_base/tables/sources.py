@@ -39,6 +39,7 @@ from mercer._base.tables.vectors import VECTOR_FORMATS
 
 BLOCK_ROWS = 8192  # rows of a block at most, when the caller does not say
 BLOCK_BYTES = 2**26  # memory of such a block at most
+FITTED_ROWS, LEAST_FITTED, FITTED_BYTES = 2**16, 2**12, 2**28  # of a sample that a map is fitted to
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip member: signature, ..., lengths of the name and the extra field
 logger = logging.getLogger("mercer")
 
@@ -101,6 +102,10 @@ class RowSource:
         n : how many rows
         random_state : seed, generator or None
         """
+        return self.take(self.draw(n, random_state))
+
+    def draw(self, n: int, random_state=None):
+        """Ascending numbers of ``n`` different rows chosen at random, or of all if there are fewer."""
         import numpy as np
         from sklearn.utils import check_random_state
         from sklearn.utils.random import sample_without_replacement
@@ -108,8 +113,15 @@ class RowSource:
         if n < 1:
             raise InputError(f"{type(self).__name__}.sample needs n >= 1, got {n}.")
         random_state = check_random_state(random_state)
-        chosen = np.sort(sample_without_replacement(len(self), min(n, len(self)), random_state=random_state))
-        return self._checked(self._raw_rows(chosen), chosen)
+        return np.sort(sample_without_replacement(len(self), min(n, len(self)), random_state=random_state))
+
+    def take(self, numbers):
+        """The rows of ascending numbers."""
+        return self._checked(self._raw_rows(numbers), numbers)
+
+    def fitting_size(self) -> int:
+        """How many rows a map is fitted to when not all are in memory."""
+        return min(FITTED_ROWS, max(LEAST_FITTED, FITTED_BYTES // (4 * self.shape[1])))
 
     # ------------------------------------------------------------------------------------ what a kind of file defines
 

@@ -1,0 +1,253 @@
+"""Dask: the same estimators and the same answers on the workers of a cluster, and after one of them is lost."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from mercer import (
+    ConvexReduction,
+    IntersectionSVC,
+    KernelClassifier,
+    KernelClassifierCV,
+    KernelIndex,
+    KernelPCA,
+    KernelRegressor,
+    NystroemMap,
+    ProductQuantizer,
+    open_rows,
+)
+from mercer._base.errors import InputError
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Digits 0 to 3: a pass over a cluster takes a while whatever its size."""
+    X, y = load_digits(n_class=4, return_X_y=True)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def chunked(X, size):
+    return da.from_array(X, chunks=(size, *X.shape[1:]))
+
+
+@pytest.fixture
+def small_groups(monkeypatch):
+    monkeypatch.setattr("mercer.learners._dask.GROUP_ROWS", 200)  # else all of these rows are one task
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def test_a_source_gives_what_the_array_holds(digits):
+    X = digits[0]
+    rows = open_rows(chunked(X, 500))
+    assert rows.shape == X.shape
+    np.testing.assert_array_equal(np.concatenate([block for block, _ in rows.blocks(130)]), X)
+    plain = open_rows(X)
+    np.testing.assert_array_equal(rows.sample(99, 3), plain.sample(99, 3))
+    np.testing.assert_array_equal(rows.head(3), X[:3])
+
+
+def test_columns_of_a_data_frame_are_numbers_and_labels(digits):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(digits[0], columns=[f"c{i}" for i in range(64)]).assign(kind=digits[1])
+    rows = open_rows(dd.from_pandas(frame, npartitions=3), label="kind")
+    assert rows.feature_names == tuple(f"c{i}" for i in range(64))
+    np.testing.assert_array_equal(rows.y, digits[1])
+    np.testing.assert_array_equal(np.concatenate([block for block, _ in rows.blocks()]), digits[0])
+    with pytest.raises(InputError, match="'name' of type"):
+        open_rows(dd.from_pandas(frame.assign(name="a"), npartitions=2))
+
+
+def test_without_a_client_chunks_are_read_here(digits):  # before any test that has one
+    X, y = digits
+    learner = KernelClassifier("chi2").fit(chunked(X, 500), y)
+    assert learner.plan_.storage == "memory"
+    assert learner.objective_.sum() == KernelClassifier("chi2").fit(open_rows(X), y).objective_.sum()
+
+
+def test_a_number_that_is_not_finite_is_named(client):
+    X = np.ones((100, 3))
+    X[77, 1] = np.nan
+    with pytest.raises(InputError, match="row 77, column 1, both counted from 0, holds nan"):
+        KernelClassifier("linear").fit(chunked(X, 30), np.arange(100) % 2)
+
+
+# ------------------------------------------------------------------------------------------------------------ learning
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        KernelClassifier("chi2", C=0.1),
+        KernelClassifier("intersection", loss="logistic", intercept_scaling=None),
+        KernelClassifier("chi2", loss="crammer_singer", C=1e-3),
+        KernelClassifier(map=ProductQuantizer(bits=5, random_state=0), C=1e-4, tol=1e-6),
+        KernelClassifier(map=ProductQuantizer(bits=5, random_state=0), C=1e-4, tol=1e-6, expansion="immediate"),
+        KernelRegressor("chi2", loss="squared", C=1e-3, tol=1e-6),
+    ],
+    ids=lambda learner: f"{learner.loss}-{learner.expansion}",
+)
+def test_a_fit_is_that_of_one_process(client, small_groups, digits, learner):
+    X, y = digits
+    alone = clone(learner).set_params(solver="bundle").fit(X, y)
+    spread = clone(learner).fit(chunked(X, 100), chunked(y, 100))
+    assert spread.plan_.storage == "workers"
+    assert spread.plan_.solver == "bundle"
+    assert spread.objective_.sum() == pytest.approx(alone.objective_.sum(), rel=1e-6)
+    scores = spread.predict(chunked(X, 400))
+    assert isinstance(scores, np.ndarray)
+    assert (scores == alone.predict(X)).mean() > 0.999 or np.allclose(scores, alone.predict(X), rtol=1e-3)
+
+
+def test_sparse_chunks_weights_and_two_classes(client, small_groups, digits):
+    from scipy import sparse
+
+    X, y = digits[0], digits[1] > 1
+    weights = np.linspace(0, 2, len(X))
+    csr = chunked(X, 600).map_blocks(sparse.csr_array)
+    learner = KernelClassifier("chi2", C=0.1, class_weight="balanced")
+    alone = clone(learner).set_params(solver="bundle").fit(sparse.csr_array(X[1:]), y[1:], weights[1:])
+    spread = learner.fit(csr, chunked(y, 600), chunked(weights, 600))
+    assert spread.objective_.sum() == pytest.approx(alone.objective_.sum(), rel=1e-6)
+
+
+def test_columns_that_are_solved_early_are_left_out(client, small_groups, rng):
+    X = rng.random((600, 5))
+    Y = np.stack([X[:, 0] > 0.5, X[:, 1] > X[:, 2] * X[:, 3], np.ones(600, bool)], axis=1).astype(int)
+    learner = KernelClassifier("chi2", C=0.3, tol=1e-4)
+    alone = clone(learner).set_params(solver="bundle").fit(X, Y)
+    spread = learner.fit(chunked(X, 100), Y)
+    np.testing.assert_allclose(spread.objective_, alone.objective_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "primal"])
+def test_classes_of_an_intersection_machine_run_side_by_side(client, small_groups, digits, solver):
+    X, y = digits
+    alone = IntersectionSVC(tol=1e-5).fit(X, y)
+    spread = IntersectionSVC(tol=1e-5, solver=solver).fit(chunked(X, 500), y)
+    assert spread.plan_.solver == ("icd" if solver == "auto" else "bundle")
+    np.testing.assert_allclose(spread.objective_, alone.objective_, rtol=2e-5)
+    two = IntersectionSVC(tol=1e-5).fit(chunked(X, 500), y > 1)
+    assert two.plan_.solver == "bundle"
+    assert two.score(X, y > 1) == pytest.approx(IntersectionSVC(tol=1e-5).fit(X, y > 1).score(X, y > 1), abs=2e-3)
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(small_groups, digits, n_workers):
+    X, y = digits
+    found = []
+    for count in (n_workers, 2):
+        options = {"n_workers": count, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+            learner = KernelClassifier(map=NystroemMap("rbf", n_landmarks=20), random_state=0, C=0.1, max_iter=8)
+            found.append(learner.fit(chunked(X.astype("f4"), 200), y))
+    np.testing.assert_array_equal(found[0].map_.landmarks_, found[1].map_.landmarks_)
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, digits, tmp_path):
+    X, y = np.tile(digits[0], (2, 1)), np.tile(digits[1], 2)
+    learner = KernelClassifier("chi2", C=0.3, multi_class="ovr")
+    alone = clone(learner).set_params(solver="bundle").fit(X, y)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        first = next(iter(cluster.workers.values()))
+        pid, killed = first.pid, []
+
+        def kill():
+            import os
+            import signal
+
+            end = time.monotonic() + 60
+            while time.monotonic() < end:  # in the middle: when lines are searched
+                tasks = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
+                if sum("mercer-line" in str(key) or "mercer-plane" in str(key) for key in tasks):
+                    time.sleep(0.5)
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(True)
+                    return
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        spread = learner.fit(chunked(X, 300), y)
+        thread.join()
+        assert killed
+        assert first.pid != pid or len(client.scheduler_info()["workers"]) < 2
+    assert spread.objective_.sum() == pytest.approx(alone.objective_.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (KernelClassifier(solver="newton"), "solver='newton' needs all rows in one process"),
+        (KernelClassifier(probability=True), "probability=True learns from folds"),
+        (KernelClassifierCV(), "Choose C on a sample"),
+        (IntersectionSVC(kernel="auto"), "Use kernel='intersection'"),
+    ],
+    ids=["solver", "probability", "cv", "kernel"],
+)
+def test_what_needs_all_rows_at_once_is_refused(client, digits, learner, message):
+    with pytest.raises(InputError, match=message):
+        learner.fit(chunked(digits[0], 900), digits[1])
+
+
+# ---------------------------------------------------------------------------------------------------- maps and indexes
+
+
+@pytest.mark.parametrize(
+    "map",
+    [
+        NystroemMap("chi2", n_landmarks=30, random_state=1),
+        KernelPCA("js", n_components=5, n_landmarks=40, random_state=1),
+        ProductQuantizer(block_size=8, random_state=1),
+        ConvexReduction(n_dims=20, random_state=1),
+    ],
+    ids=lambda map: type(map).__name__,
+)
+def test_maps_are_those_of_one_process(client, digits, map):
+    X = digits[0]
+    alone, spread = clone(map).fit(X), clone(map).fit(chunked(X, 400))
+    found = spread.transform(chunked(X, 700))
+    assert isinstance(found, da.Array)
+    assert found.shape == (len(X), alone.transform(X[:1]).shape[1])
+    np.testing.assert_array_equal(found.compute(), alone.transform(X))
+
+
+def test_a_large_collection_is_sampled(client, monkeypatch, digits):
+    monkeypatch.setattr("mercer._base.tables.sources.FITTED_ROWS", 100)
+    X = digits[0]
+    spread = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(chunked(X, 400))
+    alone = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(open_rows(X).sample(100, 1))
+    np.testing.assert_array_equal(spread.landmarks_, alone.landmarks_)
+
+
+def test_an_index_takes_chunks(client, digits):
+    X = digits[0].astype("f4")
+    alone = KernelIndex("chi2", random_state=0).fit(X).add(X)
+    spread = KernelIndex("chi2", random_state=0).fit(chunked(X, 400)).add(chunked(X, 400))
+    for one, other in zip(alone.search(X[:20], 5), spread.search(X[:20], 5), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(InputError, match="which is in the index; nothing was added"):
+        spread.add(chunked(X[:50], 10), ids=[*range(10_000, 10_049), 3])
+    assert len(spread) == len(X)
