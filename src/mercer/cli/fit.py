@@ -3,16 +3,19 @@
 __all__ = ["EXAMPLES", "fit"]
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer._base.tables import ArgumentError
+from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.errors import INTERRUPTED
 from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learner_building import Choices, build_learner, learner_options
 from mercer.cli.learning import blaming, check_folder, open_data, rows_to_fit
+from mercer.cli.on_dask import DaskOption, rows_on_dask
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 
@@ -35,16 +38,23 @@ A map of your choice; learning on codes of one byte per eight columns:
 Nothing to tune: a table for each column, of histograms as they are, or of any values in bins:
   mercer fit train.csv --label species --solver icd --out species.mercer
   mercer fit train.csv --label species --solver icd --bins 200 --binning column --kernel auto --out species.mercer
+
+More rows than one machine holds, on a Dask cluster:
+  mercer fit rows/*.parquet --label species --kernel chi2 --dask tcp://scheduler:8786 --out species.mercer
 """
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
 
 
 @option_groups(choices=learner_options, rules=input_options, settings=common_options)
 def fit(
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    x: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")] = None,
     labels: Annotated[str | None, LabelsOption] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    dask: Annotated[str | None, DaskOption] = None,
     *,
     choices: Choices,
     rules: dict[str, Any],
@@ -60,7 +70,22 @@ def fit(
         if out is None:
             raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
         check_folder(out)
-    data = open_data(x, rules)
+    with _opened(x, dask, rules) as data:
+        _fit(data, out, labels, dry_run, choices, rules, settings)
+
+
+@contextmanager
+def _opened(paths: list[str], dask: str | None, rules: dict[str, Any]) -> Iterator[RowSource]:
+    if dask is not None:
+        with rows_on_dask(paths, dask, rules) as data:
+            yield data
+        return
+    if len(paths) > 1:
+        raise ArgumentError(f"mercer fit takes one file, got {len(paths)}. Several Parquet files need --dask.")
+    yield open_data(paths[0], rules)
+
+
+def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
     y = labels_of(data, labels, rules)
     storage = choices.storage or "auto"
     learner = build_learner(choices, y, settings.seed)

@@ -45,9 +45,9 @@ class DaskSource(RowSource):
     reader : the checks of this source without its rows, for whoever computes a chunk
     """
 
-    def __init__(self, collection, rules: InputRules):
+    def __init__(self, collection, rules: InputRules, name: str | None = None):
         columns = getattr(collection, "columns", None)
-        name = "the Dask data frame" if columns is not None else "the Dask array"
+        name = name or ("the Dask data frame" if columns is not None else "the Dask array")
         self._label_column = None
         if columns is None:
             X, names = collection, None
