@@ -251,3 +251,32 @@ def test_an_index_takes_chunks(client, digits):
     with pytest.raises(InputError, match="which is in the index; nothing was added"):
         spread.add(chunked(X[:50], 10), ids=[*range(10_000, 10_049), 3])
     assert len(spread) == len(X)
+
+
+# ----------------------------------------------------------------------------------------------------- the command line
+
+
+def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_path):
+    pd = pytest.importorskip("pandas")
+    from typer.testing import CliRunner
+
+    from mercer import load
+    from mercer.cli.main import app
+
+    frame = pd.DataFrame(digits[0]).rename(columns=str).assign(kind=[f"d{label}" for label in digits[1]])
+    for i in range(2):
+        frame[i::2].to_parquet(tmp_path / f"part{i}.parquet")
+    files, out = [str(path) for path in sorted(tmp_path.glob("*.parquet"))], tmp_path / "m.mercer"
+    options = ["--label", "kind", "--C", "0.001", "--out", str(out)]
+    done = CliRunner().invoke(app, ["fit", *files, *options, "--dask", client.scheduler.address])
+    assert done.exit_code == 0, done.output
+    assert "on the workers" in done.output
+    assert load(out).score(digits[0], frame.kind) > 0.95
+    for arguments, message in [
+        ([*files, *options], "Several Parquet files need --dask"),
+        ([str(tmp_path / "no"), *options, "--dask", "local"], "There is no file"),
+        ([str(out), *options, "--dask", "local"], "is no Parquet file"),
+    ]:
+        failed = CliRunner().invoke(app, ["fit", *arguments])
+        assert failed.exit_code != 0
+        assert message in str(failed.exception) + failed.output

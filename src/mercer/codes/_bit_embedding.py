@@ -17,6 +17,7 @@ from mercer.codes._projecting import LARGEST, Projector
 from mercer.codes._specification import LARGEST_STEP, MATRICES, Specification, padded_length
 from mercer.kernels import Linear
 from mercer.maps._base import FeatureMap
+from mercer.maps._dask import is_dask, transform_chunks
 from mercer.maps._landmarks import check_count
 
 DRAWN = tuple(matrix for matrix in MATRICES if matrix != "learned")  # from the seed
@@ -43,6 +44,8 @@ class BitEmbedding(FeatureMap):
         ndarray of shape (n, n_bytes), uint8
             Bit b of a row is bit b % 8 of byte b // 8; spare bits are zero.
         """
+        if is_dask(X):
+            return transform_chunks(self, X)
         return self._encode(self._checked(X, reset=False))
 
     @property

@@ -14,6 +14,7 @@ from mercer.codes._binning import BINNINGS, MOST_LEVELS, Bins, choose_bins, sign
 from mercer.codes._level_words import dense_levels, levels_that_occur, on_words, sparse_levels
 from mercer.kernels import Intersection, Kernel
 from mercer.maps._base import FeatureMap
+from mercer.maps._dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import BlockFactor, CodeRows, CSRRows, CumulativeSum
 
 # what is read as it is: histograms often come as bytes, which as float64 would take eight times the memory
@@ -93,6 +94,8 @@ class LevelQuantizer(FeatureMap):
 
     def transform(self, X):
         """The levels of the rows: uint8 or uint16, dense or, if the quantiser was fitted to sparse rows, CSR."""
+        if is_dask(X):
+            return transform_chunks(self, X)
         return self._levels(self._parts(self._checked(X, reset=False)))
 
     def rows(self, X):
@@ -181,7 +184,9 @@ class LevelQuantizer(FeatureMap):
 
     def _checked(self, X, reset):
         """Validated rows: signs do not matter, levels are never negative."""
-        if not reset:
+        if reset:
+            X = rows_to_fit(self, X)
+        else:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=NUMBERS, order="C")
         if sparse.issparse(X):

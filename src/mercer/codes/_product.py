@@ -27,6 +27,7 @@ from mercer.codes._rotations import ROTATIONS, block_sizes, check_width, find_ro
 from mercer.codes._training import nearest
 from mercer.kernels import Linear
 from mercer.maps._base import FeatureMap
+from mercer.maps._dask import is_dask, rows_to_fit, transform_chunks
 from mercer.maps._landmarks import sample_rows
 from mercer.spaces import BlockFactor, CodeRows, DenseRows, Identity
 from mercer.spaces.decoded_rows import DecodedRows
@@ -157,6 +158,8 @@ class ProductQuantizer(FeatureMap):
 
     def transform(self, X):
         """The codes, uint8 of shape (n, M): the nearest word of each block, of equally near ones the first."""
+        if is_dask(X):
+            return transform_chunks(self, X)
         return self._encode(self._checked(X, reset=False))
 
     def inverse_transform(self, codes):
@@ -266,7 +269,9 @@ class ProductQuantizer(FeatureMap):
 
     def _checked(self, X, reset):
         """Validated rows of any type of number, C- or Fortran-ordered: they are read a part at a time."""
-        if not reset:
+        if reset:
+            X = rows_to_fit(self, X)
+        else:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
         X = canonical(X)

@@ -24,6 +24,7 @@ from scipy import sparse
 from mercer._base.progress import track
 from mercer._base.tables import RowSource, open_rows
 from mercer._base.tables.dask_source import DaskSource
+from mercer.maps._dask import is_dask
 from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, Identity
 from mercer.spaces.stored import store_rows
 
@@ -39,12 +40,12 @@ def is_on_disk(X):
 
 def opened(X):
     """X, or if it is a Dask collection, its rows as a source."""
-    return open_rows(X) if hasattr(X, "__dask_graph__") else X
+    return open_rows(X) if is_dask(X) else X
 
 
 def fetched(y):
     """y, or what it holds if it is a Dask collection."""
-    return np.asarray(y.compute()) if hasattr(y, "__dask_graph__") else y
+    return np.asarray(y.compute()) if is_dask(y) else y
 
 
 def is_quantizer(map):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.validation import canonical
 from mercer.kernels import get_kernel
-from mercer.maps._dask import dask_fit, dask_transform
+from mercer.maps._dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import MapPredictor, as_rows
 
 
@@ -23,15 +23,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
     """
 
-    def __init_subclass__(cls, **rest):
-        super().__init_subclass__(**rest)
-        for name, accept in (("fit", dask_fit), ("transform", dask_transform)):
-            if name in vars(cls):
-                setattr(cls, name, accept(vars(cls)[name]))
-
-    @dask_transform
     def transform(self, X):
-        """Features of the rows of X, in the dtype of X."""
+        """Features of the rows of X, in the dtype of X; of a Dask collection, a Dask array of them."""
+        if is_dask(X):
+            return transform_chunks(self, X)
         return self._encode(self._checked(X, reset=False))
 
     def rows(self, X):
@@ -50,7 +45,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _checked(self, X, reset):
         """Validated rows: C-contiguous float32/float64 or canonical CSR, inside the kernel's domain."""
-        if not reset:
+        if reset:
+            X = rows_to_fit(self, X)
+        else:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         X = canonical(X)

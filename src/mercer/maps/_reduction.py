@@ -32,6 +32,7 @@ from mercer.kernels import Linear, get_kernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._column_choice import Judge, choose_size, groups_by_size, used_columns
 from mercer.maps._column_groups import numbered
+from mercer.maps._dask import is_dask, sampled
 from mercer.maps._landmarks import check_count
 from mercer.maps._lasso_path import LassoPath
 from mercer.maps._nonnegative import largest_penalty, solve_nonnegative
@@ -166,6 +167,8 @@ class ConvexReduction(FeatureMap):
         y : class of each row, for ``method="supervised"``; passed on to the map
         """
         check_parameters(self)
+        if is_dask(X):
+            X, y = sampled(X, y, self.random_state)
         X = self._checked(X, reset=True)
         kernel = get_kernel(self.kernel)
         kernel._check_values(X, "X")

@@ -22,6 +22,7 @@ from mercer._base.models import save
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
+from mercer.maps._dask import is_dask, rows_to_fit
 from mercer.search._collection import Collection, format_of
 from mercer.search._index_disk import OnDisk
 from mercer.search._index_searches import Searches
@@ -131,7 +132,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         """
         self._check_parameters()
         self._refuse_directory("fit")
-        X = _sampled(X, self.random_state)
+        X = rows_to_fit(self, X)
         self.model_ = self._new_model().fit(X)
         is_sparse, name = sparse.issparse(X), self.vectors
         if name == "auto":
@@ -152,7 +153,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         ids : sequence of n whole numbers or texts, or None
             The caller's own, each once. None: whole numbers after the largest so far.
         """
-        if hasattr(X, "__dask_graph__"):
+        if is_dask(X):
             return self._add_chunks(X, ids)
         X, ids = self._new_rows(X, ids, "KernelIndex.add")
         self._check_new(ids)
@@ -414,14 +415,6 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
         return tags
-
-
-def _sampled(X, random_state):
-    """X, or a sample of a Dask collection."""
-    if not hasattr(X, "__dask_graph__"):
-        return X
-    rows = open_rows(X)
-    return rows.sample(rows.fitting_size(), random_state)
 
 
 def _vector_type(values):

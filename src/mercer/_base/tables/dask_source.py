@@ -5,23 +5,17 @@ them are the same. Values are checked where they are computed. Without a `distri
 process, a chunk at a time.
 """
 
-__all__ = ["DaskSource", "is_dask"]
+__all__ = ["DaskSource", "current_client"]
 
 import sys
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.tables.rules import InputRules, label_position, settle_dtype, tidy_labels
 from mercer._base.tables.sources import RowSource
-
-
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or data frame; does not import Dask."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
 def current_client():
