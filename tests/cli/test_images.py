@@ -14,7 +14,19 @@ import pytest
 from PIL import Image
 
 import mercer
-from mercer.vision import BagOfWords, DenseSIFT, Downscaled, FisherVectors, ImageClassifier, image_folder
+from mercer.vision import (
+    CENTRIST,
+    HOG,
+    BagOfWords,
+    ColorHistogram,
+    DenseSIFT,
+    Downscaled,
+    FisherVectors,
+    ImageClassifier,
+    LocalCENTRIST,
+    image_folder,
+    read_image,
+)
 from tests.vision.textures import KINDS, write_folder
 
 QUICK = ("--words", "12", "--sizes", "4", "--C", "10", "--folds", "2")
@@ -41,7 +53,9 @@ def _inside(folder, monkeypatch):
 
 def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
     pyramid = parameters.pop("pyramid", ((1, 1),))
-    bags = encoder(Downscaled(DenseSIFT(4, (4,)), 640), words, pyramid=pyramid)
+    descriptor = parameters.pop("descriptor", DenseSIFT(4, (4,)))
+    own = {name: parameters.pop(name) for name in ("soft", "assignment") if name in parameters}
+    bags = encoder(Downscaled(descriptor, 640), words, pyramid=pyramid, **own)
     return ImageClassifier(bags, kernel, **{"C": 10.0, "cv": 2, "random_state": 0, **parameters})
 
 
@@ -59,6 +73,9 @@ def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
         (["--encoder", "fisher", "--words", "4", "--reduce", "2", "--kernel", "chi2"],
          {"encoder": FisherVectors, "words": 4, "reduce": 2, "kernel": "chi2"}),
         (["--probability"], {"probability": True}),
+        (["--reduce", "5", "--reduce-by", "convex", "-p", "soft=2", "-p", "assignment=ivf"],
+         {"reduce": 5, "reduce_method": "convex", "soft": 2, "assignment": "ivf"}),
+        (["--descriptor", "centrist", "--sizes", "12"], {"descriptor": LocalCENTRIST(4, (12,))}),
     ],
 )  # fmt: skip
 def test_a_trained_model_is_that_of_python(succeeds, options, expected):
@@ -388,3 +405,39 @@ def test_a_model_of_images_takes_no_rows(fails, verb):
 def test_errors_are_json_with_json(command):
     result = command("images", "predict", "rows.mercer", "test", "--json")
     assert json.loads(result.stderr)["exit_code"] == 2
+
+
+# ---- rows
+
+
+@pytest.mark.parametrize(
+    ("options", "transformer"),
+    [
+        (["--as", "color", "-p", "bins=3", "--grid", "2x1"], ColorHistogram(3, grid=(2, 1))),
+        (["--as", "centrist"], CENTRIST()),
+        (["--size", "64x48", "-p", "cell_size=16"], HOG(16)),
+    ],
+)
+def test_rows_are_those_of_python(succeeds, options, transformer):
+    succeeds("images", "rows", "test", *options, "--out", "rows.npy")
+    paths, _ = image_folder("test")
+    size = (64, 48) if "--size" in options else None
+    images = paths if size is None else np.stack([read_image(path, size=size) for path in paths])
+    np.testing.assert_array_equal(np.load("rows.npy"), transformer.fit(images).transform(images))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no --param size. It has cell_size, variant."),
+        (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid is for centrist and color"),
+        (["rows", "test", "--out", "r.npy", "--size", "64"], "--size is ROWSxCOLUMNS"),
+        (["rows", "test", "--out", "train"], "train is a directory"),
+        (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),
+        (["train", "train", "--out", "t.mercer", "-p", "soft=0"], "soft"),
+        (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
+         "selected, not merged"),
+    ],
+)  # fmt: skip
+def test_parameters_that_make_no_sense_are_refused(fails, arguments, words):
+    fails(2, [words], "images", *arguments)

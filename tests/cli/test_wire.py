@@ -302,3 +302,26 @@ def test_rates_are_those_of_python(succeeds, fails, tmp_path):
     fails(2, ["has the codes", "'magic'"], "wire", "rates", "train.npz", "--codes", "magic")
     fails(2, ["--bits is a list", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
     fails(2, ["divides the 64 columns"], "wire", "rates", "train.npz", "--block-size", "7")
+
+
+def test_distances_are_those_of_python(succeeds, fails):
+    X = np.load("X.npy")
+    succeeds("encode", "ladder.mercer", "X.npy", "--bits", "60", "--out", "all.mrcw")
+    np.save("few.npy", X[:3])
+    succeeds("encode", "ladder.mercer", "few.npy", "--bits", "60", "--out", "few.mrcw")
+    found = succeeds("wire", "distances", "ladder.mercer", "few.mrcw", "all.mrcw", "--json")
+    embedding = mercer.load("ladder.mercer").classifiers_[1].map_
+    expected = embedding.distance_from_codes(embedding.transform(X[:3]), embedding.transform(X))
+    for name, values in zip(("distance", "low", "high"), expected, strict=True):
+        np.testing.assert_allclose(np.array(found[name], dtype=float), values)
+    lines = succeeds("wire", "distances", "ladder.mercer", "few.mrcw").splitlines()
+    assert lines[0] == "row,other,distance,low,high"
+    assert len(lines) == 10
+    inspected = succeeds("inspect", "few.mrcw", "--json")
+    assert (inspected["rows"], inspected["bits"]) == (3, 60)
+    Path("cut.mrcw").write_bytes(Path("few.mrcw").read_bytes()[:-1])
+    fails(1, ["cut.mrcw", "bytes came"], "inspect", "cut.mrcw")
+    fails(1, ["no message of bits"], "wire", "distances", "ladder.mercer", "X.npy")
+    fails(2, ["bits tell no distances"], "wire", "distances", "chi2.mercer", "few.mrcw")
+    succeeds("encode", "one.mercer", "few.npy", "--out", "other.mrcw")
+    fails(1, ["bits of another embedding"], "wire", "distances", "embedding.mercer", "other.mrcw")

@@ -12,8 +12,7 @@ from mercer._base.errors import require_extra
 from mercer._base.progress import track
 from mercer._base.tables import ArgumentError
 from mercer.cli.detect_files import load_detector
-from mercer.cli.images_files import took
-from mercer.cli.images_predict import _paths
+from mercer.cli.images_files import paths_of, took
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, progress
 from mercer.cli.predict import _lines
@@ -54,7 +53,7 @@ def run(
             raise ArgumentError(f"--out is a folder, but {out} is a file.")
         out.mkdir(parents=True, exist_ok=True)
     detector = load_detector(model)
-    paths = _paths(files)
+    paths = paths_of(files)
     started, answers, n_found = time.perf_counter(), [], 0
     lines = [["file", "xmin", "ymin", "xmax", "ymax", "score"]]
     with progress(settings):

@@ -4,7 +4,7 @@ __all__ = ["app"]
 
 import typer
 
-from mercer.cli import images_evaluate, images_explain, images_predict, images_train
+from mercer.cli import images_evaluate, images_explain, images_predict, images_rows, images_train
 from mercer.cli.commands import Verb, Verbs, flowing
 
 EXAMPLES = """
@@ -23,6 +23,7 @@ _VERBS = (
     (images_predict.predict, images_predict.EXAMPLES),
     (images_explain.explain, images_explain.EXAMPLES),
     (images_evaluate.evaluate, images_evaluate.EXAMPLES),
+    (images_rows.rows, images_rows.EXAMPLES),
 )
 
 app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help="Classify images, and see why.")

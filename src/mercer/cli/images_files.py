@@ -7,6 +7,7 @@ __all__ = [
     "folder_of_classes",
     "load_image_model",
     "note_skipped",
+    "paths_of",
     "said_command",
     "scores_by_class",
     "took",
@@ -56,6 +57,25 @@ def folder_of_classes(folder: str):
     if not Path(folder).is_dir():
         raise ArgumentError(f"There is no folder {folder}.")
     return image_folder(folder)
+
+
+def paths_of(files: list[str]) -> list[Path]:
+    """The files, and all images in the folders among them."""
+    from mercer.vision._folders import _images_below
+
+    paths: list[Path] = []
+    for name in files:
+        path = Path(name)
+        if not path.exists():
+            raise ArgumentError(f"There is no file {name}.")
+        if path.is_dir():
+            found = _images_below(path)
+            if not found:
+                raise ArgumentError(f"There are no images in the folder {name}.")
+            paths += found
+        else:
+            paths.append(path)
+    return paths
 
 
 def check_some_kept(encoding, strict: bool) -> None:

@@ -15,6 +15,7 @@ from mercer.cli.images_files import (
     check_some_kept,
     load_image_model,
     note_skipped,
+    paths_of,
     scores_by_class,
     took,
 )
@@ -61,7 +62,7 @@ def predict(
     classifier = load_image_model(model)
     if proba and not hasattr(classifier, "predict_proba"):
         raise ArgumentError(f"{model} was trained without probabilities. Train it again with --probability.")
-    paths = _paths(files)
+    paths = paths_of(files)
     started = time.perf_counter()
     with progress(settings):
         encoding = classifier.encode(paths)
@@ -81,25 +82,6 @@ def predict(
     where = "" if out is None else f", written to {out}"
     plural = "s" * (len(names) != 1)
     note(settings, f"{len(names)} image{plural} in {took(seconds)}{where}")
-
-
-def _paths(files: list[str]) -> list[Path]:
-    """The files, and all images in the folders among them."""
-    from mercer.vision._folders import _images_below
-
-    paths: list[Path] = []
-    for name in files:
-        path = Path(name)
-        if not path.exists():
-            raise ArgumentError(f"There is no file {name}.")
-        if path.is_dir():
-            found = _images_below(path)
-            if not found:
-                raise ArgumentError(f"There are no images in the folder {name}.")
-            paths += found
-        else:
-            paths.append(path)
-    return paths
 
 
 def _answers(learner, rows, what: str):

@@ -5,6 +5,8 @@ __all__ = ["EXAMPLES", "train"]
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,6 +27,7 @@ from mercer.cli.learner_building import number_or_auto
 from mercer.cli.learning import check_folder
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.parameters import named_values
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -39,6 +42,9 @@ Fewer columns by merging words that rise and fall together, and a pyramid of cel
 Fisher vectors; rows kept for the next time:
   mercer images train scenes --encoder fisher --words 64 --cache rows --out scenes.mercer
   mercer images train scenes --encoder fisher --words 256 --reduce 64 --kernel chi2 --out scenes.mercer
+
+Other patches, several words for each, words found quickly; which parameters there are, an unknown one tells:
+  mercer images train scenes --descriptor centrist -p soft=5 -p assignment=hnsw --out scenes.mercer
 """
 _WORDS = {"bow": 1000, "fisher": 64}
 _SECTION = "Words"
@@ -87,6 +93,15 @@ def train(
             "--reduce", metavar="N", min=1, help="Merge words of bow to N columns, or select N words of fisher."
         ),
     ] = None,
+    reduce_by: Annotated[
+        Literal["merge", "supervised", "convex", "energy", "random"] | None,
+        typer.Option(
+            "--reduce-by",
+            metavar="METHOD",
+            help="How: merge, supervised (merge by classes), convex, energy or random.",
+            show_default="merge; convex for fisher",
+        ),
+    ] = None,
     C: Annotated[
         str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates.")
     ] = "auto",
@@ -105,18 +120,28 @@ def train(
             rich_help_panel=_SECTION,
         ),
     ] = None,
+    descriptor: Annotated[
+        Literal["sift", "centrist"],
+        typer.Option(
+            "--descriptor",
+            metavar="NAME",
+            help="What a patch is described by: sift, centrist.",
+            rich_help_panel=_SECTION,
+        ),
+    ] = "sift",
     step: Annotated[
         int, typer.Option("--step", metavar="N", min=1, help="Pixels between patches.", rich_help_panel=_SECTION)
     ] = 4,
     sizes: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--sizes",
             metavar="N,...",
-            help="Sizes of patches, whose sides have four times as many pixels.",
+            help="Sizes of patches: of sift a quarter of a side in pixels, of centrist the side.",
+            show_default="4,8; 16,32 for centrist",
             rich_help_panel=_SECTION,
         ),
-    ] = "4,8",
+    ] = None,
     max_side: Annotated[
         int,
         typer.Option(
@@ -136,6 +161,16 @@ def train(
             rich_help_panel=_SECTION,
         ),
     ] = "1x1",
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="Another parameter of BagOfWords or FisherVectors: assignment=hnsw, soft=5, terms=mean, power=1 ...",
+            rich_help_panel=_SECTION,
+        ),
+    ] = None,
     cache: Annotated[
         Path | None,
         typer.Option(
@@ -159,7 +194,10 @@ def train(
     """
     check_folder(out)
     page = _page(out, report, no_report)
-    model = _model(encoder, kernel, reduce, C, folds, probability, words, step, sizes, max_side, pyramid)
+    described = _descriptor(descriptor, step, sizes, max_side)
+    model = _model(
+        _encoder(encoder, described, words, pyramid, param or []), kernel, reduce, reduce_by, C, folds, probability
+    )
     model.set_params(
         strict=strict,
         cache=None if cache is None else str(cache),
@@ -209,33 +247,71 @@ def _page(out: Path, report: Path | None, no_report: bool) -> Path | None:
 # ------------------------------------------------------------------------------------------------------- the estimator
 
 
-def _model(encoder, kernel, reduce, C, folds, probability, words, step, sizes, max_side, pyramid):
+def _descriptor(name: str, step: int, sizes: str | None, max_side: int):
+    from mercer.vision import DenseSIFT, Downscaled, LocalCENTRIST
+
+    make, usual = (DenseSIFT, "4,8") if name == "sift" else (LocalCENTRIST, "16,32")
+    found = Downscaled(make(step, _numbers(sizes or usual)), max_side)
+    with _as_argument():
+        found.descriptor.describe(_BLANK)
+    return found
+
+
+def _encoder(name: str, descriptor, words: int | None, pyramid: str, param: list[str]):
+    """The encoder, not fitted; parameters that have an option of their own are not among the others."""
+    from mercer.vision import BagOfWords, FisherVectors
+
+    made = (BagOfWords if name == "bow" else FisherVectors)(descriptor, words or _WORDS[name], pyramid=_grids(pyramid))
+    given = named_values(param, "--param soft=5")
+    known = sorted(set(made.get_params(deep=False)) - _HAVE_OPTIONS)
+    for unknown in set(given) - set(known):
+        raise ArgumentError(f"{type(made).__name__} has no --param {unknown}. It has {', '.join(known)}.")
+    with _as_argument():
+        made.set_params(**given)._check_parameters()
+    return made
+
+
+def _model(encoder, kernel, reduce, reduce_by, C, folds, probability):
     """The estimator, not fitted, after the checks that need no images."""
     from mercer.kernels import get_kernel
-    from mercer.vision import BagOfWords, DenseSIFT, Downscaled, FisherVectors, ImageClassifier
+    from mercer.vision import BagOfWords, ImageClassifier
 
-    descriptor = Downscaled(DenseSIFT(step, _numbers(sizes)), max_side)
-    grids = _grids(pyramid)
-    make = BagOfWords if encoder == "bow" else FisherVectors
-    made = make(descriptor, words or _WORDS[encoder], pyramid=grids)
-    try:
+    is_bag = isinstance(encoder, BagOfWords)
+    with _as_argument():
         additive = get_kernel(kernel or "chi2").additive
-        if reduce is not None and encoder == "bow" and not additive:
+        if reduce is not None and is_bag and not additive:
             raise InputError(f"--reduce needs a kernel that is a sum over columns, such as chi2, not {kernel}.")
-        most = made.n_words * (sum(rows * columns for rows, columns in grids) if encoder == "bow" else 1)
+        most = encoder.n_words * (sum(rows * columns for rows, columns in encoder.pyramid) if is_bag else 1)
         if reduce is not None and reduce > most:
             raise InputError(
                 f"--reduce {reduce} is more than the {most:,} there are. Leave it out, or use more --words."
             )
-        made._check_parameters()
-        model = ImageClassifier(made, kernel, C=number_or_auto(C), reduce=reduce, cv=folds, probability=probability)
+        options = {"reduce": reduce, "reduce_method": reduce_by, "cv": folds, "probability": probability}
+        model = ImageClassifier(encoder, kernel, C=number_or_auto(C), **options)
         model._check_parameters()
-        descriptor.descriptor.describe(_BLANK)
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
     return model
 
 
+@contextmanager
+def _as_argument() -> Iterator[None]:
+    """What the estimators refuse was said on the command line."""
+    try:
+        yield
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+
+
+_HAVE_OPTIONS = {
+    "descriptor",
+    "n_words",
+    "pyramid",
+    "strict",
+    "cache",
+    "random_state",
+    "n_jobs",
+    "words",
+    "level_weights",
+}
 _BLANK = [[0.0]]  # an image that lets a descriptor check its parameters
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mercer._base.errors import InputError, MercerError
 from mercer._base.tables import ArgumentError
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import print_json, print_table
@@ -21,6 +22,7 @@ EXAMPLES = """
 
   mercer inspect model.mercer
   mercer inspect model.mercer --verify
+  mercer inspect codes.mrcw
   mercer inspect model.mercer --json | python -m json.tool
 """
 # the plan, the embedding and the curve have lines of their own, and a history is for programs
@@ -29,7 +31,9 @@ _ELSEWHERE = ("plan_", "history_", "specification_json_", "curve_")
 
 @option_groups(settings=common_options)
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file written by mercer.save, or - for the input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model file, a message of bits (.mrcw), or - for the input.")
+    ],
     verify: Annotated[
         bool, typer.Option("--verify", help="Read the whole file and compare its checksum; otherwise the header only.")
     ] = False,
@@ -44,6 +48,9 @@ def inspect(
     from mercer._base.models import describe
 
     with _as_file(file) as path:
+        if _is_message(path):
+            _print_message(settings, path, "standard input" if file == "-" else file)
+            return
         found = describe(path, verify=verify)
         if "state" in found:
             behind = list(found).index("state") + 1
@@ -74,6 +81,36 @@ def _as_file(path: str) -> Iterator[str]:
         copy.write(sys.stdin.buffer.read())
         copy.flush()
         yield copy.name
+
+
+def _is_message(path: str) -> bool:
+    """Whether a file begins as a message of bits does."""
+    from mercer.serving.wire import MAGIC
+
+    with open(path, "rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
+
+
+def _print_message(settings: Settings, path: str, name: str) -> None:
+    from mercer.serving.wire import unpack_message
+
+    try:
+        found = unpack_message(Path(path).read_bytes())
+    except MercerError as error:
+        raise InputError(f"{name}: {error}") from error
+    facts = {
+        "file": name,
+        "format": "message of bits, version 1",
+        "rows": len(found.codes),
+        "bits": found.n_bits,
+        "fingerprint": found.fingerprint8,
+        "bytes": Path(path).stat().st_size,
+    }
+    if settings.json:
+        print_json(facts)
+        return
+    rows = [[key, value] for key, value in facts.items() if key != "file"]
+    print_table(settings, name, ["", "value"], [*rows, ["checksum", "right"]], text_columns=2)
 
 
 def _more(path: str) -> dict[str, Any]:

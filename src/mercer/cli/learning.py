@@ -57,7 +57,9 @@ def rows_to_fit(data: RowSource, storage: str):
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file whose folder does not exist, before anything is computed."""
+    """Refuse a file whose folder does not exist, or that is a folder, before anything is computed."""
+    if path.is_dir():
+        raise ArgumentError(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
         raise ArgumentError(f"There is no directory {path.parent} to write {path.name} into.")
 

@@ -4,7 +4,7 @@ __all__ = ["app"]
 
 import typer
 
-from mercer.cli import wire_ask, wire_fit, wire_rates, wire_specification
+from mercer.cli import wire_ask, wire_distances, wire_fit, wire_rates, wire_specification
 from mercer.cli.commands import Verb, Verbs, flowing
 
 EXAMPLES = """
@@ -26,6 +26,7 @@ _VERBS = (
     (wire_rates.rates, wire_rates.EXAMPLES),
     (wire_specification.specification, wire_specification.EXAMPLES),
     (wire_ask.ask, wire_ask.EXAMPLES),
+    (wire_distances.distances, wire_distances.EXAMPLES),
 )
 
 app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help="Classify rows that arrive as a few hundred bits.")

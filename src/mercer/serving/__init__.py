@@ -22,7 +22,7 @@ _NAMES = {
     "unpack_message": "mercer.serving.wire",
 }
 
-_OF_EXTRA, _EXTRA = ("create_app", "serve"), ("fastapi", "uvicorn", "prometheus_client")
+_OF_EXTRA, _EXTRA = ("create_app", "serve"), ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 __all__ = [*_NAMES]
 

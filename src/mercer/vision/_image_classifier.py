@@ -22,6 +22,7 @@ from mercer.learners import KernelClassifier, KernelClassifierCV
 from mercer.learners._base import check_number
 from mercer.maps import ConvexReduction
 from mercer.maps._landmarks import check_count
+from mercer.maps._reduction_checks import METHODS
 from mercer.vision._bag_of_words import BagOfWords
 from mercer.vision._batches import SkippedImagesWarning, warn_skipped
 from mercer.vision._downscaled import Downscaled
@@ -67,6 +68,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         With histograms, the columns that are left of them when words that rise and fall together are merged
         (:class:`~mercer.ConvexReduction`), which needs an additive kernel. With Fisher vectors, the words that are
         left, selected by the convex reduction of [gavves12convex].
+    reduce_method : {"merge", "supervised", "convex", "energy", "random"} or None
+        How words are found that are left, see :class:`~mercer.ConvexReduction`. None: "merge" for histograms, "convex"
+        for Fisher vectors, which cannot be merged.
     cv : int
         Parts of the cross-validation, as many as the smallest class has images at most.
     class_weight : dict, "balanced" or None
@@ -120,6 +124,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         *,
         C="auto",
         reduce=None,
+        reduce_method=None,
         cv=5,
         class_weight=None,
         probability=False,
@@ -132,6 +137,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.kernel = kernel
         self.C = C
         self.reduce = reduce
+        self.reduce_method = reduce_method
         self.cv = cv
         self.class_weight = class_weight
         self.probability = probability
@@ -250,17 +256,17 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
             )
         self.reduction_ = None
         if self.reduce is not None and isinstance(self.encoder_, BagOfWords):
-            self.reduction_ = self._reduction(self._kernel()).fit(encoding.features)
+            self.reduction_ = self._reduction(self._kernel(), "merge").fit(encoding.features, kept)
         return self._reduced(encoding), kept
 
     def _selected(self, encoder, images):
         """An encoder with the words that reproduce the linear kernel between bags of its words."""
         shares = encoder.word_shares(images)
         shares = shares[shares.any(axis=1)]  # without images that cannot be read
-        return encoder.restrict(self._reduction("linear", method="convex").fit(shares).selected_)
+        return encoder.restrict(self._reduction("linear", "convex").fit(shares).selected_)
 
-    def _reduction(self, kernel, **options):
-        options |= {"random_state": self._seed, "n_jobs": self.n_jobs}
+    def _reduction(self, kernel, default):
+        options = {"method": self.reduce_method or default, "random_state": self._seed, "n_jobs": self.n_jobs}
         return ConvexReduction(kernel, n_dims=int(self.reduce), **options)
 
     def _fit_classifier(self, rows, y):
@@ -334,6 +340,16 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"{who} needs cv as a whole number >= 2, got cv={self.cv!r}.")
         if self.reduce is not None:
             check_count(self.reduce, "reduce", who)
+        if self.reduce_method is not None and self.reduce_method not in METHODS:
+            raise InputError(
+                f"{who} needs reduce_method to be one of {', '.join(METHODS)}; got {self.reduce_method!r}."
+            )
+        is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
+        if is_fisher and self.reduce_method in ("merge", "supervised"):
+            raise InputError(
+                f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
+                "Use 'convex', 'energy' or 'random'."
+            )
         if not isinstance(self.strict, bool | np.bool_):
             raise InputError(f"{who} needs strict as True or False, got strict={self.strict!r}.")
         get_kernel(self._kernel())
