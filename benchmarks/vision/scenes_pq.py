@@ -120,11 +120,12 @@ def _figure(plain, chosen, times, n_bytes):
     for expansion, style in (("immediate", "s-"), ("delayed", "o--")):
         seconds.plot(SIZES, [times[f"{expansion}, G = {G}"] for G in SIZES], style, markersize=4, label=expansion)
     seconds.set_yscale("log")
+    seconds.set_ylim(top=10 * max(times[f"immediate, G = {G}"] for G in SIZES))  # room for the legend
     seconds.set_ylabel("learning, s")
     for axes in (quality, memory, seconds):
         axes.set_xticks(SIZES, map(str, SIZES))
         axes.set_xlabel("G, numbers per byte")
         axes.spines[["top", "right"]].set_visible(False)
     memory.legend(frameon=False, fontsize=8)
-    seconds.legend(frameon=False, fontsize=8)
+    seconds.legend(frameon=False, fontsize=8, loc="upper right")
     return figure
