@@ -66,11 +66,12 @@ def test_patches_are_described_as_images_by_themselves(photo):
     assert found.shape == (45, 61)
     assert len(found) == 6 * 8 + 5 * 7
     for n in (0, 1, 47, 48, len(found) - 1):
-        x, y, size = found.frames[n]
+        x, y, quarter = found.frames[n]
+        size = 4 * quarter
         top, left, size = int(y - (size - 1) / 2), int(x - (size - 1) / 2), int(size)
         want = centrist(photo[top : top + size, left : left + size])[0, 0]
         np.testing.assert_allclose(found.values[n], want, rtol=1e-6)
-    assert found.frames[1].tolist() == [11.0, 4.0, 9.0]
+    assert found.frames[1].tolist() == [11.0, 4.0, 2.25]
 
 
 # ---------------------------------------------------------------------------------------------------- refusals

@@ -129,7 +129,7 @@ class LocalCENTRIST(LocalDescriptor):
     >>> import numpy as np
     >>> found = LocalCENTRIST().describe(np.zeros((32, 40)))
     >>> found.values.shape, found.frames[0].tolist()
-    ((12, 256), [7.5, 7.5, 16.0])
+    ((12, 256), [7.5, 7.5, 4.0])
     """
 
     n_values = N_CODES
@@ -150,7 +150,7 @@ class LocalCENTRIST(LocalDescriptor):
             values = _counts(codes, _inside(y, y + size, x, x + size))
             values /= (size - 2) ** 2
             centre = (size - 1) / 2
-            frames = np.stack([x + centre, y + centre, np.full(len(x), size)], axis=1)
+            frames = np.stack([x + centre, y + centre, np.full(len(x), size / 4)], axis=1)
             parts.append((values, frames.astype(np.float32)))
         return joined(parts, N_CODES, image.shape)
 

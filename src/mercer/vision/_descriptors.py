@@ -23,8 +23,8 @@ class Descriptors:
     values : ndarray of shape (n, n_values), float32
         One row per patch; none if the image is too small for a patch.
     frames : ndarray of shape (n, 3), float32
-        x and y of the centre of each patch, in pixels (0, 0 is the centre of the upper left pixel), and the size that
-        it was described at.
+        x and y of the centre of each patch, in pixels (0, 0 is the centre of the upper left pixel), and a quarter of
+        its side: the size of a bin of SIFT.
     shape : tuple
         (height, width) of the image.
     """
