@@ -176,12 +176,12 @@ class DaskSide:
     def __init__(self, problem):
         design = problem.design
         self._tasks, self._designs = design.tasks, design.blocks
-        facts = [((problem.loss, problem.targets[part], problem.weights[part]),) for part in design.parts]
+        facts = [((problem.loss, problem.targets[part], _short(problem.weights[part])),) for part in design.parts]
         self._facts = self._tasks.each("targets", _itself, facts)
         self._which, self._n_steps = np.arange(problem.n_columns), 0
         self._u, self._constants = np.zeros((design.shape[1], problem.n_columns)), np.zeros(problem.n_columns)
         self._ahead, self._step = None, [None] * len(design.parts)  # the point ahead, and the way to it
-        self._best = self._each("scores", _zeros, [(problem.n_columns,)] * len(design.parts))
+        self._best = self._each("scores", _zeros, [(problem.n_columns,)] * len(design.parts))  # pairs: scores, plane
         self._k = None  # the step that the next plane is taken after
 
     def begin(self, u, constants):
@@ -212,14 +212,12 @@ class DaskSide:
 
     def cut(self, share):
         """As of rows in one process, for the step that was taken last."""
-        planes = self._each("plane", _cut, self._way(self._k, share))
+        moved = self._each("step", _moved, self._way(self._k, share))
+        planes = self._tasks.each("plane", _plane_of, [(pair,) for pair in moved])
         if self._k is not None:
-            self._n_steps += 1
-            if self._n_steps % REFRESH:
-                self._best = self._each("step", _advanced, self._way(self._k))
-            else:
+            self._best, self._k, self._n_steps = moved, None, self._n_steps + 1
+            if self._n_steps % REFRESH == 0:
                 self.begin(self._u, self._constants)
-            self._k = None
         return self._tasks.total(planes)
 
     def _way(self, *rest):
@@ -292,9 +290,15 @@ def _solved(design, facts, targets, solve):
     return replace(found, state=None, history={})
 
 
-def _side(design, facts, best=None, step=None, which=None):
+def _short(weights):
+    """Weights, or a single number if all are equal: as many numbers as rows take long to send."""
+    return float(weights[0]) if len(weights) and (weights == weights[0]).all() else weights
+
+
+def _side(design, facts, pair=None, step=None, which=None):
     loss, targets, weights = facts
-    side = RowSide(design, loss, targets, weights, best)
+    weights = np.full(len(design), weights) if isinstance(weights, float) else weights
+    side = RowSide(design, loss, targets, weights, None if pair is None else pair[0])
     if which is not None and not loss.joint and len(which) < targets.shape[1]:
         side.keep(which)
     if step is not None:
@@ -303,38 +307,38 @@ def _side(design, facts, best=None, step=None, which=None):
 
 
 def _zeros(design, facts, n_columns):
-    return np.zeros((len(design), n_columns), dtype=design.dtype)
+    return np.zeros((len(design), n_columns), dtype=design.dtype), None
 
 
 def _begun(design, facts, point):
     side = _side(design, facts)
     side.begin(*point)
-    return side.best
+    return side.best, None
 
 
-def _turned(design, facts, best, point, which):
-    side = _side(design, facts, best, None, which)
+def _turned(design, facts, pair, point, which):
+    side = _side(design, facts, pair, None, which)
     side.turn(*point)
     return side.step
 
 
-def _along(design, facts, best, step, which, ks):
-    return _side(design, facts, best, step, which).along(ks)
+def _along(design, facts, pair, step, which, ks):
+    return _side(design, facts, pair, step, which).along(ks)
 
 
-def _advanced(design, facts, best, step, which, k):
-    side = _side(design, facts, best.copy(), step.copy(), which)  # other tasks may still need what these were
-    side.advance(k)
-    return side.best
-
-
-def _cut(design, facts, best, step, which, k, share):
-    side = _side(design, facts, best, step, which)
+def _moved(design, facts, pair, step, which, k, share):
+    """(scores at the best point after a step k, the plane near it)"""
+    side = _side(design, facts, pair, step, which)
     if k is not None:
-        side = _side(design, facts, best.copy(), step.copy(), which)
+        if side.which is not None:
+            side.best = side.best.copy()  # other tasks may still need what it was
         side.advance(k)
     found = side.cut(share)
-    return replace(found, p=found.p.astype(np.float64))
+    return side.best, replace(found, p=found.p.astype(np.float64))
+
+
+def _plane_of(pair):
+    return pair[1]
 
 
 def _added(planes):

@@ -19,7 +19,7 @@ from mercer.spaces.factored import BlockFactor, CumulativeSum
 
 MOST_NUMBERS = 2**22  # in the dense rows: 32 MiB
 MOST_FEATURES = 2**24  # numbers of rows with all their features, from which others are computed
-MOST_IN_GRAM = 1024  # rows whose Gram matrix is decomposed
+MOST_IN_GRAM = 2048  # rows whose Gram matrix is decomposed, which takes a few seconds
 WIDER = 2  # times as many factors as rows, from which that pays
 
 

@@ -63,13 +63,12 @@ class RowSide:
 
     def turn(self, u, constants):
         """Set out for the point of weights u (r, columns worked on)."""
-        self._start = self._worked_on()
-        self.step = self._scores(u, constants)
+        self.resume(self._scores(u, constants))
         self.step -= self._start
 
     def resume(self, step):
         """Go on from the best point towards one that is so far away."""
-        self._start, self.step = self._worked_on(), step
+        self._start, self.step, self._rest = self._worked_on(), step, 1.0
 
     def along(self, ks):
         """[(losses, derivatives by k)] at best + k step, per problem, for each k."""
@@ -79,16 +78,15 @@ class RowSide:
     def advance(self, k):
         """Make best + k step the best point, k (columns worked on,); the point ahead stays where it is."""
         k = k.astype(self.step.dtype)
-        self._start = self._start + k * self.step
-        self.step *= 1 - k
+        self._start, self._rest = self._start + k * self.step, 1 - k
         if self.which is None:
             self.best = self._start
         else:
             self.best[:, self.which] = self._start
 
     def cut(self, share):
-        """The plane at best + share step."""
-        scores = self._start + self.step.dtype.type(share) * self.step if share else self._worked_on()
+        """The plane so far from the best point to the one ahead."""
+        scores = self._start + self.step.dtype.type(share) * self._rest * self.step if share else self._worked_on()
         values, offsets, slopes = self.loss.evaluate(scores, self.targets, self.weights, self.design.n_jobs)
         return Plane(values, offsets, self.design.accumulate(slopes), slopes.sum(axis=0, dtype=np.float64))
 
