@@ -5,7 +5,7 @@ __all__ = ["EXAMPLES", "rows"]
 import re
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -82,7 +82,7 @@ def _transformer(kind: str, grid: str | None, param: list[str]):
     from mercer.vision import CENTRIST, HOG, ColorHistogram
 
     made = {"hog": HOG, "centrist": CENTRIST, "color": ColorHistogram}[kind]()
-    given = named_values(param, "--param cell_size=8")
+    given: dict[str, Any] = dict(named_values(param, "--param cell_size=8"))
     known = sorted(set(made.get_params()) - {"image_shape", "n_jobs", "grid"})
     for unknown in set(given) - set(known):
         raise ArgumentError(f"{type(made).__name__} has no --param {unknown}. It has {', '.join(known)}.")
