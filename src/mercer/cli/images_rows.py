@@ -5,7 +5,7 @@ __all__ = ["EXAMPLES", "rows"]
 import re
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ from mercer._base.tables import ArgumentError, writable_format, write_rows
 from mercer.cli.images_files import check_output, paths_of, took
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, progress
-from mercer.cli.parameters import named_values
+from mercer.cli.parameters import parameters_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -82,10 +82,7 @@ def _transformer(kind: str, grid: str | None, param: list[str]):
     from mercer.vision import CENTRIST, HOG, ColorHistogram
 
     made = {"hog": HOG, "centrist": CENTRIST, "color": ColorHistogram}[kind]()
-    given: dict[str, Any] = dict(named_values(param, "--param cell_size=8"))
-    known = sorted(set(made.get_params()) - {"image_shape", "n_jobs", "grid"})
-    for unknown in set(given) - set(known):
-        raise ArgumentError(f"{type(made).__name__} has no --param {unknown}. It has {', '.join(known)}.")
+    given = parameters_of(made, param, "--param cell_size=8", {"image_shape", "n_jobs", "grid"})
     if grid is not None:
         if kind == "hog":
             raise ArgumentError("--grid is for centrist and color; hog has cells, -p cell_size=8.")

@@ -27,7 +27,7 @@ from mercer.cli.learner_building import number_or_auto
 from mercer.cli.learning import check_folder
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
-from mercer.cli.parameters import named_values
+from mercer.cli.parameters import parameters_of
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -262,10 +262,7 @@ def _encoder(name: str, descriptor, words: int | None, pyramid: str, param: list
     from mercer.vision import BagOfWords, FisherVectors
 
     made = (BagOfWords if name == "bow" else FisherVectors)(descriptor, words or _WORDS[name], pyramid=_grids(pyramid))
-    given = named_values(param, "--param soft=5")
-    known = sorted(set(made.get_params(deep=False)) - _HAVE_OPTIONS)
-    for unknown in set(given) - set(known):
-        raise ArgumentError(f"{type(made).__name__} has no --param {unknown}. It has {', '.join(known)}.")
+    given = parameters_of(made, param, "--param soft=5", _HAVE_OPTIONS)
     with _as_argument():
         made.set_params(**given)._check_parameters()
     return made

@@ -1,8 +1,9 @@
 """Parameters said on the command line as NAME=VALUE."""
 
-__all__ = ["named_values"]
+__all__ = ["named_values", "parameters_of"]
 
 from collections.abc import Iterable
+from typing import Any
 
 from mercer._base.tables import ArgumentError
 
@@ -22,6 +23,15 @@ def named_values(texts: Iterable[str], example: str) -> dict[str, Value]:
             raise ArgumentError(f"A parameter is NAME=VALUE, as in {example}, not {text!r}.")
         found[name.strip()] = _value(value.strip())
     return found
+
+
+def parameters_of(estimator, texts: Iterable[str], example: str, hidden: set[str]) -> dict[str, Any]:
+    """Names and values that are parameters of an estimator, without the hidden ones, which are said otherwise."""
+    found = named_values(texts, example)
+    known = sorted(set(estimator.get_params(deep=False)) - hidden)
+    for unknown in set(found) - set(known):
+        raise ArgumentError(f"{type(estimator).__name__} has no --param {unknown}. It has {', '.join(known)}.")
+    return dict(found)
 
 
 def _value(text: str) -> Value:

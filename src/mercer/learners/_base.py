@@ -24,7 +24,7 @@ from mercer._base.progress import show_progress
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
 from mercer.learners import _encode
-from mercer.learners._dask import DaskProblem, client_of, encoded_design, score_chunks
+from mercer.learners._dask import DaskDesign, client_of, encoded_design, score_chunks
 from mercer.learners._plan import Plan, choose_map, choose_storage, resolve_kernel
 from mercer.learners._solve import choose_solver, solve
 from mercer.maps._base import FeatureMap
@@ -193,7 +193,7 @@ class KernelLearner(BaseEstimator):
         return float(self.C)
 
     def _solve(self, problem, start=None):
-        is_spread = isinstance(problem, DaskProblem)
+        is_spread = isinstance(problem.design, DaskDesign)
         return solve(
             problem,
             solver=self._solver_on_dask() if is_spread else self._solver_name(problem.design.rows),

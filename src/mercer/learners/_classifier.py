@@ -14,8 +14,9 @@ from mercer._base.errors import InputError
 from mercer.learners import _encode
 from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
-from mercer.learners._dask import client_of, problem_class
+from mercer.learners._dask import client_of
 from mercer.learners._losses import CLASSIFICATION_LOSSES, get_loss
+from mercer.learners._problem import Problem
 from mercer.learners._targets import choose_columns, class_columns
 
 # scores that are log odds already
@@ -207,9 +208,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.multi_class_ = self._chosen_columns().name
         self.plan_ = self._planned(X)
         columns = self._columns
-        design = self._design(X)
-        problem = problem_class(design)(
-            design=design,
+        problem = Problem(
+            design=self._design(X),
             loss=self._loss(),
             targets=columns.targets(codes),
             weights=weights,

@@ -7,11 +7,10 @@ depend on how many workers there are. Tasks depend on one another through Dask a
 again from the chunks, and nothing is different afterwards.
 """
 
-__all__ = ["DaskDesign", "DaskProblem", "client_of", "encoded_design", "problem_class", "score_chunks", "solve_columns"]
+__all__ = ["DaskDesign", "client_of", "encoded_design", "score_chunks", "solve_columns"]
 
 import itertools
 from dataclasses import dataclass, replace
-from dataclasses import fields as dataclass_fields
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from mercer._base.tables.dask_source import DaskSource, current_client
 from mercer.learners._encode import encoded, stacked
-from mercer.learners._problem import FLOOR, Problem, Solution
+from mercer.learners._problem import Solution
 from mercer.learners._row_side import Plane, RowSide
 from mercer.spaces import Design
 
@@ -97,6 +96,10 @@ class DaskDesign:
         """(rows, factors)"""
         return len(self), self.inner.n_factors
 
+    def row_side(self, problem):
+        """The rows as the bundle solver sees them."""
+        return DaskSide(problem)
+
 
 def encoded_design(map, X, expansion, trial, n_jobs=None):
     """The design of the chunks of X, encoded on the workers as they are read.
@@ -145,29 +148,6 @@ def score_chunks(predictor, X):
 
 
 # --------------------------------------------------------------------------------------------------------- the problem
-
-
-def problem_class(design):
-    """The class of problems of these rows."""
-    return DaskProblem if isinstance(design, DaskDesign) else Problem
-
-
-@dataclass
-class DaskProblem(Problem):
-    """A problem whose design is a :class:`DaskDesign`; targets and weights are here."""
-
-    def row_side(self):
-        """The rows as the bundle solver sees them."""
-        return DaskSide(self)
-
-    def floors(self):
-        """As of a problem in one process, a chunk at a time."""
-        total = 0.0
-        for part in self.design.parts:
-            zeros = np.zeros((part.stop - part.start, self.n_columns), dtype=np.float32)
-            start = np.zeros(self.n_problems)
-            total = total + self.loss.along(zeros, zeros, start, self.targets[part], self.weights[part])[0]
-        return FLOOR * self.C * total
 
 
 class DaskSide:
@@ -237,7 +217,7 @@ def solve_columns(problem, solve):
 
     Parameters
     ----------
-    problem : DaskProblem
+    problem : Problem whose design is a DaskDesign
     solve : function of a Problem in one process that returns its solution
     """
     tasks, design = problem.design.tasks, problem.design
@@ -285,8 +265,7 @@ def _together(designs):
 
 
 def _solved(design, facts, targets, solve):
-    fields = {field.name: getattr(facts, field.name) for field in dataclass_fields(Problem)}
-    found = solve(Problem(**fields | {"design": design, "targets": targets}))
+    found = solve(replace(facts, design=design, targets=targets))
     return replace(found, state=None, history={})
 
 

@@ -20,7 +20,7 @@ from mercer.kernels import Linear, get_kernel
 from mercer.learners import _encode
 from mercer.learners._base import CHECKS, KernelLearner
 from mercer.learners._classifier import KernelClassifier
-from mercer.learners._dask import DaskProblem, client_of, solve_columns
+from mercer.learners._dask import DaskDesign, client_of, solve_columns
 from mercer.learners._dual import FORMS, JOINT_FORM
 from mercer.learners._losses import get_loss
 from mercer.learners._regressor import KernelRegressor
@@ -149,7 +149,7 @@ class LevelLearner(KernelLearner):
 
     def _solve(self, problem, start=None):
         """On a cluster, classes or pairs side by side, each by coordinate descent on all rows; one alone in parts."""
-        if isinstance(problem, DaskProblem) and self._solver_on_dask() == "dual":
+        if isinstance(problem.design, DaskDesign) and self._solver_on_dask() == "dual":
             seed = 0 if self._seed is None else self._seed
             options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
             return solve_columns(problem, partial(solve, solver=self._solver_name(problem.design.rows), **options))

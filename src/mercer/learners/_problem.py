@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.memory import row_chunks
 from mercer.learners._row_side import RowSide
 
 FLOOR = 1e-6  # of the objective of zero weights
@@ -59,18 +60,19 @@ class Problem:
         return 1 if self.loss.joint else self.n_columns
 
     def row_side(self):
-        """The rows as the bundle solver sees them."""
-        return RowSide.of(self)
+        """The rows as the bundle solver sees them; a design whose rows are elsewhere has a way of its own."""
+        return self.design.row_side(self) if hasattr(self.design, "row_side") else RowSide.of(self)
 
     def floors(self) -> np.ndarray:
         """(Q,), objectives below which a gap is not measured relative to them: a share of those of zero weights.
 
         Where the optimum is 0 (a constant target, a single class) no relative gap would ever be small.
         """
-        zeros = np.zeros((len(self.weights), self.n_columns), dtype=np.float32)
-        k = np.zeros(self.n_problems)
-        values, _ = self.loss.along(zeros, zeros, k, self.targets, self.weights, self.design.n_jobs)
-        return FLOOR * self.C * values
+        total, k = np.zeros(self.n_problems), np.zeros(self.n_problems)
+        for part in row_chunks(len(self.weights), 4 * self.n_columns):
+            zeros = np.zeros((part.stop - part.start, self.n_columns), dtype=np.float32)
+            total += self.loss.along(zeros, zeros, k, self.targets[part], self.weights[part], self.design.n_jobs)[0]
+        return FLOOR * self.C * total
 
 
 @dataclass

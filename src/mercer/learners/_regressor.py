@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from mercer.learners._base import KernelLearner, without_idle_rows
-from mercer.learners._dask import problem_class
 from mercer.learners._losses import get_loss
+from mercer.learners._problem import Problem
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
@@ -100,9 +100,8 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self._fit_map(X)
             self.plan_ = self._planned(X)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
-            design = self._design(X)
-            problem = problem_class(design)(
-                design=design,
+            problem = Problem(
+                design=self._design(X),
                 loss=self._loss(),
                 targets=targets - centre,
                 weights=weights,
