@@ -52,8 +52,9 @@ def test_several_targets_are_single_ones_side_by_side(data):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared"])
 def test_the_zero_of_the_targets_does_not_matter(data, loss):
     X, y = data
-    near, far = (KernelRegressor(loss=loss, tol=1e-4).fit(X, y + shift) for shift in (0.0, 1e4))
-    np.testing.assert_allclose(far.predict(X) - 1e4, near.predict(X), atol=1e-3)
+    near, far = (KernelRegressor(loss=loss, **TIGHT).fit(X, y + shift) for shift in (0.0, 1e4))
+    # the root of the gap, as above: which point within it a fit ends at depends on the rounding of the processor
+    np.testing.assert_allclose(far.predict(X) - 1e4, near.predict(X), atol=5e-3)
     assert near.score(X, y) > 0.5
 
 

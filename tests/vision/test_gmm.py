@@ -58,8 +58,11 @@ def test_the_nearest_words_are_those_of_all_distances(points):
     words = points[:40]
     labels, distances = nearest_words(points[:500], words, k=3)
     exact = ((points[:500, None].astype(np.float64) - words) ** 2).sum(axis=2)
-    np.testing.assert_allclose(distances, np.sort(exact, axis=1)[:, :3], atol=1e-3)  # |x|^2 is 1600: 4 eps |x|^2
-    np.testing.assert_allclose(np.take_along_axis(exact, labels, 1), np.sort(exact, axis=1)[:, :3], atol=1e-3)
+    # |x|^2 - 2 x'w + |w|^2 in float32, in any order: (n + 2) roundings of eps / 2 of (|x| + |w|)^2
+    longest = np.linalg.norm(points, axis=1).max()
+    rounding = (points.shape[1] + 2) * np.finfo(np.float32).eps / 2 * (2 * longest) ** 2
+    np.testing.assert_allclose(distances, np.sort(exact, axis=1)[:, :3], atol=rounding)
+    np.testing.assert_allclose(np.take_along_axis(exact, labels, 1), np.sort(exact, axis=1)[:, :3], atol=2 * rounding)
 
 
 def test_sums_of_words(rng):
