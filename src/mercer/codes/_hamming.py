@@ -10,6 +10,7 @@ __all__ = ["hamming_top_k"]
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.faiss_library import load_faiss
 from mercer._base.threads import run_blocks
 from mercer.codes._training import calling_thread_only
 from mercer.maps._landmarks import check_count
@@ -55,7 +56,7 @@ def hamming_top_k(codes, queries, k=10, n_jobs=None):
     distances, indices = np.empty((len(queries), k), dtype=np.int32), np.empty((len(queries), k), dtype=np.int64)
     if not distances.size:
         return distances, indices
-    import faiss
+    faiss = load_faiss()
 
     index = faiss.IndexBinaryFlat(8 * codes.shape[1])
     index.add(codes)

@@ -9,6 +9,7 @@ __all__ = ["ROTATIONS", "block_sizes", "check_width", "covariance", "find_rotati
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.faiss_library import load_faiss
 from mercer._base.linalg import eigh_descending
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.codes._training import calling_thread_only, products_everywhere, size_exponent
@@ -116,7 +117,7 @@ def _opq(rows, start, sizes, bits):
     that find fewer neighbours (measured: `python -m benchmarks search-rotations`). faiss needs blocks of one size:
     where the last would be smaller, the coordinates are more than the columns, and its own rotation has to do.
     """
-    import faiss
+    faiss = load_faiss()
 
     n, d = rows.shape
     M, size = len(sizes), int(sizes.max())

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from mercer._base.faiss_library import load_faiss
 from mercer._base.threads import run_blocks
 from mercer._native.decoding import nearest_words
 
@@ -42,7 +43,7 @@ def train_words(points, n_words, seed, n_iter):
     seed : of the rows that k-means starts from
     n_iter : passes
     """
-    import faiss
+    faiss = load_faiss()
 
     size = points.shape[1]
     exponent = size_exponent(points)
@@ -110,7 +111,7 @@ def means_of_words(codes, points, n_words, substitutes):
 @contextmanager
 def products_everywhere():
     """faiss compares by products of matrices. The setting is the process's: the first user sets it, the last resets."""
-    import faiss
+    faiss = load_faiss()
 
     global _users, _before
     with _lock:
@@ -130,7 +131,7 @@ def products_everywhere():
 @contextmanager
 def calling_thread_only():
     """faiss and its BLAS on the calling thread. OpenMP keeps the number per calling thread: no other one is limited."""
-    import faiss
+    faiss = load_faiss()
 
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

@@ -11,6 +11,7 @@ __all__ = ["ASSIGNMENTS", "build_index", "nearest_through"]
 
 import numpy as np
 
+from mercer._base.faiss_library import load_faiss
 from mercer._base.threads import run_blocks
 from mercer.codes._training import calling_thread_only
 from mercer.vision._kmeans import nearest_words
@@ -24,7 +25,7 @@ BLOCK_ROWS = 4096
 
 def build_index(words, assignment):
     """A faiss index of float32 words, None for ``"exact"``."""
-    import faiss
+    faiss = load_faiss()
 
     if assignment == "exact":
         return None

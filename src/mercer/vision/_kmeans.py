@@ -10,6 +10,7 @@ __all__ = ["kmeans", "nearest_words", "sums_of_words"]
 import numpy as np
 from scipy import sparse
 
+from mercer._base.faiss_library import load_faiss
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks
 from mercer.codes._training import calling_thread_only, products_everywhere, size_exponent
@@ -44,7 +45,7 @@ def kmeans(points, n_words, random_state, n_iter=20, n_jobs=None):
 
 def nearest_words(points, words, k=1, n_jobs=None):
     """(words, squared distances) of the k nearest words of each row, nearest first: int64 and float32 (n, k)."""
-    import faiss
+    faiss = load_faiss()
 
     labels = np.empty((len(points), k), dtype=np.int64)
     distances = np.empty((len(points), k), dtype=np.float32)

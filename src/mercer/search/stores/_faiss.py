@@ -9,6 +9,7 @@ __all__ = ["FaissStore"]
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.faiss_library import load_faiss
 from mercer.codes._training import train_words
 from mercer.search._coders import WordCoder
 
@@ -52,7 +53,7 @@ class FaissStore:
         order = np.argsort(lists, kind="stable")
         bounds = np.searchsorted(lists[order], np.arange(self.n_lists + 1))
         invlists = self._index.invlists
-        import faiss
+        faiss = load_faiss()
 
         for number in np.flatnonzero(np.diff(bounds)):
             mine = order[bounds[number] : bounds[number + 1]]
@@ -83,7 +84,7 @@ class FaissStore:
         return self.n_probe or self._measured_probes
 
     def _search(self, rotated, k, allowed, n_probe):
-        import faiss
+        faiss = load_faiss()
 
         if allowed is None and self._deleted.any():
             allowed = ~self._deleted
@@ -110,7 +111,7 @@ class FaissStore:
         return lists.ravel()
 
     def _train(self, codes):
-        import faiss
+        faiss = load_faiss()
 
         if len(codes) < self.n_lists:
             raise InputError(f"FaissStore cannot make {self.n_lists} lists of {len(codes)} rows. Use fewer lists.")
