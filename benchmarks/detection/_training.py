@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-DENSE, CODES, MORE = "dense", "256 words", "512 words"
+DENSE, CODES, MORE, PAIR = "dense", "256 words", "512 words", "256 words, mirrored pair"
 STORAGES = {
-    DENSE: {"codewords": None, "storage": "bytes"},
-    CODES: {"codewords": 256},
-    MORE: {"codewords": 512},
+    DENSE: {"n_components": 1, "codewords": None, "storage": "bytes"},
+    CODES: {"n_components": 1, "codewords": 256},
+    MORE: {"n_components": 1, "codewords": 512},
+    PAIR: {"n_components": 2, "codewords": 256},
 }
 QUICK = {"interval": 2, "root_rounds": 1, "part_rounds": 1, "minings": 1, "cache_size": 1000}
+
+
+def detector_of(storage, n_parts, seed, quick=False):
+    """The detector that is trained: the defaults, but for how cells are kept and the number of components."""
+    from mercer.detection import PartDetector
+
+    return PartDetector(n_parts=n_parts, random_state=seed, **(STORAGES[storage] | (QUICK if quick else {})))
 
 
 def trained(storage, n_parts, seed, images, boxes, quick=False):
     """(detector, seconds)."""
     import time
 
-    from mercer.detection import PartDetector
-
-    options = STORAGES[storage] | (QUICK if quick else {})
-    detector = PartDetector(2, n_parts, random_state=seed, **options)
+    detector = detector_of(storage, n_parts, seed, quick)
     start = time.perf_counter()
     detector.fit(images, boxes)
     return detector, time.perf_counter() - start

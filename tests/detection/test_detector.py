@@ -28,6 +28,14 @@ def test_objects_are_found_with_their_parts(detector):
     assert (np.diff(found.scores) <= 0).all()
 
 
+def test_no_other_threshold_than_zero_has_a_larger_f1_on_the_training_images(detector):
+    report = detector.evaluate(*scenes(0))
+    f1 = 2 * report.recall * report.precision / (report.recall + report.precision + 1e-12)
+    n_found = int((report.scores > 0).sum())
+    assert n_found
+    assert f1[n_found - 1] == f1.max()
+
+
 def test_a_mirrored_image_has_mirrored_detections(detector):
     image = scenes(2)[0][0]
     straight, turned = detector.detect(image, -1), detector.detect(image[:, ::-1], -1)
@@ -36,7 +44,10 @@ def test_a_mirrored_image_has_mirrored_detections(detector):
     np.testing.assert_array_equal(turned.components, straight.components ^ 1)
 
 
-@pytest.mark.parametrize("parameters", [{"codewords": None, "storage": "bytes"}, {"mirrored": False, "n_parts": 0}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"codewords": None, "storage": "bytes"}, {"mirrored": False, "n_parts": 0}, {"n_components": 1, "n_parts": 0}],
+)
 def test_other_storages_and_single_components_learn_too(parameters, tmp_path):
     made = PartDetector(**{**QUICK, **parameters}, cache=tmp_path / "cells").fit(*scenes(0))
     assert made.evaluate(*scenes(1)).ap > 0.6

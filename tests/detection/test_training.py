@@ -1,5 +1,6 @@
 """Latent training: the objective never rises while the cache is fixed, bounds hold, seeds and checkpoints repeat."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +23,7 @@ from tests.detection.scenes import scenes
 SETTINGS = TrainingSettings(cache_size=400, per_image=20, minings=1, tol=1e-3, C=0.05)
 
 
-def trainer_of(storage_name, n_parts=2, seed=0):
+def trainer_of(storage_name, seed=0, settings=SETTINGS):
     images, boxes = scenes(0)
     cells = np.concatenate([hog(image, truncation=True).reshape(-1, 32) for image in images])
     book = CellCodebook.learn(cells, 32, np.random.RandomState(0))
@@ -30,7 +31,28 @@ def trainer_of(storage_name, n_parts=2, seed=0):
     shape = PyramidShape(3, 2, (9, 6))
     pyramids = [build_pyramid(image, shape, storage) for image in images]
     groups = [np.zeros(len(own), dtype=int) for own in boxes]
-    return Trainer(pyramids, boxes, groups, [(9, 6)], storage, SETTINGS, np.random.RandomState(seed))
+    return Trainer(pyramids, boxes, groups, [(9, 6)], storage, settings, np.random.RandomState(seed))
+
+
+def test_a_symmetric_component_learns_from_objects_and_their_mirror_images():
+    trainer = trainer_of("codes", settings=replace(SETTINGS, is_paired=False, is_symmetric=True))
+    n_boxes = sum(map(len, trainer.boxes))
+    assert trainer.begin() == 2 * n_boxes
+    storage, cells = trainer.storage, trainer._positive_rows(0).cells.reshape(-1, 9, 6)
+    for one in cells:  # an object and its mirror image are both there
+        assert (cells == storage.mirrored(one)).all(axis=(1, 2)).any()
+    run_round(trainer, "root", 1, 2)
+    run_round(trainer, "parts", 0, 2)
+    assert len(trainer.components) == 1
+    sides = [view for one in trainer.positives.values() for view in one.where[:, 0]]
+    assert sides.count(0) == sides.count(1) > 0
+    rows, scores = trainer._positive_rows(0), trainer.problem(0).scores(weights_of(trainer.learnt[0]))
+    assert len(rows) == len(trainer.positives)
+    trainer.relabel()
+    again = trainer.problem(0).scores(weights_of(trainer.learnt[0]))[: len(rows)]
+    placed = [one.scores[0] for one in trainer.positives.values()]
+    np.testing.assert_allclose(sorted(again), sorted(placed), atol=1e-4)
+    assert again.sum() >= scores[: len(rows)].sum() - 1e-3
 
 
 @pytest.mark.parametrize("storage_name", ["codes", "dense"])

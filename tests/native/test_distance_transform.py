@@ -23,7 +23,7 @@ def test_the_best_places_are_those_of_the_definition(rng, deformation, shape, ro
     for function in (place_part, twin.place_part):
         n = max(shape)
         scratch = (
-            np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty((roots[1], shape[0]), np.float32),
+            np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty((roots[1], shape[0]), np.float32),
             np.empty((roots[1], shape[0]), np.int32), np.empty(max(roots)), np.empty(max(roots), np.int32),
         )  # fmt: skip
         out = np.empty(roots, np.float32), np.empty(roots, np.int32), np.empty(roots, np.int32)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def place_part(
-    scores, deformation, anchor, lines, cuts, heights, partial, columns, values, at, best, rows_at, columns_at
+    scores, deformation, anchor, lines, cuts, heights, inverses, partial, columns, values, at, best, rows_at, columns_at
 ):
     dx2, dx, dy2, dy = deformation
     y, x = np.indices(scores.shape).astype(np.float64)

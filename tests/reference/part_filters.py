@@ -3,21 +3,22 @@
 import numpy as np
 
 
-def sum_tables(codes, shifts, table, count, sums):
-    entries = table.reshape(len(shifts), -1, 8).astype(np.float64)
-    total = np.zeros((count, 8))
+def sum_tables(codes, shifts, tables, count, sums):
+    entries = tables.reshape(len(tables), len(shifts), -1, 16).astype(np.float64)
+    total = np.zeros((count, len(tables), 16))
     for k, shift in enumerate(shifts):
-        total += entries[k][codes[shift : shift + count]]
-    sums[: 8 * count] = total.reshape(-1)
+        total += entries[:, k, codes[shift : shift + count]].transpose(1, 0, 2)
+    sums[: total.size] = total.reshape(-1)
 
 
-def fold_scores(sums, width, fold, out):
-    lanes = sums.reshape(len(sums), -1, 8).transpose(1, 0, 2).reshape(sums.shape[1] // 8, -1)
-    n_filters, rows, columns = out.shape
+def fold_scores(sums, stride, width, fold, square, out, first, last):
+    lanes = sums[: len(sums) // stride * stride].reshape(-1, stride)
+    n_filters, _, columns = out.shape
     for f in range(n_filters):
-        for y in range(rows):
+        for y in range(first, last):
             for x in range(columns):
-                out[f, y, x] = sum(float(lanes[(y + s) * width + x, s * n_filters + f]) for s in range(fold))
+                places = [(y - first + s) * width + x for s in range(fold)]
+                out[f, y, x] = sum(float(lanes[place, s * n_filters + f]) for s, place in enumerate(places))
 
 
 def add_shifted(products, out):

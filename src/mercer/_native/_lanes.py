@@ -7,8 +7,9 @@ arrays are flat and C-contiguous; positions are those of the first number. Witho
 """
 
 __all__ = [
-    "LANES", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_products", "add_ramp", "add_words", "fetch",
-    "inner_stride", "largest_sum", "lowest_bit", "multiply_strip", "phase_bits", "reaching",
+    "LANES", "LONG", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_long_words", "add_products",
+    "add_ramp", "add_words", "fetch", "inner_stride", "largest_sum", "lowest_bit", "multiply_strip", "phase_bits",
+    "raise_eight", "reaching", "turn_eight",
 ]  # fmt: skip
 
 import numpy as np
@@ -18,6 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 LANES = 8  # numbers that the products of codes take at a time: a register of float32
+LONG = 2 * LANES  # numbers of a long word: a cache line, and one register of the processors that have the longest
 STRIDE = 4 * LANES  # numbers that an inner product takes at a time: enough registers to hide how long each step takes
 ROWS = 2  # rows that a strip of 32 columns is multiplied with: eight registers of sums, four of columns, one of a row
 FUSED = ("contract",)  # a product and a sum may become one instruction
@@ -32,6 +34,27 @@ def add_words(target, i, tables, k0, k1, k2, k3):
     """target[i : i + 8] += (tables[k0 : k0 + 8] + tables[k1 : k1 + 8]) + (tables[k2 : k2 + 8] + tables[k3 : k3 + 8])"""
     first, second = (tables[k : k + LANES] + tables[q : q + LANES] for k, q in ((k0, k1), (k2, k3)))
     target[i : i + LANES] += first + second
+
+
+def add_long_words(target, i, tables, k0, k1, k2, k3, k4, k5):
+    """target[i : i + 16] += sum of tables[k : k + 16] over k = k0, ..., k5, in pairs"""
+    w0, w1, w2, w3, w4, w5 = (tables[k : k + LONG] for k in (k0, k1, k2, k3, k4, k5))
+    target[i : i + LONG] += ((w0 + w1) + (w2 + w3)) + (w4 + w5)
+
+
+def turn_eight(target, i, step, count, source, j, stride):
+    """target[i + b * step + t] = source[j + t * stride + b] for t < 8 and b < count <= 8"""
+    for b in range(count):
+        for t in range(LANES):
+            target[i + b * step + t] = source[j + t * stride + b]
+
+
+def raise_eight(best, i, where, values, j, cost, name):
+    """best[i + t] = values[j + t] - cost and where[i + t] = name where that is more than before, for t < 8"""
+    found = values[j : j + LANES] - cost
+    is_better = found > best[i : i + LANES]
+    best[i : i + LANES][is_better] = found[is_better]
+    where[i : i + LANES][is_better] = name
 
 
 def add_products(target, i, factors, q, stride, source, j):
@@ -188,6 +211,68 @@ def _add_words(typing_context, target, i, tables, k0, k1, k2, k3):
 
 
 @intrinsic
+def _add_long_words(typing_context, target, i, tables, k0, k1, k2, k3, k4, k5):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments, LONG)
+        at = vectors.at(0, arguments[1])
+        w0, w1, w2, w3, w4, w5 = (vectors.load(vectors.at(2, position)) for position in arguments[3:])
+        total = builder.fadd(builder.fadd(builder.fadd(w0, w1), builder.fadd(w2, w3)), builder.fadd(w4, w5))
+        vectors.store(builder.fadd(vectors.load(at), total), at)
+        return context.get_dummy_value()
+
+    return types.void(target, i, tables, k0, k1, k2, k3, k4, k5), generate
+
+
+@intrinsic
+def _turn_eight(typing_context, target, i, step, count, source, j, stride):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, step, count, _, j, stride = arguments
+        rows = [vectors.load(vectors.at(4, builder.add(j, builder.mul(stride, stride.type(t))))) for t in range(LANES)]
+        for b, column in enumerate(_turned(builder, rows)):
+            with builder.if_then(builder.icmp_unsigned("<", count.type(b), count), likely=True):
+                vectors.store(column, vectors.at(0, builder.add(i, builder.mul(step, step.type(b)))))
+        return context.get_dummy_value()
+
+    place = types.uintp
+    return types.void(target, place, place, place, source, place, place), generate
+
+
+def _turned(builder, rows):
+    """Eight vectors of eight, transposed: pairs of numbers change places, then pairs of pairs, then halves."""
+    for size in (1, 2, 4):
+        masks = [
+            [k if not k & size else k - size + LANES for k in range(LANES)],
+            [k + size if not k & size else k + LANES for k in range(LANES)],
+        ]
+        changed = list(rows)
+        for t in range(LANES):
+            if not t & size:
+                for mask, at in zip(masks, (t, t + size), strict=True):
+                    kind = ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask)
+                    changed[at] = builder.shuffle_vector(rows[t], rows[t + size], kind)
+        rows = changed
+    return rows
+
+
+@intrinsic
+def _raise_eight(typing_context, best, i, where, values, j, cost, name):
+    def generate(context, builder, signature, arguments):
+        vectors = _Vectors(context, builder, signature, arguments)
+        _, i, _, _, j, cost, name = arguments
+        best_at, where_at = vectors.at(0, i), vectors.at(2, i)
+        before, known = vectors.load(best_at), vectors.load(where_at)
+        found = builder.fsub(vectors.load(vectors.at(3, j)), vectors.repeated(cost))
+        is_better = builder.fcmp_ordered(">", found, before)
+        vectors.store(builder.select(is_better, found, before), best_at)
+        vectors.store(builder.select(is_better, vectors.repeated(name), known), where_at)
+        return context.get_dummy_value()
+
+    place = types.uintp
+    return types.void(best, place, where, values, place, best.dtype, where.dtype), generate
+
+
+@intrinsic
 def _add_products(typing_context, target, i, factors, q, stride, source, j):
     def generate(context, builder, signature, arguments):
         vectors = _Vectors(context, builder, signature, arguments)
@@ -234,6 +319,21 @@ def _compiled_ramp(target, i, step, x, k):
 @overload(add_words, inline="always")
 def _compiled_words(target, i, tables, k0, k1, k2, k3):
     return lambda target, i, tables, k0, k1, k2, k3: _add_words(target, i, tables, k0, k1, k2, k3)
+
+
+@overload(add_long_words, inline="always")
+def _compiled_long_words(target, i, tables, k0, k1, k2, k3, k4, k5):
+    return lambda target, i, tables, k0, k1, k2, k3, k4, k5: _add_long_words(target, i, tables, k0, k1, k2, k3, k4, k5)
+
+
+@overload(raise_eight, inline="always")
+def _compiled_raise(best, i, where, values, j, cost, name):
+    return lambda best, i, where, values, j, cost, name: _raise_eight(best, i, where, values, j, cost, name)
+
+
+@overload(turn_eight, inline="always")
+def _compiled_turn(target, i, step, count, source, j, stride):
+    return lambda target, i, step, count, source, j, stride: _turn_eight(target, i, step, count, source, j, stride)
 
 
 @overload(add_products, inline="always")

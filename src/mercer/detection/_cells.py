@@ -26,6 +26,7 @@ class DenseCells:
     name: str = "dense"
     dtype: np.dtype = np.dtype(np.float32)
     tail: tuple[int, ...] = (CHANNELS,)
+    scale: np.ndarray | float = 1.0  # of the channels as they are kept
 
     def encode(self, features, n_jobs=None):
         """Features (..., 32) as they are kept."""
@@ -50,12 +51,13 @@ class ByteCells(DenseCells):
 
     name = "bytes"
     dtype = np.dtype(np.uint8)
+    scale = TOPS / 255
 
     def encode(self, features, n_jobs=None):
         return np.rint(np.minimum(features / TOPS, 1.0) * 255).astype(np.uint8)
 
     def decode(self, cells):
-        return cells.astype(np.float32) * (TOPS / 255)
+        return cells * self.scale
 
 
 class CodedCells:

@@ -31,7 +31,8 @@ from mercer.detection._rounds import plan_rounds, run_round
 from mercer.detection._sources import check_inside, checked_boxes, name_of, read
 from mercer.detection._training import Trainer, TrainingSettings, all_components
 
-LOWEST = -1.2  # scores from which detections count when a detector is judged
+LOWEST = -1.5  # scores from which detections count when a detector is judged
+MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
 MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
 BATCH = 8  # images between two reports of progress
 
@@ -88,7 +89,8 @@ class PartDetector(BaseEstimator):
     codewords : int or None
         Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
     mirrored : bool
-        Whether components come in pairs that mirror each other; ``n_components`` is even then.
+        Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
+        learnt from the objects and their mirror images alike: for objects that look the same from both sides.
     storage : {"dense", "bytes"}
         How cells are kept without ``codewords``: as float32, or one byte per channel.
     margin : int
@@ -158,7 +160,7 @@ class PartDetector(BaseEstimator):
         margin=2,
         interval=6,
         padding=3,
-        C=0.01,
+        C=0.004,
         overlap=0.7,
         cache_size=20_000,
         per_image=100,
@@ -224,6 +226,8 @@ class PartDetector(BaseEstimator):
         trainer.history.append({"step": "describe", "seconds": time.perf_counter() - began, "bytes": size})
         self._train(trainer, int(rng.randint(2**31 - 1)))
         self._keep(trainer, codebook)
+        self.biases_ = self.biases_ - self._threshold(trainer)
+        self._scorer_cache = None
         return self
 
     def detect(self, image, threshold=0.0, most=MOST_DETECTIONS):
@@ -233,7 +237,8 @@ class PartDetector(BaseEstimator):
         ----------
         image : path, bytes of a file, or array
         threshold : float
-            Detections score more than this. 0 is where the learner decides; lower finds more, with more mistakes.
+            Detections score more than this. Lower finds more, with more mistakes. At 0 precision and recall on the
+            training images are best together (the largest F1); on others fewer objects are found.
         most : int
             Detections at most.
 
@@ -297,6 +302,21 @@ class PartDetector(BaseEstimator):
             if self.checkpoint is not None:
                 write_checkpoint(self.checkpoint, trainer, number + 1, self._identity(trainer))
 
+    def _threshold(self, trainer):
+        """The score above which detections in the training images have the largest F1.
+
+        Where the regulariser is strong, objects score more than other windows but less than 0.
+        """
+        images = [*_some(trainer.with_boxes), *_some(trainer.negatives)]
+        with single_threaded():
+            found = run_blocks(lambda i: self._found(trainer.pyramids[i], LOWEST, MOST_DETECTIONS), images, self.n_jobs)
+        report = evaluate_detections([one[:2] for one in found], [trainer.boxes[i] for i in images])
+        f1 = report.recall * report.precision / np.maximum(report.recall + report.precision, 1e-12)
+        if not f1.any():
+            return 0.0
+        best = int(np.argmax(f1))
+        return float(report.scores[best : best + 2].mean())
+
     def _identity(self, trainer):
         """What a training depends on, for the checkpoint."""
         ignored = ("cache", "checkpoint", "n_jobs", "suppression", "random_state")
@@ -319,10 +339,18 @@ class PartDetector(BaseEstimator):
         self.history_ = trainer.history
         self._scorer_cache = None
 
+    def _is_paired(self):
+        """Whether components come in mirrored pairs; a single one is its own mirror image."""
+        return bool(self.mirrored) and self.n_components > 1
+
+    def _n_learnt(self):
+        """Components that are learnt; others mirror them."""
+        return self.n_components // 2 if self._is_paired() else self.n_components
+
     def _shapes(self, boxes):
         """The component (pair) of each box, image by image, and the shapes of their roots."""
         every = np.concatenate(boxes)
-        n_groups = self.n_components // 2 if self.mirrored else self.n_components
+        n_groups = self._n_learnt()
         if len(every) < n_groups:
             raise InputError(f"PartDetector has {n_groups} shapes of objects to learn, but {len(every)} boxes.")
         flat = aspect_groups(every, n_groups)
@@ -336,7 +364,8 @@ class PartDetector(BaseEstimator):
     def _settings(self):
         return TrainingSettings(
             C=float(self.C),
-            is_paired=bool(self.mirrored),
+            is_paired=self._is_paired(),
+            is_symmetric=bool(self.mirrored) and self.n_components == 1,
             margin=int(self.margin),
             overlap=float(self.overlap),
             cache_size=int(self.cache_size),
@@ -358,22 +387,26 @@ class PartDetector(BaseEstimator):
         if kept is None:
             codebook = None if self.codebook_ is None else CellCodebook(self.codebook_)
             storage = cells_as("codes" if codebook is not None else self.storage, codebook)
-            components = all_components(self._learnt(), self.mirrored)
+            components = all_components(self._learnt(), self._is_paired())
             shape = self._pyramid_shape([component.shape for component in components])
             kept = self._scorer_cache = Scorer(components, storage), storage, shape
         return kept
 
     def _detect(self, image, threshold, most, n_jobs):
-        scorer, storage, shape = self._scorer()
+        _, storage, shape = self._scorer()
         pyramid = build_pyramid(image, shape, storage, n_jobs)
+        boxes, scores, found = self._found(pyramid, threshold, most, n_jobs)
+        return Detections(boxes, scores, found.where[:, 0], part_windows(found, pyramid, PART_SIZE))
+
+    def _found(self, pyramid, threshold, most, n_jobs=1):
+        """Boxes, scores and placements in a pyramid, after suppression."""
+        scorer = self._scorer()[0]
         found = scorer.best(pyramid, threshold, MOST_PLACEMENTS, n_jobs=n_jobs)
-        boxes = windows_of(found, pyramid, scorer.components, self.margin)
-        height, width = image.shape[:2]
-        boxes = np.clip(boxes, 0, [width, height, width, height])
+        height, width = pyramid.image_shape
+        boxes = np.clip(windows_of(found, pyramid, scorer.components, self.margin), 0, [width, height, width, height])
         kept = suppress(boxes, found.scores, self.suppression, most)
         found = found.take(kept)
-        parts = part_windows(found, pyramid, PART_SIZE)
-        return Detections(boxes[kept], found.scores, found.where[:, 0], parts)
+        return boxes[kept], found.scores, found
 
     # --------------------------------------------------------------------------------------------------------- checks
 
@@ -389,10 +422,10 @@ class PartDetector(BaseEstimator):
             value = getattr(self, name)
             if not isinstance(value, Real) or not low < value <= high:
                 raise InputError(f"PartDetector needs {name} > {low} and <= {high}, got {name}={value!r}.")
-        if self.mirrored and self.n_components % 2:
+        if self._is_paired() and self.n_components % 2:
             raise InputError(
-                f"PartDetector has components in mirrored pairs: n_components must be even, got {self.n_components}. "
-                "Say mirrored=False for components without mirror images."
+                "PartDetector has components in mirrored pairs: n_components must be even, or 1 for one that is its "
+                f"own mirror image, got {self.n_components}. Say mirrored=False for components without mirror images."
             )
         words = self.codewords
         if words is not None and (not isinstance(words, Integral) or words % 2 or not 4 <= words <= 2**16):
@@ -411,7 +444,7 @@ class PartDetector(BaseEstimator):
             )
 
     def _check_loaded(self):
-        n = self.n_components // 2 if self.mirrored else self.n_components
+        n = self._n_learnt()
         lists = (self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_)
         if any(len(one) != n for one in lists):
             raise ValueError(f"there must be {n} components.")
@@ -427,3 +460,8 @@ class PartDetector(BaseEstimator):
             if anchors.dtype.kind != "i" or np.abs(anchors).max(initial=0) > 2 * max(root.shape[:2]):
                 raise ValueError("anchors must be whole numbers inside the root.")
         self._scorer()
+
+
+def _some(images):
+    """At most so many, evenly spread."""
+    return images[:: -(-len(images) // MOST_IMAGES)]

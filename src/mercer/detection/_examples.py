@@ -102,11 +102,23 @@ class Cache:
 
     def __init__(self, most):
         self.most = most
-        self.rows = None
+        self._parts = []  # rows as they came; joined when they are asked for
         self._known = set()
 
     def __len__(self):
-        return 0 if self.rows is None else len(self.rows)
+        return sum(map(len, self._parts))
+
+    @property
+    def rows(self):
+        """All rows, or None."""
+        if len(self._parts) > 1:
+            self._parts = [Rows.joined(self._parts)]
+        return self._parts[0] if self._parts else None
+
+    @property
+    def nbytes(self):
+        """Memory of what is learnt from."""
+        return sum(part.nbytes for part in self._parts)
 
     def add(self, rows):
         """Add the rows that are not there yet, as many as there is room for; how many they are."""
@@ -115,16 +127,15 @@ class Cache:
         if not fresh:
             return 0
         self._known.update(names[i] for i in fresh)
-        new = rows.take(np.array(fresh))
-        self.rows = new if self.rows is None else Rows.joined([self.rows, new])
+        self._parts.append(rows.take(np.array(fresh)))
         return len(fresh)
 
     def keep(self, which):
         """Drop all other rows."""
-        if self.rows is not None:
-            self.rows = self.rows.take(which)
+        if self._parts:
+            self._parts = [self.rows.take(which)]
             self._known = {key.tobytes() for key in self.rows.keys}
 
     def clear(self):
         """Drop everything."""
-        self.rows, self._known = None, set()
+        self._parts, self._known = [], set()

@@ -87,6 +87,7 @@ class Scorer:
             np.empty(longest, np.int32),
             np.empty(longest),
             np.empty(longest),
+            np.empty(longest),
             np.empty((C, Y), np.float32),
             np.empty((C, Y), np.int32),
             np.empty(max(R, C)),

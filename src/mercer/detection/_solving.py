@@ -16,11 +16,11 @@ __all__ = ["ComponentProblem", "weights_of"]
 import numpy as np
 
 from mercer.detection._codebook import CHANNELS
+from mercer.detection._designs import FullDesign, RowsAndExtras, WordDesign
 from mercer.detection._model import LEAST, Component
 from mercer.learners._bundle import solve_bundle
 from mercer.learners._losses import get_loss
 from mercer.learners._problem import Problem
-from mercer.spaces import BlockFactor, CodeRows, DenseRows, Design, Identity, block_diag, hstack
 
 DEFORMATION_SCALE = 0.3  # of displacements: their weights then count as if they were 3 times as large
 BIAS_SCALE = 10.0  # of the constant: the bias is hardly regularised
@@ -66,19 +66,17 @@ class ComponentProblem:
     def __init__(self, cells, displacements, targets, storage, C, n_jobs=None):
         n, M = cells.shape[:2]
         if storage.name == "codes":
-            words = np.ascontiguousarray(storage.codebook.words.T)
-            rows, inner = CodeRows(cells, len(storage.codebook)), BlockFactor(np.broadcast_to(words, (M, *words.shape)))
+            self._cells = WordDesign(cells, storage.codebook.words, n_jobs)
         else:
-            rows, inner = DenseRows(storage.decode(cells).reshape(n, M * CHANNELS)), Identity(M * CHANNELS)
+            self._cells = FullDesign(np.ascontiguousarray(storage.decode(cells).reshape(n, M * CHANNELS)), n_jobs)
         extra = np.empty((n, displacements.shape[1] + 1), dtype=np.float32)
         extra[:, :-1], extra[:, -1] = displacements * np.float32(DEFORMATION_SCALE), BIAS_SCALE
-        self.rows, self.inner, self.extra, self.n_cells = rows, inner, extra, M * CHANNELS
+        self.extra, self.n_cells = extra, M * CHANNELS
         self.targets, self.C, self.n_jobs = np.ascontiguousarray(targets.reshape(-1, 1), dtype=np.int8), C, n_jobs
         self.loss = get_loss("hinge")
         squares = np.arange(0, displacements.shape[1], 2)  # dx^2 and dy^2 of each part
         self.bounded = self.n_cells + squares
         self.bound = LEAST / DEFORMATION_SCALE
-        self._main = Design(rows, inner, n_jobs)
 
     def solve(self, u, tol, max_iter):
         """Better weights than u, which keep the bounds: (weights (r,), the solver's passes)."""
@@ -105,8 +103,7 @@ class ComponentProblem:
             shift[:, 0] = extra[:, columns] @ u[self.n_cells + columns].astype(np.float32)
             extra = extra.copy()
             extra[:, columns] = 0.0
-        inner = block_diag(self.inner, Identity(extra.shape[1]))
-        design = Design(hstack(self.rows, DenseRows(extra)), inner, self.n_jobs)
+        design = RowsAndExtras(self._cells, extra, self.n_jobs)
         loss = ShiftedLoss(self.loss, shift)
         problem = Problem(design, loss, self.targets, np.ones(len(extra)), 1, self.C, intercept="none")
         start = {"u": np.where(held, 0.0, u)[:, None], "intercept": np.zeros(1)}
@@ -115,7 +112,7 @@ class ComponentProblem:
 
     def scores(self, u):
         """Scores of all rows, float64 (n,)."""
-        main = self._main.scores(u[: self.n_cells].astype(self._main.dtype)).astype(np.float64)
+        main = self._cells.scores(u[: self.n_cells].astype(np.float32)).astype(np.float64)
         return main + self.extra @ u[self.n_cells :]
 
     def objective(self, u):

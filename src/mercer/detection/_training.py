@@ -44,8 +44,9 @@ FEW = 0.02  # share of new rows in the cache below which mining is over
 class TrainingSettings:
     """How a detector is trained; see PartDetector for the meaning."""
 
-    C: float = 0.01
+    C: float = 0.004
     is_paired: bool = True
+    is_symmetric: bool = False
     margin: int = 1
     overlap: float = 0.7
     cache_size: int = 20_000
@@ -76,12 +77,13 @@ class Trainer:
         self.pyramids, self.boxes, self.groups, self.storage = pyramids, boxes, groups, storage
         self.settings, self.rng, self.n_jobs = settings, rng, n_jobs
         self.learnt = [_empty(shape) for shape in shapes]
-        self.positives = {}  # (image, box) -> Placements of one
+        self.positives = {}  # (image, box) -> Placements of one; mirror images of objects follow the boxes of an image
         self.caches = [Cache(settings.cache_size // len(shapes)) for _ in shapes]
         self.negatives = [i for i, own in enumerate(boxes) if not len(own)]
         self.with_boxes = [i for i, own in enumerate(boxes) if len(own)]
         self.history = []
         self._rows_of_positives = None
+        self._solved = {}  # scores of the cached negatives at the last solution, while the cache stays as it is
 
     # --------------------------------------------------------------------------------------------------- components
 
@@ -95,8 +97,19 @@ class Trainer:
         """For each component whether it is a mirrored one."""
         return [False, True] * len(self.learnt) if self.settings.is_paired else [False] * len(self.learnt)
 
-    def _owner(self, component):
-        return component // 2 if self.settings.is_paired else component
+    @property
+    def _views(self):
+        """Components that objects are seen by, and which of them are mirrored: a symmetric one sees mirror images too.
+
+        What a mirrored component finds in an image is what the component finds in the mirrored image.
+        """
+        if self.settings.is_paired or self.settings.is_symmetric:
+            return all_components(self.learnt, True), [False, True] * len(self.learnt)
+        return self.learnt, self.sides
+
+    def _owner(self, view):
+        """The learnt component of a view."""
+        return view // 2 if self.settings.is_paired or self.settings.is_symmetric else view
 
     def scorer(self):
         """The components as they are now, ready to score."""
@@ -112,9 +125,11 @@ class Trainer:
                 g = self.groups[i][b]
                 overlap, k, r, c = best_by_overlap(self.pyramids[i], box, self.learnt[g].shape, self.settings.margin)
                 if overlap >= LEAST_FIRST:
-                    first = 2 * g if self.settings.is_paired else g
-                    where = np.array([[first, k, r, c]], dtype=np.int32)
-                    found[i, b] = Placements(np.zeros(1, np.float32), where, np.empty((1, 0, 2), np.int32))
+                    for side in range(2 if self.settings.is_symmetric else 1):
+                        view = 2 * g + side if self.settings.is_paired or self.settings.is_symmetric else g
+                        where = np.array([[view, k, r, c]], dtype=np.int32)
+                        one = Placements(np.zeros(1, np.float32), where, np.empty((1, 0, 2), np.int32))
+                        found[i, b + side * len(self.boxes[i])] = one
         owners = {self._owner(one.where[0, 0]) for one in found.values()}
         if len(owners) < len(self.learnt):
             raise InputError(
@@ -169,7 +184,20 @@ class Trainer:
 
     def relabel(self):
         """Place every object where the model finds it best; how many have a place."""
-        scorer, s = self.scorer(), self.settings
+        if self.settings.is_symmetric:
+            views, mirrored = self._views
+            for side in (False, True):
+                which = [c for c, is_mirrored in enumerate(mirrored) if is_mirrored == side]
+                self._place(Scorer([views[c] for c in which], self.storage), np.array(which), side)
+        else:
+            scorer = self.scorer()
+            self._place(scorer, np.arange(len(scorer.components)), 0)
+        self._changed_positives()
+        return len(self.positives)
+
+    def _place(self, scorer, views, side):
+        """Place objects, or their mirror images, by some of the views."""
+        s = self.settings
 
         def place(i):
             return best_by_score(scorer, self.pyramids[i], self.boxes[i], s.margin, s.overlap)
@@ -178,9 +206,8 @@ class Trainer:
             for i, found in zip(images, self._run(place, images), strict=True):
                 for b, one in enumerate(found):
                     if one is not None:
-                        self.positives[i, b] = one
-        self._changed_positives()
-        return len(self.positives)
+                        one.where[:, 0] = views[one.where[:, 0]]
+                        self.positives[i, b + side * len(self.boxes[i])] = one
 
     def mine(self):
         """Add hard negatives of all images to the caches; how many are new."""
@@ -191,7 +218,7 @@ class Trainer:
         def find(i):
             allowed = self._clear_of(i, scorer.components) if len(self.boxes[i]) else None
             found = scorer.best(self.pyramids[i], HARD, most, allowed)
-            owners = self._owner(found.where[:, 0])
+            owners = found.where[:, 0] // (2 if self.settings.is_paired else 1)
             return [
                 rows_of(found.take(owners == g), i, self.pyramids[i], scorer.components, sides)
                 if (owners == g).any()
@@ -226,6 +253,7 @@ class Trainer:
             u, _ = problem.solve(weights_of(self.learnt[g]), self.settings.tol, self.settings.max_iter)
             total += problem.objective(u)
             self.learnt[g] = component_of(u, self.learnt[g])
+            self._solved[g] = problem.scores(u)[len(self._positive_rows(g)) :]
         return total
 
     def objective(self):
@@ -236,10 +264,8 @@ class Trainer:
     def shrink(self):
         """Drop negatives that have become easy, where a cache is more than half full."""
         for g, cache in enumerate(self.caches):
-            if 2 * len(cache) <= cache.most:
-                continue
-            scores = self.problem(g).scores(weights_of(self.learnt[g]))[-len(cache) :]
-            cache.keep(scores > EASY)
+            if 2 * len(cache) > cache.most:
+                cache.keep(self._solved[g] > EASY)
 
     def problem(self, g):
         """The learning problem of a component: objects first, then negatives."""
@@ -274,7 +300,7 @@ class Trainer:
         return self._rows_of_positives[g]
 
     def _all_positive_rows(self):
-        components, sides = self.components, self.sides
+        components, sides = self._views
         found = [[] for _ in self.learnt]
         for (i, _), one in self.positives.items():
             rows = rows_of(one, i, self.pyramids[i], components, sides)
@@ -295,7 +321,7 @@ class Trainer:
         """Run a step of the training, and keep its time and what it returns in the history."""
         began = time.perf_counter()
         value = function()
-        cached = sum(cache.rows.nbytes for cache in self.caches if cache.rows is not None)
+        cached = sum(cache.nbytes for cache in self.caches)
         seconds = time.perf_counter() - began
         entry = {"step": name, "seconds": seconds, figure: value, "cached": self.n_cached, "cached_bytes": cached}
         self.history.append(entry)
