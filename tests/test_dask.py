@@ -48,7 +48,7 @@ def chunked(X, size):
 
 @pytest.fixture
 def small_groups(monkeypatch):
-    monkeypatch.setattr("mercer.learners._dask.GROUP_ROWS", 200)  # else all of these rows are one task
+    monkeypatch.setattr("mercer.learners._dask_groups.GROUP_ROWS", 200)  # else all of these rows are one task
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -80,6 +80,16 @@ def test_without_a_client_chunks_are_read_here(digits):  # before any test that 
     learner = KernelClassifier("chi2").fit(chunked(X, 500), y)
     assert learner.plan_.storage == "memory"
     assert learner.objective_.sum() == KernelClassifier("chi2").fit(open_rows(X), y).objective_.sum()
+
+
+def test_sizes_of_chunks_that_are_not_known_are_found_out(digits):
+    X = digits[0]
+    rows = chunked(X, 200)
+    rows = rows[rows[:, 20] > 8]
+    assert np.isnan(rows.shape[0])
+    np.testing.assert_array_equal(open_rows(rows).head(5), X[X[:, 20] > 8][:5])
+    with pytest.raises(InputError, match="the Dask array needs rows and columns, got 1 dimensions"):
+        open_rows(rows[:, 0])
 
 
 def test_a_number_that_is_not_finite_is_named(client):
@@ -149,17 +159,17 @@ def test_classes_of_an_intersection_machine_run_side_by_side(client, small_group
     assert two.score(X, y > 1) == pytest.approx(IntersectionSVC(tol=1e-5).fit(X, y > 1).score(X, y > 1), abs=2e-3)
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_the_number_of_workers_changes_nothing(small_groups, digits, n_workers):
+def test_the_number_of_workers_changes_nothing(small_groups, digits):
     X, y = digits
     found = []
-    for count in (n_workers, 2):
+    for count in (1, 2, 3):
         options = {"n_workers": count, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
-            learner = KernelClassifier(map=NystroemMap("rbf", n_landmarks=20), random_state=0, C=0.1, max_iter=8)
-            found.append(learner.fit(chunked(X.astype("f4"), 200), y))
-    np.testing.assert_array_equal(found[0].map_.landmarks_, found[1].map_.landmarks_)
-    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+            learner = KernelClassifier(map=NystroemMap("rbf", n_landmarks=20), random_state=0, C=0.1, max_iter=5)
+            found.append(learner.fit(chunked(X.astype("f4"), 100), y))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].map_.landmarks_, other.map_.landmarks_)
+        np.testing.assert_array_equal(found[0].coef_, other.coef_)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -222,6 +232,7 @@ def test_what_needs_all_rows_at_once_is_refused(client, digits, learner, message
         KernelPCA("js", n_components=5, n_landmarks=40, random_state=1),
         ProductQuantizer(block_size=8, random_state=1),
         ConvexReduction(n_dims=20, random_state=1),
+        ConvexReduction(n_dims=20, method="convex", random_state=1),
     ],
     ids=lambda map: type(map).__name__,
 )
@@ -240,6 +251,24 @@ def test_a_large_collection_is_sampled(client, monkeypatch, digits):
     spread = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(chunked(X, 400))
     alone = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(open_rows(X).sample(100, 1))
     np.testing.assert_array_equal(spread.landmarks_, alone.landmarks_)
+
+
+@pytest.mark.parametrize("pairs", ["all", "uniform", "informative"])
+@pytest.mark.parametrize("kernel", ["hellinger", "chi2"])
+def test_pairs_of_a_reduction_are_pairs_of_all_rows(client, monkeypatch, digits, kernel, pairs):
+    from mercer.kernels import get_kernel
+    from mercer.maps._pair_moments import kernel_moments
+    from mercer.maps._spread_moments import spread_kernel_moments
+
+    monkeypatch.setattr("mercer._base.tables.sources.FITTED_ROWS", 100)  # a sample has so many, and so has a batch
+    kernel, X = get_kernel(kernel), digits[0]
+    if pairs == "all" and kernel.name == "chi2":
+        pairs = "auto"
+    alone = kernel_moments(kernel, X, pairs, 300, np.random.RandomState(1))
+    spread = spread_kernel_moments(kernel, open_rows(chunked(X, 250)), pairs, 300, np.random.RandomState(1))
+    np.testing.assert_allclose(spread.G, alone.G, rtol=1e-12, atol=1e-15 * alone.G.max())
+    np.testing.assert_allclose(spread.q, alone.q, rtol=1e-12)
+    assert [spread.square, spread.mean] == pytest.approx([alone.square, alone.mean], rel=1e-12)
 
 
 def test_an_index_takes_chunks(client, digits):

@@ -19,11 +19,16 @@ which costs n D^2 instead of the P D^2 of drawn pairs (the paper: 50,000 pairs o
 __all__ = [
     "Moments",
     "all_pairs",
+    "candidates",
     "design_moments",
     "draw_pairs",
+    "draws_all",
+    "factor_products",
     "is_product",
     "kernel_moments",
+    "moments_of_products",
     "pair_values",
+    "spread_among",
     "spread_pairs",
     "weighted_values",
 ]
@@ -71,13 +76,18 @@ def kernel_moments(kernel, X, which, n_pairs, random_state, n_jobs=None):
         All pairs, drawn pairs, drawn pairs whose kernel values are spread out; "auto": all where that is less work than
         drawing, else drawn.
     """
-    if which == "all" or (which == "auto" and is_product(kernel) and X.shape[0] <= n_pairs):
+    if draws_all(kernel, X.shape[0], which, n_pairs):
         return all_pairs(kernel, X, n_jobs)
     if which == "informative":
         pairs = spread_pairs(kernel, X, n_pairs, random_state, n_jobs)
     else:
         pairs = draw_pairs(X.shape[0], n_pairs, random_state)
     return design_moments(kernel, X, pairs, pair_values(kernel, X, pairs, n_jobs), n_jobs)
+
+
+def draws_all(kernel, n_rows, which, n_pairs):
+    """Whether all pairs are taken, by the closed form."""
+    return which == "all" or (which == "auto" and is_product(kernel) and n_rows <= n_pairs)
 
 
 def draw_pairs(n_rows, n_pairs, random_state):
@@ -88,13 +98,22 @@ def draw_pairs(n_rows, n_pairs, random_state):
 
 
 def spread_pairs(kernel, X, n_pairs, random_state, n_jobs=None):
-    """Row numbers (2, n_pairs) of pairs whose kernel values are spread over their range.
+    """Row numbers (2, n_pairs) of pairs whose kernel values are spread over their range."""
+    pairs = draw_pairs(X.shape[0], candidates(n_pairs), random_state)
+    return pairs[:, spread_among(pair_values(kernel, X, pairs, n_jobs), n_pairs)]
+
+
+def candidates(n_pairs):
+    """Pairs that are looked at to find so many whose kernel values are spread out."""
+    return CANDIDATES * n_pairs
+
+
+def spread_among(values, n_pairs):
+    """Positions of ``n_pairs`` kernel values that are spread over their range.
 
     Most pairs of rows are about equally unlike. Of several times as many drawn pairs, each of a number of equal ranges
     of kernel values gives the same share as far as it has as many, so that the few pairs that are alike count as well.
     """
-    pairs = draw_pairs(X.shape[0], CANDIDATES * n_pairs, random_state)
-    values = pair_values(kernel, X, pairs, n_jobs)
     low, high = values.min(), values.max()
     bins = np.minimum((BINS * (values - low) / (high - low or 1.0)).astype(np.int64), BINS - 1)
     # the k-th pair of every range comes before the (k+1)-th of any
@@ -102,7 +121,7 @@ def spread_pairs(kernel, X, n_pairs, random_state, n_jobs=None):
     counts = np.bincount(bins, minlength=BINS)
     place = np.empty(len(bins), dtype=np.int64)
     place[by_bin] = np.arange(len(bins)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return pairs[:, np.sort(np.argsort(place, kind="stable")[:n_pairs])]
+    return np.sort(np.argsort(place, kind="stable")[:n_pairs])
 
 
 def pair_values(kernel, X, pairs, n_jobs=None):
@@ -156,6 +175,11 @@ def is_product(kernel):
 
 def all_pairs(kernel, X, n_jobs=None):
     """Moments over all pairs of different rows, for a kernel with k(x, y) = f(x) f(y)."""
+    return moments_of_products(*factor_products(kernel, X, n_jobs), X.shape[0])
+
+
+def factor_products(kernel, X, n_jobs=None):
+    """(F'F, F^2' F^2, sums of F), which add up over rows; of the two matrices the upper triangle."""
     n, D = X.shape
     G, own, totals = np.zeros((D, D)), np.zeros((D, D)), np.zeros(D)
     strips = even_slices(D, min(SUM_STRIPS, D))
@@ -171,6 +195,11 @@ def all_pairs(kernel, X, n_jobs=None):
                 own[strip, right] += squares[:, strip].T @ squares[:, right]
 
             run_blocks(add, strips, n_jobs)
+    return G, own, totals
+
+
+def moments_of_products(G, own, totals, n):
+    """Moments over all pairs of n different rows, from :func:`factor_products`; G is overwritten."""
     norms = float(G.trace())
     np.square(G, out=G)
     G -= own

@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.tables import open_rows
 from mercer.kernels import Linear, get_kernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._column_choice import Judge, choose_size, groups_by_size, used_columns
@@ -39,6 +40,7 @@ from mercer.maps._nonnegative import largest_penalty, solve_nonnegative
 from mercer.maps._pair_moments import design_moments, draw_pairs, kernel_moments, pair_values, weighted_values
 from mercer.maps._reduced_columns import ReducedPredictor, check_groups, reduce_columns
 from mercer.maps._reduction_checks import check_blocks, check_parameters, check_rows
+from mercer.maps._spread_moments import spread_design_moments, spread_kernel_moments
 from mercer.spaces import Identity, as_rows
 
 logger = logging.getLogger("mercer")
@@ -167,8 +169,9 @@ class ConvexReduction(FeatureMap):
         y : class of each row, for ``method="supervised"``; passed on to the map
         """
         check_parameters(self)
-        if is_dask(X):
-            X, y = sampled(X, y, self.random_state)
+        spread = open_rows(X) if is_dask(X) else None  # all rows; X is then a sample of them
+        if spread is not None:
+            X, y = sampled(spread, y, self.random_state)
         X = self._checked(X, reset=True)
         kernel = get_kernel(self.kernel)
         kernel._check_values(X, "X")
@@ -181,7 +184,7 @@ class ConvexReduction(FeatureMap):
                 "Pass the map of the kernel as map=..., for example SparseAdditiveMap, which then takes the weights."
             )
         started = perf_counter()
-        self._reduce(X, y, kernel)
+        self._reduce(X, y, kernel, spread)
         self.seconds_ = perf_counter() - started
         self.map_ = None if self.map is None else clone(self.map).fit(self._reduced(X), y)
         if self._degree is None:
@@ -289,14 +292,18 @@ class ConvexReduction(FeatureMap):
 
     # ------------------------------------------------------------------------------------------- columns and weights
 
-    def _reduce(self, X, y, kernel):
-        """Set the columns, their weights and what is known of them."""
+    def _reduce(self, X, y, kernel, spread=None):
+        """Set the columns, their weights and what is known of them; pairs are those of ``spread`` if it is given."""
         random_state = check_random_state(self.random_state)
         judge = Judge.of(self.weighed_kernel_, X, self.n_pairs, random_state, self.n_jobs)
         n_used = len(used_columns(X))
         moments = None
         if self.method == "convex":
-            moments = kernel_moments(kernel, X, self.pairs, int(self.n_pairs), random_state, self.n_jobs)
+            how = self.pairs, int(self.n_pairs), random_state
+            if spread is not None:
+                moments = spread_kernel_moments(kernel, spread, *how)
+            else:
+                moments = kernel_moments(kernel, X, *how, self.n_jobs)
             groups, weights = self._select(moments)
         else:
             groups_of = groups_by_size(self.method, X, y, random_state, self.n_jobs)
@@ -306,7 +313,7 @@ class ConvexReduction(FeatureMap):
             at = np.flatnonzero(groups >= 0)
             weights = solve_nonnegative(moments.G[np.ix_(at, at)], moments.q[at], start=weights)
         elif self._refits:
-            weights = self._refitted(X, groups, random_state)
+            weights = self._refitted(X, groups, random_state, spread)
         self._keep(groups, weights)
         self.error_ = judge.error(self._values(judge.X, judge.pairs))
 
@@ -332,12 +339,15 @@ class ConvexReduction(FeatureMap):
         groups[chosen] = np.arange(len(chosen))
         return groups, c[chosen]
 
-    def _refitted(self, X, groups, random_state):
+    def _refitted(self, X, groups, random_state, spread=None):
         """Weights of the reduced columns by non-negative least squares, for the kernel that they are for."""
-        pairs = draw_pairs(X.shape[0], int(self.n_pairs), random_state)
-        values = pair_values(self.weighed_kernel_, X, pairs, self.n_jobs)
-        reduced = reduce_columns(X, groups, np.ones(groups.max() + 1), self.n_jobs)
-        moments = design_moments(self.weighed_kernel_, reduced, pairs, values, self.n_jobs)
+        pairs = draw_pairs(X.shape[0] if spread is None else len(spread), int(self.n_pairs), random_state)
+        if spread is not None:
+            moments = spread_design_moments(self.weighed_kernel_, spread, pairs, groups)
+        else:
+            values = pair_values(self.weighed_kernel_, X, pairs, self.n_jobs)
+            reduced = reduce_columns(X, groups, np.ones(groups.max() + 1), self.n_jobs)
+            moments = design_moments(self.weighed_kernel_, reduced, pairs, values, self.n_jobs)
         return solve_nonnegative(moments.G, moments.q, start=np.ones(len(moments.q)))
 
     def _keep(self, groups, weights):
