@@ -109,6 +109,11 @@ def test_a_transaction_that_is_rolled_back_leaves_no_vector(connection, postgres
     np.testing.assert_array_equal(found.search(Q, 5)[0], before[0])
     assert connection.execute("SELECT count(*) FROM shop").fetchone() == (120,)
 
+    found.add(X[:1], [500])  # no transaction was begun by hand
+    assert 500 in found
+    connection.rollback()
+    assert 500 not in found
+
     connection.rollback()
 
     def add_one_that_is_there():
@@ -138,7 +143,11 @@ def test_a_connection_of_the_callers_own_stays_as_it_was(connection):
     from psycopg.pq import TransactionStatus
 
     found = index(X).push(connection, "shop")
+    assert connection.info.transaction_status == TransactionStatus.INTRANS  # changes are committed by the caller
+    connection.commit()
     found.search(Q, 3)
+    with pytest.raises(InputError, match="the id 7, which is in the index"):
+        found.add(X[:1], [7])
     assert connection.info.transaction_status == TransactionStatus.IDLE
     text = connection.execute("SELECT embedding FROM shop LIMIT 1").fetchone()[0]
     assert isinstance(text, str)  # vectors are read as the caller is used to
@@ -157,8 +166,8 @@ def test_a_server_that_is_killed_comes_back_with_everything_that_was_committed()
         found.add(X[:2], [500, 501])
         found.remove([7])
         KernelIndex.connect(connection, "shop").add(X[:1], [600])
+        connection.commit()
         expected = found.search(Q, 5)
-        connection.execute("BEGIN")
         KernelIndex.connect(connection, "shop").add(X[:1], [700])  # not committed when the server dies
         kill(server)
         restart(server)

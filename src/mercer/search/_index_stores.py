@@ -39,8 +39,8 @@ class InStores:
         Parameters
         ----------
         place : ``"postgresql://..."``, ``"milvus://..."``, a ``psycopg.Connection`` or a ``pymilvus.MilvusClient``
-            ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. Within a transaction of your own
-            connection, everything here is part of it.
+            ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. On a connection of your own,
+            everything is part of its transaction: commit it, unless it has autocommit.
         name : str
             Table or collection. A table that is there gets two columns more, and its rows are found by their ids.
         replace : bool
@@ -158,7 +158,7 @@ class InStores:
 
 def _fill(store, layout, model, rows, kept, replace):
     """Everything in one step, where the store has such steps; the layout as it then is."""
-    with store.transaction():
+    with store.changes():
         if replace:
             store.drop_if_there(layout.name, layout.embedding_column)
         layout = store.create(layout, fingerprint(model), artefact(model))

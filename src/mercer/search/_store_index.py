@@ -95,7 +95,7 @@ class StoreIndex:
     def transaction(self):
         """A ``with`` block in which changes happen together, or not at all if it is left by an error.
 
-        PostgreSQL only. With a connection of your own, your transactions do the same.
+        PostgreSQL only. On a connection of your own, changes belong to its transaction anyway.
         """
         if not self._store.has_transactions:
             raise InputError(f"{self._store.place} has no transactions: every change is visible at once.")

@@ -92,6 +92,9 @@ class ExternalStore(Protocol):
     def transaction(self) -> AbstractContextManager[Any]:
         """What happens inside happens wholly or not at all; without transactions, it just happens."""
 
+    def changes(self) -> AbstractContextManager[Any]:
+        """The same for a push; on a connection of the caller's it is part of his transaction, which he commits."""
+
     def drop(self) -> None:
         """Take the index out of the store."""
 

@@ -269,6 +269,8 @@ class MilvusStore:
         """Milvus has none: what was done stays."""
         yield
 
+    changes = transaction
+
     def close(self):
         self._session.close()
 

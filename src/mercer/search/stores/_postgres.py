@@ -58,7 +58,7 @@ class PostgresStore(Writing):
                 f"The table {layout.name} of {self.place} has an index in the column {layout.embedding_column!r}. "
                 "Connect to it, push with replace=True, or name another table or column."
             )
-        with self._session.transaction():
+        with self._session.changes():
             layout = create_table(self._session, layout, TYPES[layout.dtype])
             registry.write(layout, fingerprint, model)
         self._use(layout, fingerprint)
@@ -102,7 +102,7 @@ class PostgresStore(Writing):
             return
         needed = len(self) * (layout.width * np.dtype(layout.dtype).itemsize + 10 * layout.m + 200)
         memory = f"{max(64 * 2**20, min(BUILD_MEMORY, 2 * needed)) // 1024}kB"
-        with self._session.transaction():
+        with self._session.changes():
             self._session.run("SELECT set_config('maintenance_work_mem', %s, true)", [memory])
             family = sql.SQL(CLASSES[layout.metric].format(TYPES[layout.dtype]))
             settings = sql.SQL("m = {}, ef_construction = {}").format(layout.m, layout.ef_construction)
@@ -121,7 +121,7 @@ class PostgresStore(Writing):
         """After a failure: the transaction takes everything back."""
 
     def drop(self):
-        with self._session.transaction():
+        with self._session.changes():
             self._registry.erase()
             drop_table(self._session, self.layout, self._names)
 
@@ -212,6 +212,9 @@ class PostgresStore(Writing):
 
     def transaction(self):
         return self._session.transaction()
+
+    def changes(self):
+        return self._session.changes()
 
     def close(self):
         self._session.close()

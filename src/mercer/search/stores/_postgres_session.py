@@ -87,6 +87,28 @@ class Session:
             finally:
                 self._depth -= 1
 
+    @contextmanager
+    def changes(self):
+        """A transaction for changes. On the caller's own connection they wait for his commit, as his statements do."""
+        began = self._begin_callers()
+        try:
+            with self.transaction():
+                yield
+        except BaseException:
+            if began and not self.connection.closed:
+                self.connection.rollback()
+            raise
+
+    def _begin_callers(self):
+        """Begin the transaction that a statement of the caller's would have begun; whether that was done."""
+        connection = self.connection
+        is_idle = connection.info.transaction_status == self.psycopg.pq.TransactionStatus.IDLE
+        if self._url or connection.autocommit or not is_idle:
+            return False
+        with self.errors():
+            connection.execute("SELECT")
+        return True
+
     def cursor(self):
         """A cursor that knows vectors. They are made known to the cursor alone: the connection may be the caller's."""
         cursor = self.connection.cursor(binary=True)

@@ -20,7 +20,7 @@ class Writing:
     """What `PostgresStore` does to its table."""
 
     def insert(self, ids, blocks, payload):
-        with self._session.transaction():
+        with self._session.changes():
             columns = self._stage(ids, blocks, payload)
             self._refuse("JOIN", "t.{embedding} IS NOT NULL", TAKEN)
             changed = self._fill(columns, "t.{embedding} IS NULL")
@@ -30,7 +30,7 @@ class Writing:
             self._unstage(changed, len(ids))
 
     def update(self, ids, blocks, payload):
-        with self._session.transaction():
+        with self._session.changes():
             columns = self._stage(ids, blocks, payload)
             self._refuse("LEFT JOIN", "t.{embedding} IS NULL", UNKNOWN)
             self._unstage(self._fill(columns, "t.{embedding} IS NOT NULL"), len(ids))
@@ -38,7 +38,7 @@ class Writing:
     def delete(self, ids):
         forget = "UPDATE {table} SET {embedding} = NULL" + (", {row} = NULL" if self.layout.kept else "")
         query = "DELETE FROM {table}" if self.layout.own else forget
-        with self._session.transaction():
+        with self._session.changes():
             self._registry.check(self.fingerprint, lock=True)
             ids = self._keys(ids)
             known = self.known(ids)
