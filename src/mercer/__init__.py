@@ -80,6 +80,7 @@ _NAMES = {
     "SearchModel": "mercer.search",
     "StoreIndex": "mercer.search",
     "exact_knn": "mercer.search",
+    "SpectralEntropyWeighting": "mercer.features",
     "BagOfWords": "mercer.vision",
     "CENTRIST": "mercer.vision",
     "ColorHistogram": "mercer.vision",

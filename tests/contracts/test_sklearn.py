@@ -26,6 +26,7 @@ from mercer import (
     ProjectedMap,
     SearchModel,
     SignHash,
+    SpectralEntropyWeighting,
     UniversalEmbedding,
 )
 from mercer.kernels import RBF, Chi2
@@ -58,6 +59,7 @@ def estimators():
         KernelRegressor("rbf"),
         LevelQuantizer(),
         LevelQuantizer(7, "adaptive"),
+        SpectralEntropyWeighting(),
         SignHash(n_bits=12),
         SignHash(KernelPCA("chi2", n_components=3, n_landmarks=10, random_state=0), n_bits=12),
         KLSH(n_bits=12, n_landmarks=10),

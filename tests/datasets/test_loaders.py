@@ -11,6 +11,7 @@ from mercer import InputError, datasets
 from mercer.datasets import _covtype, _files, _kos, _sift, load_massbank, load_pendigits, load_sift
 from mercer.datasets._catalogue import CATALOGUE
 from mercer.datasets._fashion_mnist import read_idx
+from mercer.features import bin_spectra
 
 PLACES = {
     "load_20newsgroups": "20Newsgroups",
@@ -20,6 +21,8 @@ PLACES = {
     "load_ijcnn1": "tick-datasets",
     "load_kos": "archive.ics.uci.edu",
     "load_massbank": "MassBank-data",
+    "load_microbiome": "MLRepo",
+    "load_molecules": "moleculenet",
     "load_pendigits": "libsvmtools",
     "load_scenes_sift": "Scene-Recognition",
     "load_sector": "libsvmtools",
@@ -56,6 +59,48 @@ def test_spectra_are_sparse_and_keep_their_intensity(data_dir):
     # ten fine bins make a coarse one
     row = spectra.data[[7]].toarray().reshape(2000, 10).sum(axis=1)
     np.testing.assert_array_equal(row, coarse.data[[7]].toarray()[0])
+    # the peaks are those that were binned: 54,000 lists, of which every hundredth is put into bins again
+    some = np.arange(0, 54_791, 100)
+    peaks = [slice(*spectra.offsets[i : i + 2]) for i in some]
+    again = bin_spectra([np.column_stack([spectra.mz[part], spectra.intensity[part]]) for part in peaks], 1.0)
+    np.testing.assert_allclose(again.sum(axis=1), spectra.data[some].sum(axis=1))
+    assert abs(again - coarse.data[some]).max() == 0
+
+
+@pytest.mark.data
+def test_molecules_have_the_published_counts(data_dir):
+    molecules = datasets.load_molecules()
+    assert (len(molecules.smiles), int(molecules.active.sum())) == (41_127, 1_443)
+    assert molecules.smiles[2] == "CC(=O)N1c2ccccc2Sc2c1ccc1ccccc21"
+
+
+@pytest.mark.data
+def test_samples_of_bacteria_stand_beside_their_diagnosis(data_dir):
+    ileum = datasets.load_microbiome()
+    assert (ileum.data.shape, (ileum.target == "CD").sum()) == ((140, 992), 78)
+    everybody = datasets.load_microbiome("gevers")
+    assert everybody.target is None
+    place = everybody.sample.tolist().index(ileum.sample[3])
+    np.testing.assert_array_equal(ileum.data[3], everybody.data[place])
+    stool = datasets.load_microbiome("qin2014")
+    # the names of the samples say it too: HD are healthy, LD have a disease of the liver
+    assert (np.char.startswith(stool.sample, "LD") == (stool.target == "Cirrhosis")).all()
+    assert stool.data[stool.sample.tolist().index("LD.73"), 0] == 772_362
+
+
+def test_made_up_rows_have_the_form_of_real_ones():
+    spectra = datasets.make_spectra(20)
+    assert spectra.data.shape == (len(spectra.compound), 20_000)
+    assert len(spectra.mz) == len(spectra.intensity) == spectra.offsets[-1]
+    assert (np.diff(spectra.offsets) >= np.diff(spectra.data.indptr)).all()
+    np.testing.assert_allclose(np.add.reduceat(spectra.intensity, spectra.offsets[:-1]), spectra.data.sum(axis=1))
+    fingerprints = datasets.make_fingerprints(200)
+    assert (fingerprints.data.shape, fingerprints.active.sum()) == ((200, 2048), 20)
+    samples = datasets.make_compositions(30)
+    assert (samples.data.shape, (samples.target == "ill").sum()) == ((30, 400), 15)
+    for make in (datasets.make_spectra, datasets.make_fingerprints, datasets.make_compositions):
+        first, second = make(20, random_state=3), make(20, random_state=3)
+        assert abs(first.data - second.data).max() == 0
 
 
 @pytest.mark.data
@@ -179,7 +224,7 @@ def test_damaged_and_unknown_parts_are_refused(tmp_path):
     (tmp_path / "pendigits" / "pendigits.bz2").write_bytes(bz2.compress(b"8 1:47\n")[:20])
     with pytest.raises(InputError, match="cannot be read"):
         load_pendigits(root=tmp_path)
-    for name in set(PLACES) - {"load_kos", "load_massbank"}:
+    for name in set(PLACES) - {"load_kos", "load_massbank", "load_molecules"}:
         with pytest.raises(InputError, match=rf"{name} has no part 'valid'\. Parts: "):
             getattr(datasets, name)("valid")
     with pytest.raises(InputError, match="bin_width"):
@@ -212,13 +257,13 @@ def test_kos_has_the_published_counts(data_dir):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["adult", "kos", "massbank", "pendigits", "shuttle", "sift"])
+@pytest.mark.parametrize("name", ["adult", "kos", "massbank", "microbiome", "pendigits", "shuttle", "sift"])
 def test_the_catalogue_gives_the_sizes_that_are_loaded(data_dir, name):
     known = CATALOGUE[name]
     for part, size in known.parts.items():
         assert known.is_found(part, data_dir)
         loaded = getattr(datasets, known.loader)(*([part] if part else []), root=data_dir)
-        X = loaded.data if name == "massbank" else loaded[0] if isinstance(loaded, tuple) else loaded
+        X = loaded.data if name in ("massbank", "microbiome") else loaded[0] if isinstance(loaded, tuple) else loaded
         assert X.shape == (size.n_rows, size.n_columns)
 
 

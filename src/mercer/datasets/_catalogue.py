@@ -11,6 +11,8 @@ from mercer.datasets import (
     _kos,
     _libsvm,
     _massbank,
+    _microbiome,
+    _molecules,
     _newsgroups,
     _pendigits,
     _scenes_sift,
@@ -89,6 +91,14 @@ def _covtype_parts():
     return {part: Part((tuple(_covtype.FILES),), n, _covtype.N_FEATURES) for part, n in n_rows.items()}
 
 
+def _microbiome_parts():
+    parts = {}
+    for part, (table, task, n_rows, _) in _microbiome.PARTS.items():
+        name, _, n_taxa, _ = _microbiome.TABLES[table]
+        parts[part] = Part(((name,), (task,)) if task else ((name,),), n_rows, n_taxa)
+    return parts
+
+
 _SETS = (
     DataSet(
         "20newsgroups", "20newsgroups", _newsgroups.ORIGIN,
@@ -105,6 +115,10 @@ _SETS = (
     DataSet(
         "massbank", "massbank", _massbank.ORIGIN,
         {"": Part((("massbank_ms2.npz",),), _massbank.N_SPECTRA, int(10 * _massbank.LARGEST_MZ))},
+    ),
+    DataSet("microbiome", "microbiome", _microbiome.ORIGIN, _microbiome_parts()),
+    DataSet(
+        "molecules", "molecules", _molecules.ORIGIN, {"": Part(((_molecules.NAME,),), _molecules.N_MOLECULES, 1)}
     ),
     DataSet("pendigits", "pendigits", _pendigits.ORIGIN, _parts(_pendigits.PARTS, 16)),
     DataSet(

@@ -39,6 +39,8 @@ def load_massbank(bin_width=0.1, *, root=None):
         precursor_mz : float32 array
         positive : bool array, ion mode
         accession : str array, the record in MassBank, which names its authors
+        mz, intensity, offsets : the peaks before they were binned; those of spectrum i are ``offsets[i]`` up to
+            ``offsets[i + 1]``
     """
     if not 0 < bin_width <= LARGEST_MZ:
         raise InputError(f"load_massbank needs a bin_width above 0 and up to {LARGEST_MZ:g}, got {bin_width!r}.")
@@ -50,7 +52,9 @@ def load_massbank(bin_width=0.1, *, root=None):
     n_bins = int(np.ceil(LARGEST_MZ / bin_width))
     columns = np.minimum(file["mz"] / (1000 * bin_width), n_bins - 1).astype(np.int32)
     values = file["intensity"].astype(np.float32)
-    data = sparse.csr_array((values, columns, file["offsets"]), shape=(N_SPECTRA, n_bins))
+    # summing duplicates works in place, and the peaks are given as they were
+    data = sparse.csr_array((values.copy(), columns, file["offsets"].copy()), shape=(N_SPECTRA, n_bins))
     data.sum_duplicates()
     kept = {name: file[name] for name in ("superclass", "precursor_mz", "positive", "accession")}
-    return Bunch(data=data, compound=file["inchikey14"], **kept)
+    peaks = {"mz": file["mz"] / 1000, "intensity": values, "offsets": file["offsets"]}
+    return Bunch(data=data, compound=file["inchikey14"], **kept, **peaks)
