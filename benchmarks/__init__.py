@@ -7,6 +7,10 @@ checks       a fast side that is wrong is caught
 environment  versions, processor, threads, load
 record       what a benchmark writes down while it runs
 report       JSON results to markdown
+published    tables and figures of the papers: what exists
+sheet        one of them, with our numbers beside it
+stored       how a sheet reads the results of benchmarks
+reproduce    measures what sheets need, and writes the page of all of them
 limits       what this machine can do at best
 plotting     figures in one style
 fits         how the constants of Mercer's own polynomials were obtained

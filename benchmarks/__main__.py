@@ -7,7 +7,7 @@ import logging
 import sys
 from pathlib import Path
 
-from benchmarks.registry import Benchmark, all_benchmarks
+from benchmarks.registry import ROOT, Benchmark, all_benchmarks, write_pages
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,9 +17,8 @@ def main(arguments: list[str] | None = None) -> int:
         _list(benchmarks)
         return 0
     if options.what == ["report"]:
-        from benchmarks.report import write_results
-
-        print(f"Wrote benchmarks/{write_results().name}")
+        for page in write_pages():
+            print(f"Wrote {page.relative_to(ROOT.parent)}")
         return 0
     names = list(benchmarks) if options.what == ["all"] else options.what
     unknown = [name for name in names if name not in benchmarks]
@@ -36,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         "what",
         nargs="*",
         default=["all"],
-        help="'list' names the benchmarks, 'report' writes RESULTS.md from the results, 'all' runs every one (default)",
+        help="'list' names the benchmarks, 'report' writes the pages from the results, 'all' runs every one (default)",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run? Nothing is judged")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default benchmarks/results)")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
-GROUPS = ("speed", "paper", "search", "serving", "vision", "detection", "compare", "maps")
+GROUPS = ("speed", "paper", "search", "serving", "vision", "detection", "compare", "maps", "uses")
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _TARGET = re.compile(r"(>=|<=|>|<)\s*(-?[0-9.]+(?:e-?[0-9]+)?)")
@@ -98,17 +98,16 @@ class Benchmark:
     def run(self, quick: bool = False, out_dir: Path | None = None) -> Path:
         """Measure. A quick run uses small sizes, judges no bar and is kept apart from the committed results.
 
-        A full run without `out_dir` is such a committed result, and brings the page of results up to date.
+        A full run without `out_dir` is such a committed result, and brings the pages of results up to date.
         """
         from benchmarks.record import Record
-        from benchmarks.report import write_results
 
         folder = Path(out_dir) if out_dir else RESULTS / "quick" if quick else RESULTS
         record = Record(self, quick=quick, out_dir=folder)
         self.function(record)
         path = record.write()
         if folder == RESULTS:
-            write_results()
+            write_pages()
         return path
 
 
@@ -144,3 +143,11 @@ def all_benchmarks() -> dict[str, Benchmark]:
             if not module.name.startswith("_"):
                 import_module(f"benchmarks.{group}.{module.name}")
     return {made.name: made for made in sorted(_registered.values(), key=lambda b: (GROUPS.index(b.group), b.name))}
+
+
+def write_pages() -> list[Path]:
+    """Bring the pages that are made from stored results up to date."""
+    from benchmarks.report import write_results
+    from benchmarks.reproduce import write_page
+
+    return [write_results(), write_page()]

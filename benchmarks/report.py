@@ -43,7 +43,7 @@ def render_all(results: Path = RESULTS) -> str:
         bars = found[name]["bars"] if name in found else _unmeasured(registered[name])
         command = found[name]["command"] if name in found else registered[name].command
         rows += [[bar["claim"], *_bar_cells(bar), f"`{command}`"] for bar in bars]
-    head = _table(["claim", "published", "bar", "measured", "verdict", "command"], rows)
+    head = markdown_table(["claim", "published", "bar", "measured", "verdict", "command"], rows)
     sections = [_section(found[name]) for name in names if name in found]
     return "\n".join([head + "\n", *sections])
 
@@ -68,10 +68,10 @@ def _section(result: dict[str, Any]) -> str:
     parts = [f"## {result['name']}: {result['title']}", _provenance(result)]
     if result["bars"]:
         rows = [[bar["claim"], *_bar_cells(bar), bar["detail"]] for bar in result["bars"]]
-        parts.append(_table(["claim", "published", "bar", "measured", "verdict", "detail"], rows))
+        parts.append(markdown_table(["claim", "published", "bar", "measured", "verdict", "detail"], rows))
     parts += [_comparison(comparison) for comparison in result["comparisons"]]
     for table in result["tables"]:
-        parts.append(f"**{table['title']}**\n\n{_table(table['columns'], table['rows'])}")
+        parts.append(f"**{table['title']}**\n\n{markdown_table(table['columns'], table['rows'])}")
     parts += [f"![{figure['caption']}](results/{figure['file']})" for figure in result["figures"]]
     parts += [f"- {note}" for note in result["notes"]]
     return "\n".join(part if part.startswith("- ") else part + "\n" for part in parts).rstrip() + "\n"
@@ -103,7 +103,7 @@ def _bar_cells(bar: dict[str, Any]) -> list[str]:
     if bar["measured"] is None:
         return [published, target, "", "not measured"]
     verdict = "quick run, not judged" if bar["met"] is None else "met" if bar["met"] else "**NOT met**"
-    return [published, target, _with_unit(_number(bar["measured"]), bar["unit"]), verdict]
+    return [published, target, _with_unit(shown_number(bar["measured"]), bar["unit"]), verdict]
 
 
 def _with_unit(text: str, unit: str) -> str:
@@ -117,10 +117,12 @@ def _comparison(comparison: dict[str, Any]) -> str:
         error = "" if side["error"] is None else f"{side['error']:.1e}"
         spread = f"{100 * side['spread']:.0f}%"
         rows.append([name, side["best"], side["median"], spread, len(side["times"]), side["ratio"], error])
-    return f"**{comparison['title']}** ({comparison['threads'] or 'unlimited'} threads)\n\n{_table(columns, rows)}"
+    return (
+        f"**{comparison['title']}** ({comparison['threads'] or 'unlimited'} threads)\n\n{markdown_table(columns, rows)}"
+    )
 
 
-def _table(columns: list[str], rows: list[list[Any]]) -> str:
+def markdown_table(columns: list[str], rows: list[list[Any]]) -> str:
     """Markdown; a column without a single entry is left out."""
     cells = [[_cell(cell) for cell in row] for row in rows]
     used = [i for i in range(len(columns)) if any(row[i] for row in cells)]
@@ -129,11 +131,11 @@ def _table(columns: list[str], rows: list[list[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = _number(value) if isinstance(value, float) else "" if value is None else str(value)
+    text = shown_number(value) if isinstance(value, float) else "" if value is None else str(value)
     return text.replace("|", "\\|")
 
 
-def _number(value: float) -> str:
+def shown_number(value: float) -> str:
     """Three significant digits, without an exponent where a reader would not use one."""
     if value == 0 or 1e-3 <= abs(value) < 1e6:
         digits = f"{value:.3g}"

@@ -12,9 +12,13 @@ import pytest
 from benchmarks import environment, registry, report
 from benchmarks.checks import Matches, WrongResult
 from benchmarks.memory import peak_memory
+from benchmarks.published import all_published
 from benchmarks.record import Record
-from benchmarks.registry import GROUPS, Bar, Benchmark, all_benchmarks
+from benchmarks.registry import GROUPS, RESULTS, Bar, Benchmark, all_benchmarks
+from benchmarks.reproduce import PAGE, render_page
 from benchmarks.runner import Comparison, Timing, compare
+from benchmarks.sheet import Sheet, laid_out, title_of
+from benchmarks.stored import Stored
 
 ROOT = Path(__file__).parents[1]
 
@@ -210,6 +214,47 @@ def test_the_committed_page_of_results_is_what_the_committed_results_say():
     assert generated == report.render_all().strip(), "run `python -m benchmarks report`"
 
 
+def test_the_committed_page_of_published_tables_is_what_the_committed_results_say():
+    sheets = [Sheet(item, RESULTS, draw=False) for item in all_published().values()]
+    assert PAGE.read_text() == render_page(sheets), "run `python -m benchmarks report`"
+    for sheet in sheets:
+        made = sheet.as_dict()
+        assert json.loads((RESULTS / "paper" / f"{made['name']}.json").read_text()) == made
+        assert all((RESULTS / figure["file"]).exists() for figure in made["figures"])
+
+
+@pytest.mark.parametrize("item", all_published().values(), ids=lambda item: item.name)
+def test_every_published_table_names_benchmarks_that_exist(item):
+    assert item.title
+    assert item.source
+    assert item.name.startswith(f"{item.paper}-")
+    assert set(item.benchmarks) <= set(all_benchmarks())
+    assert f"{{{item.paper}," in (ROOT / "docs" / "references.bib").read_text()
+
+
+def test_a_result_lacks_only_what_a_quick_run_may_lack(tmp_path):
+    path = synthetic(three_bars, BARS).run(out_dir=tmp_path)
+    stored = Stored("made-up", tmp_path)
+    assert stored.cell("sizes", (1000,), "bytes") == 1234570.0  # six digits are kept
+    assert stored.best("a job", "theirs") == 40.0
+    assert stored.bar("reached") == 20.04
+    with pytest.raises(KeyError, match="'bits'"):
+        stored.cell("sizes", (1,), "bits")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "quick": True}))
+    assert Stored("made-up", tmp_path).cell("sizes", (1,), "bits") is None
+    assert Stored("never-run", tmp_path).bar("reached") is None
+
+
+def test_a_grid_shows_both_sides_and_leaves_out_what_nobody_measured():
+    rows = [{"name": "a", "published": [0.5, None], "ours": [0.25, 3]}]
+    grid = {"title": "shares", "unit": "%", "digits": 1, "columns": ["x", "y"], "rows": rows}
+    assert laid_out(grid) == (["", "x, published", "x, ours", "y, ours"], [["a", "0.5", "0.2", "3"]])
+    assert title_of(grid) == "shares, %"
+    rows[0]["published"] = [None, None]
+    assert laid_out(grid)[0] == ["", "x", "y"]
+    assert title_of(grid) == "shares, % (ours)"
+
+
 def test_the_environment_names_neither_this_machine_nor_its_folders():
     import platform
 
@@ -226,7 +271,9 @@ def test_listing_the_benchmarks_imports_nothing_heavy():
     heavy = ["numba", "sklearn", "scipy", "numpy", "matplotlib", "faiss"]
     code = f"""
 import sys
+from benchmarks.published import all_published
 from benchmarks.registry import all_benchmarks
+all_published()
 print(*all_benchmarks())
 print([name for name in {heavy} if name in sys.modules])
 """
@@ -262,3 +309,10 @@ def test_an_unknown_benchmark_is_refused_with_the_names_there_are():
     assert done.returncode == 2
     assert "'nonsense'" in done.stderr
     assert "kernels-speed" in done.stderr
+
+
+def test_a_peer_that_is_not_installed_is_said_to_be_missing():
+    from benchmarks.compare._peers import MISSING, measure
+
+    found = measure(print, "a-package-that-nobody-has")
+    assert (found.problem, found.answers) == (MISSING, None)

@@ -1,10 +1,10 @@
-"""``mercer reproduce``: list and run the benchmarks of a source checkout."""
+"""``mercer reproduce``: the published tables and figures, with our numbers beside them."""
 
 __all__ = ["EXAMPLES", "reproduce"]
 
-import json
 import logging
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mercer._base.errors import MercerError
 from mercer._base.tables import ArgumentError
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
@@ -20,16 +21,22 @@ EXAMPLES = """
 [bold]Examples[/bold]
 
   mercer reproduce list
-  mercer reproduce kernels-speed
+  mercer reproduce wu10fast-table-5 --stored
+  mercer reproduce wu10fast-table-5
   mercer reproduce all --quick --out /tmp/results
 """
 
 
 @option_groups(settings=common_options)
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="list|all|NAME", help="List the benchmarks, run all, or run one.")],
+    name: Annotated[
+        str, typer.Argument(metavar="list|all|NAME", help="List the tables and figures, or reproduce all or one.")
+    ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, to see that everything runs; nothing is judged.")
+        bool, typer.Option("--quick", help="Small sizes, to see that everything runs; numbers cannot be compared.")
+    ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Measure nothing: print from the results that are stored.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -47,60 +54,134 @@ def reproduce(
     *,
     settings: Settings,
 ) -> None:
-    """List the benchmarks, or run them and print their tables.
+    """Measure a published table or figure again, and print what was published beside what we find.
 
-    Every number that Mercer publishes about itself comes from one of these. A run writes a JSON file with the
-    measurements, the versions, the processor and its load, and prints it as a table in markdown.
+    Every one says what data takes the place of the paper's, is written as a JSON file, and draws its figure. What is
+    measured are benchmarks of the source checkout; one that several tables need is run once.
     """
-    known = _registry(benchmarks)
+    bench = _benchmarks(benchmarks)
+    known = bench.all_published()
+    folder = bench.results_folder(quick, out)
     if name == "list":
-        _list(settings, known)
+        _list(settings, known, folder)
         return
-    if name != "all" and name not in known:
-        near = get_close_matches(name, known)
-        hint = f"Did you mean {near[0]!r}?" if near else "'mercer reproduce list' names them all."
-        raise ArgumentError(f"There is no benchmark {name!r}. {hint}")
-    chosen = list(known.values()) if name == "all" else [known[name]]
-    render = import_module("benchmarks.report").render
-    if not settings.quiet:  # a run takes minutes and says on the log how far it is
-        logging.getLogger("mercer.benchmarks").setLevel(logging.INFO)
-    results = []
-    for benchmark in chosen:
-        note(settings, f"{benchmark.name}: {benchmark.title}")
-        with progress(settings):
-            path = benchmark.run(quick=quick, out_dir=out)
-        results.append(json.loads(Path(path).read_text()))
-        if not settings.json:
-            print(render(path))
-        note(settings, f"Written to {path}")
+    items = list(known.values()) if name == "all" else [_chosen(name, known, bench)]
+    failed = [] if stored else _measure(settings, bench, items, quick, out)
+    made = []
+    for item in items:
+        sheet = bench.Sheet(item, folder)
+        if sheet.is_measured:
+            path = sheet.write()
+            made.append(sheet.as_dict())
+            if not settings.json:
+                _show(settings, bench, made[-1])
+            note(settings, f"Written to {path}")
+        elif stored and name != "all":
+            raise MercerError(f"{name} has no stored result in {folder}. Run '{item.command}' without --stored.")
     if settings.json:
-        print_json(results)
+        print_json(made)
+    if failed:
+        raise MercerError(f"{len(failed)} of the benchmarks could not be run. {' '.join(failed)}")
 
 
-def _registry(given: Path | None) -> dict[str, Any]:
-    """Benchmark objects by name, from the first directory that has a registry."""
+def _benchmarks(given: Path | None) -> Any:
+    """The module benchmarks.reproduce of the first directory that has it."""
     checkout = Path(__file__).resolve().parents[3]  # <checkout>/src/mercer/cli
     places = [given] if given is not None else [Path("benchmarks"), checkout / "benchmarks"]
-    found = next((place.resolve() for place in places if (place / "registry.py").is_file()), None)
+    found = next((place.resolve() for place in places if (place / "published.py").is_file()), None)
     if found is None:
         if given is not None:
-            raise ArgumentError(f"{given} holds no benchmarks: it has no registry.py.")
+            raise ArgumentError(f"{given} holds no benchmarks: it has no published.py.")
         raise ArgumentError(
-            "The benchmarks are part of the source checkout and not of the installed package. "
-            "Run this inside a checkout, or name its directory with --benchmarks."
+            "The published tables and their benchmarks are part of the source checkout and not of the installed "
+            "package. Run this inside a checkout, or name its directory with --benchmarks."
         )
     if found.name != "benchmarks":
         raise ArgumentError(f"The directory of the benchmarks must be called benchmarks, not {found.name}.")
     sys.path.insert(0, str(found.parent))
-    return import_module("benchmarks.registry").all_benchmarks()
+    return import_module("benchmarks.reproduce")
 
 
-def _list(settings: Settings, known: dict[str, Any]) -> None:
+def _chosen(name: str, known: dict[str, Any], bench: Any) -> Any:
+    if name in known:
+        return known[name]
+    if name in bench.all_benchmarks():
+        used = [item.name for item in known.values() if name in item.benchmarks]
+        where = f" Published tables that it measures: {', '.join(used)}." if used else ""
+        raise ArgumentError(f"{name!r} is a benchmark; 'python -m benchmarks {name}' in the checkout runs it.{where}")
+    near = get_close_matches(name, known)
+    hint = f"Did you mean {near[0]!r}?" if near else "'mercer reproduce list' names them all."
+    raise ArgumentError(f"There is no published table or figure {name!r}. {hint}")
+
+
+def _list(settings: Settings, known: dict[str, Any], folder: Path) -> None:
     if settings.json:
-        print_json([{"name": b.name, "title": b.title, "paper": b.paper, "needs": b.needs} for b in known.values()])
+        print_json(
+            [
+                {
+                    "name": item.name,
+                    "title": item.title,
+                    "paper": item.paper,
+                    "source": item.source,
+                    "benchmarks": item.benchmarks,
+                }
+                for item in known.values()
+            ]
+        )
         return
     if settings.quiet:
         print("\n".join(known))
         return
-    rows = [[b.name, b.title, b.paper or "", ", ".join(b.needs)] for b in known.values()]
-    print_table(settings, "Benchmarks", ["name", "what is compared", "repeats", "data"], rows, text_columns=4)
+    rows = [[item.name, item.title, ", ".join(item.benchmarks), _state(item, folder)] for item in known.values()]
+    columns = ["name", "what it shows", "measured by", "stored"]
+    print_table(settings, "Published tables and figures", columns, rows, text_columns=4)
+
+
+def _state(item: Any, folder: Path) -> str:
+    """How much of what it needs is stored.
+
+    >>> from types import SimpleNamespace
+    >>> _state(SimpleNamespace(benchmarks=("a", "b")), Path("nowhere"))
+    'no'
+    """
+    found = [name for name in item.benchmarks if (folder / f"{name}.json").is_file()]
+    if len(found) == len(item.benchmarks):
+        return "yes"
+    return f"{len(found)} of {len(item.benchmarks)}" if found else "no"
+
+
+def _measure(settings: Settings, bench: Any, items: list[Any], quick: bool, out: Path | None) -> list[str]:
+    """Run what the items need; returns a sentence for each benchmark that could not be run."""
+    if not settings.quiet:  # a run takes minutes and says on the log how far it is
+        logging.getLogger("mercer.benchmarks").setLevel(logging.INFO)
+    failed = []
+    with progress(settings):
+        for name, error in bench.measure(items, quick, out):
+            if error is not None:
+                failed.append(f"{name}: {error}")
+                note(settings, failed[-1])
+            else:
+                note(settings, f"{name} is measured.")
+    return failed
+
+
+def _show(settings: Settings, bench: Any, sheet: dict[str, Any]) -> None:
+    """Print one sheet as tables."""
+    if not settings.quiet:
+        print(f"{sheet['name']}: {sheet['source']} of {sheet['paper']}, {sheet['title']}\n")
+    if sheet["quick"]:
+        note(settings, "A quick run: its sizes are too small for these numbers to be compared.")
+    for grid in sheet["grids"]:
+        columns, rows = bench.laid_out(grid)
+        print_table(settings, bench.title_of(grid), columns, rows)
+    for sentence in _told(bench, sheet):
+        note(settings, f"- {sentence}")
+
+
+def _told(bench: Any, sheet: dict[str, Any]) -> Iterable[str]:
+    yield from bench.sentences(sheet)
+    for by in sheet["measured_by"]:
+        if by["date"] is None:
+            yield f"{by['benchmark']} has no stored result."
+    for figure in sheet["figures"]:
+        yield f"Figure: {figure['file']}, in the folder of the results"

@@ -1,0 +1,1 @@
+"""Tables and figures of [boufounos15universal], one file each."""

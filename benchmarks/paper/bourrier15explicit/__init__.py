@@ -1,0 +1,1 @@
+"""Tables and figures of [bourrier15explicit], one file each."""

@@ -1,0 +1,1 @@
+"""Tables and figures of [gavves12convex], one file each."""

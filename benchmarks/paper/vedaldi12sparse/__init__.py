@@ -1,0 +1,1 @@
+"""Tables and figures of [vedaldi12sparse], one file each."""

@@ -1,0 +1,1 @@
+"""Tables and figures of [wu10fast], one file each."""
