@@ -17,7 +17,11 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "mercer"
 MODULES = sorted(SOURCE.rglob("*.py"))
 CITATION = re.compile(r"\[([a-z]+\d{2}[a-z]+)\]")
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/maps").glob("*.md"))]
+BUILT = {"_build", "generated", "auto_examples"}  # folders of docs that are made
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if not BUILT & set(page.parts)),
+]
 # The example of docs/benchmarks.md is a file of benchmarks/: running it would register a benchmark that does not exist.
 PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
