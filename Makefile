@@ -97,5 +97,5 @@ package: $(FOR_DEV) ## build wheel and sdist, install each and use it
 	@rm -rf build/smoke
 
 clean: ## remove everything that was built, .venv too
-	rm -rf .venv build dist docs/_build docs/generated .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf .venv build dist docs/_build docs/generated docs/gallery .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -114,6 +114,7 @@ axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 
 # %%
 # A hit by hand: the query above, the best other spectrum below.
 
+# sphinx_gallery_thumbnail_number = 3
 query = asked[0]
 best = ids[0][ids[0] != query][0]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")

@@ -39,8 +39,7 @@ def load_massbank(bin_width=0.1, *, root=None):
         precursor_mz : float32 array
         positive : bool array, ion mode
         accession : str array, the record in MassBank, which names its authors
-        mz, intensity, offsets : the peaks before they were binned; those of spectrum i are ``offsets[i]`` up to
-            ``offsets[i + 1]``
+        mz, intensity, offsets : the peaks before binning, of spectrum i those from ``offsets[i]`` to ``offsets[i + 1]``
     """
     if not 0 < bin_width <= LARGEST_MZ:
         raise InputError(f"load_massbank needs a bin_width above 0 and up to {LARGEST_MZ:g}, got {bin_width!r}.")

@@ -1,0 +1,65 @@
+"""Tables and figures that are made from stored results while the site is built: nobody types a measurement.
+
+``measured NAME`` puts the table NAME of measured_tables.py, ``measured-figure NAME`` the figure NAME of
+measured_figures.py with the text of the directive below it. Both end with where the numbers come from.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from measured_figures import FIGURES
+from measured_tables import TABLES
+from stored_results import Results
+
+DRAWN = "generated/measured"  # below docs/, with everything else that is made
+
+
+class _FromResults(SphinxDirective):
+    required_arguments = 1
+
+    def made(self, makers):
+        """(what the named maker makes, the results that it read)"""
+        name, results = self.arguments[0], Results()
+        try:
+            return makers[name](results), results
+        except KeyError as error:
+            raise self.error(f"{self.name} {name}: {error.args[0]}") from error
+
+    def origin(self, results):
+        """A paragraph that says how, when and where the numbers were measured; the page depends on their files."""
+        for path in results.paths:
+            self.env.note_dependency(str(path))
+        paragraph = nodes.paragraph("", "", classes=["measured-by"])
+        paragraph += self.parse_inline(f"{results.provenance()} `python -m benchmarks NAME` measures again.")[0]
+        return paragraph
+
+
+class Measured(_FromResults):
+    """A table from stored results."""
+
+    def run(self):
+        text, results = self.made(TABLES)
+        return [*self.parse_text_to_nodes(text), self.origin(results)]
+
+
+class MeasuredFigure(_FromResults):
+    """A figure from stored results; the first line of the directive's text is read out where nothing is seen."""
+
+    has_content = True
+
+    def run(self):
+        figure, results = self.made(FIGURES)
+        place = Path(self.env.srcdir) / DRAWN / f"{self.arguments[0]}.svg"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(place, metadata={"Date": None})
+        image = nodes.image(uri=f"/{DRAWN}/{place.name}", alt=self.content[0])
+        caption = nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
+        return [nodes.figure("", image, caption, align="center"), self.origin(results)]
+
+
+def setup(app):
+    app.add_directive("measured", Measured)
+    app.add_directive("measured-figure", MeasuredFigure)
+    return {"version": "1", "parallel_read_safe": True}

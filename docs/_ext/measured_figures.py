@@ -1,0 +1,65 @@
+"""Figures of the pages, from stored results: each function takes Results and returns a figure."""
+
+from benchmarks.plotting import COLOURS, new_figure
+
+LARGE, SMALL = "default parameters", "default parameters, at most 10,000 training rows"
+EXACT = "SVC, exact intersection, C = 1"
+# (table of icd-accuracy, set, its name in the figure, where that stands from the dot, IntersectionSVC in the table)
+SETS = (
+    (LARGE, "covtype", "forest types", (8, 0), "IntersectionSVC, 50,000 rows"),
+    (LARGE, "ijcnn1", "ijcnn1", (8, 0), "IntersectionSVC"),
+    (LARGE, "shuttle", "shuttle", (8, 0), "IntersectionSVC, raw"),
+    (LARGE, "20newsgroups", "newsgroups", (8, 0), "IntersectionSVC"),
+    (LARGE, "sector", "web pages", (8, 0), "IntersectionSVC"),
+    (SMALL, "pendigits", "pen strokes", (-8, -14), "IntersectionSVC"),
+    (SMALL, "adult_a9a", "incomes", (-2, 12), "IntersectionSVC"),
+    (SMALL, "dna", "DNA", (-28, -4), "IntersectionSVC"),
+)
+
+
+def gain(results):
+    """Accuracy above that of a linear machine, against the time it takes."""
+    figure, axes = new_figure(7.4, 3.8)
+    kernel, exact = (dict(color=colour, marker="o", linestyle="") for colour in COLOURS[:2])
+    for table, name, label, offset, side in SETS:
+        here = _beside_linear(results["icd-accuracy"], table, name, side)
+        there = _beside_linear(results["icd-accuracy"], table, name, EXACT) if table == SMALL else None
+        if here is None:
+            continue
+        if there is not None:
+            axes.plot(*zip(here, there, strict=True), color="#bbbbbb", linewidth=1, zorder=1)
+            axes.plot(*there, **exact, markersize=7)
+        axes.plot(*here, **kernel, markersize=8)
+        axes.annotate(label, here, offset, textcoords="offset points", fontsize=9, va="center")
+    axes.plot([], [], **kernel, label="IntersectionSVC")
+    axes.plot([], [], **exact, label="SVC with the same kernel as a matrix")
+    axes.plot(1, 0, "s", color=COLOURS[-1], markersize=7, label="LinearSVC")
+    _finish(axes)
+    return figure
+
+
+def _beside_linear(stored, table, name, side):
+    """(time / that of LinearSVC, points of accuracy above it)"""
+    seconds, points = (
+        [stored.cell(table, (name, one), column) for one in (side, "LinearSVC")] for column in ("seconds", "accuracy %")
+    )
+    return None if None in (*seconds, *points) else (seconds[0] / seconds[1], points[0] - points[1])
+
+
+def _finish(axes):
+    axes.set(xlabel="training time, as a multiple of LinearSVC's", ylabel="points of accuracy above LinearSVC")
+    axes.set_xscale("log")
+    axes.margins(0.12)
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    axes.set(xlim=(left, 5 * right), ylim=(bottom, top))  # the legend stands on the right
+    axes.axhline(0, color="#999999", linewidth=0.8, zorder=0)
+    axes.axvline(1, color="#999999", linewidth=0.8, zorder=0)
+    axes.fill_between([left, 1], 0, top, color=COLOURS[0], alpha=0.06, linewidth=0, zorder=0)
+    axes.annotate("better and quicker", (left, top), (6, -12), textcoords="offset points", fontsize=9, color=COLOURS[0])
+    ticks = (0.01, 0.1, 1, 10)
+    axes.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize=9, loc="center right", bbox_to_anchor=(1, 0.58))
+
+
+FIGURES = {"gain": gain}

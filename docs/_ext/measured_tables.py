@@ -1,0 +1,168 @@
+"""Tables of the pages, from stored results: each function takes Results and returns Markdown."""
+
+from benchmarks.report import markdown_table
+from stored_results import MISSING, shown
+
+# tables of the benchmark maps-table, by the beginning of their titles
+CHI2, EXP_CHI2 = (f"SIFT descriptors, rows that sum to 1: {kernel}" for kernel in ("chi2", "exp-chi2"))
+JS, MIN_MAX = (
+    f"MS/MS spectra of MassBank in bins of 0.1 m/z, rows that sum to 1: {kernel}"
+    for kernel in ("jensen-shannon", "min-max")
+)
+INTERSECTION, RBF = (f"Pendigits, coordinates from 0 to 100: {kernel}" for kernel in ("intersection", "rbf"))
+
+# (your case, what to take, measured on, the table of maps-table, its row)
+MAP_CHOICES = (
+    ("histograms: plain features for any linear method", "[HomogeneousMap](maps/homogeneous.md), order 1",
+     "SIFT, chi2", CHI2, "HomogeneousMap, order 1"),
+    ("the same, nearly exact", "[HomogeneousMap](maps/homogeneous.md), order 3",
+     "SIFT, chi2", CHI2, "HomogeneousMap, order 3"),
+    ("any additive kernel, three numbers per value, rows to learn from",
+     "[NystroemMap](maps/nystroem.md), per dimension", "SIFT, chi2", CHI2, "NystroemMap, per dimension"),
+    ("any additive kernel, a curve per column to look at", "[SparseAdditiveMap](maps/sparse_additive.md), 16 points",
+     "SIFT, chi2", CHI2, "SparseAdditiveMap, 16 points"),
+    ("wide sparse rows that stay sparse", "[HomogeneousMap](maps/homogeneous.md), order 1",
+     "spectra, Jensen-Shannon", JS, "HomogeneousMap, order 1"),
+    ("the same, the least that is stored", "[SparseAdditiveMap](maps/sparse_additive.md), 16 points",
+     "spectra, Jensen-Shannon", JS, "SparseAdditiveMap, 16 points"),
+    ("short dense rows from wide sparse ones", "[ProjectedMap](maps/projected.md), 1,024 components",
+     "spectra, Jensen-Shannon", JS, "ProjectedMap(HomogeneousMap, order 2), 1024 components"),
+    ("any kernel, dense rows", "[NystroemMap](maps/nystroem.md), 1,024 landmarks",
+     "SIFT, chi2", CHI2, "NystroemMap, 1024 landmarks"),
+    ("any kernel, few dimensions with a known error", "[KernelPCA](maps/kpca.md), 64 of 1,024 landmarks",
+     "SIFT, chi2", CHI2, "KernelPCA, 64 of 1024 landmarks"),
+    ("any kernel, the fewest bytes", "[SparseMap](maps/sparse.md), 8 of 256 landmarks",
+     "SIFT, chi2", CHI2, "SparseMap, 8 of 256 landmarks"),
+    ("RBF with landmarks", "[NystroemMap](maps/nystroem.md), 1,024 landmarks",
+     "pendigits, RBF", RBF, "NystroemMap, 1024 landmarks"),
+    ("RBF without landmarks", "[FourierMap](maps/fourier.md), 4,096 components",
+     "pendigits, RBF", RBF, "FourierMap, 4096 components"),
+    ("exponential chi2 without landmarks", "[FourierMap](maps/fourier.md), 4,096 components",
+     "SIFT, exp-chi2", EXP_CHI2, "FourierMap, 4096 components"),
+    ("min-max of sparse counts", "[WeightedMinHash](maps/minhash.md), 1,024 hashes",
+     "spectra, min-max", MIN_MAX, "WeightedMinHash, 1024 hashes"),
+)  # fmt: skip
+COSTS = ("dimensions", "relative error", "recall@10", "ms / 1,000 rows", "bytes / row")
+
+
+def front(results):
+    """What Mercer does for the usual way of doing things, a loss included."""
+    rows = [*_classified(results), _mapped(results), _coded(results), *_searched(results)]
+    return _table(["job", "measured", "the usual way", "Mercer"], rows)
+
+
+def _classified(results):
+    table = "accuracy on test rows"
+    for name, what, key, ending in (
+        ("accuracy", "Classify pen strokes, 16 columns", "pendigits", ""),
+        ("accuracy-text", "Classify web pages, wide and sparse", "sector", ": linear suffices"),
+    ):
+        linear, exact, ours = (
+            results[name].cell(table, (key, "chi2"), side) for side in ("linear %", "exact %", "mercer %")
+        )
+        usual = shown("linear {:.1f} %, exact kernel {:.1f} %", linear, exact)
+        yield [what, "accuracy", usual, shown("chi2 map {:.1f} %" + ending, ours)]
+
+
+def _mapped(results):
+    stored, cells = results["maps-speed"], []
+    for name, side in (("scikit-learn ", "scikit-learn, AdditiveChi2Sampler"), ("", "mercer")):
+        seconds = stored.best("chi2 features, 45000 x 128 to 384, float32", side)
+        error = stored.cell("chi2 on 2000 SIFT rows", (side,), "relative error")
+        cells.append(shown(name + "{:.0f} ms, {:.2g} %", _times(1000, seconds), _times(100, error)))
+    return ["Chi2 features of 45,000 descriptors", "time, error", *cells]
+
+
+def _coded(results):
+    stored, cells, table = results["scenes-pq"], [], "what codes cost"
+    for name, row, side in (
+        ("float32", ("float32",), "dense, plain BLAS"),
+        ("codes", ("G = 8", "permutation"), "delayed, G = 8"),
+    ):
+        memory, quality = (stored.cell(table, row, column) for column in ("training rows, MB", "mAP, test"))
+        values = memory, stored.best("1,500 x 20,480", side), _times(100, quality)
+        cells.append(shown(name + " {:.3g} MB, {:.1f} s, {:.1f} %", *values))
+    return ["Learn on Fisher vectors of scenes", "memory, time, mAP", *cells]
+
+
+def _searched(results):
+    stored, key = results["search-exact"], "k = 10, 100 queries"
+    brute, bounds = (_times(1000 / 100, stored.best(key, side)) for side in ("brute force", "bounds"))
+    yield ["Exact neighbours in a million descriptors", "time of a query",
+           shown("brute force {:.1f} ms", brute), shown("{:.1f} ms, the same answers", bounds)]  # fmt: skip
+    table = "queries with a spectrum of the same compound"
+    cosine, exact, ours = (
+        results["search-spectra"].cell(table, (by,), "1")
+        for by in ("cosine", "exact Jensen-Shannon", "16 bytes, re-ranked")
+    )
+    yield ["Find the compound of a mass spectrum", "right at first",
+           shown("cosine {:.1f} %, exact kernel {:.1f} %", cosine, exact),
+           shown("16 bytes per spectrum {:.1f} %", ours)]  # fmt: skip
+
+
+def map_choices(results):
+    """Which map for which case, and what it costs."""
+    measured = results["maps-table"]
+    rows = [
+        [case, take, where, *_costs([measured.cell(table, (row,), column) for column in COSTS])]
+        for case, take, where, table, row in MAP_CHOICES
+    ]
+    return _table(["your case", "take", "measured on", *COSTS], rows)
+
+
+def all_maps(results):
+    """Every map on every set."""
+    parts = []
+    for title in (CHI2, EXP_CHI2, JS, MIN_MAX, INTERSECTION, RBF):
+        stored = results["maps-table"].rows(title)
+        rows = [[one["map"], *_costs([one[column] for column in COSTS])] for one in stored]
+        parts.append(f"**{title}**\n\n{_table(['map', *COSTS], rows)}")
+    return "\n\n".join(parts)
+
+
+def accuracies(results):
+    """What is left of the error of a map in a classifier."""
+    rows = []
+    for name in ("accuracy", "accuracy-text"):
+        for one in results[name].rows("accuracy on test rows"):
+            percents = [shown("{:.1f}", one[side]) for side in ("linear %", "mercer %", "exact %")]
+            rows.append([one["set"], one["kernel"], *percents, one["plan"]])
+    return _table(["set", "kernel", "linear, %", "map, %", "exact kernel, %", "what was chosen"], rows)
+
+
+def block_sizes(results):
+    """Codes of Fisher vectors: memory, quality, time."""
+    stored, rows = results["scenes-pq"], []
+    for one in stored.rows("what codes cost"):
+        side = "dense, plain BLAS" if one["rows"] == "float32" else f"delayed, {one['rows']}"
+        seconds, quality = stored.best("1,500 x 20,480", side), _times(100, one["mAP, test"])
+        rows.append([one["rows"], one["columns"], shown("{:.2f}", one["training rows, MB"]),
+                     shown("{:.0f}", one["ratio"]), shown("{:.1f}", quality), shown("{:.1f}", seconds)])  # fmt: skip
+    return _table(["rows", "columns", "MB", "times smaller", "mAP of test images, %", "learning, s"], rows)
+
+
+def _costs(cells):
+    dimensions, error, recall, milliseconds, size = cells
+    return [shown("{:,}", dimensions), shown("{} %", _two_digits(_times(100, error))), shown("{:.2f}", recall),
+            shown("{}", _two_digits(milliseconds)), shown("{:,}", size)]  # fmt: skip
+
+
+def _two_digits(value):
+    return value if value is None else f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _times(factor, value):
+    return None if value is None else factor * value
+
+
+def _table(columns, rows):
+    return markdown_table(list(columns), rows) if rows else MISSING
+
+
+TABLES = {
+    "front": front,
+    "map-choices": map_choices,
+    "all-maps": all_maps,
+    "accuracies": accuracies,
+    "block-sizes": block_sizes,
+}

@@ -1,0 +1,94 @@
+"""Tables and figures of the pages come from stored results: what is stored shows, what is missing is not hidden."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.registry import RESULTS
+from gallery_order import STORY
+from measured_figures import FIGURES
+from measured_tables import TABLES
+from stored_results import MISSING, Results, shown
+
+DOCS = Path(__file__).parent.parent / "docs"
+USED = re.compile(r"^```\{(measured|measured-figure)\} (\S+)$", re.MULTILINE)
+
+
+def changed(folder, name, change):
+    """A copy of a stored result in a folder, with a change."""
+    result = json.loads((RESULTS / f"{name}.json").read_text())
+    change(result)
+    (folder / f"{name}.json").write_text(json.dumps(result))
+    return Results(folder)
+
+
+def test_a_table_shows_what_is_stored(tmp_path):
+    def another_error(result):
+        (row,) = (row for row in result["tables"][0]["rows"] if row[0] == "HomogeneousMap, order 1")
+        row[2] = 0.4321
+
+    before, after = (
+        TABLES["map-choices"](Results()),
+        TABLES["map-choices"](changed(tmp_path, "maps-table", another_error)),
+    )
+    assert "43 %".replace(" ", "\N{NO-BREAK SPACE}") in after
+    assert sum(a != b for a, b in zip(before.splitlines(), after.splitlines(), strict=True)) == 1
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_results_says_so(name, tmp_path):
+    results = Results(tmp_path)
+    assert MISSING in TABLES[name](results)
+    assert results.provenance().endswith(f"{MISSING}.")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_with_and_without_results(name, tmp_path):
+    full, empty = FIGURES[name](Results()), FIGURES[name](Results(tmp_path))
+    assert len(full.axes[0].lines) > len(empty.axes[0].lines)
+
+
+def test_a_row_that_is_no_longer_measured_is_an_error(tmp_path):
+    results = changed(tmp_path, "maps-table", lambda result: result["tables"][0]["rows"].clear())
+    with pytest.raises(KeyError, match="The result of maps-table has no 'dimensions'"):
+        TABLES["map-choices"](results)
+
+
+def test_a_benchmark_that_does_not_exist_is_an_error():
+    with pytest.raises(KeyError, match="There is no benchmark 'maps-tabel'"):
+        Results()["maps-tabel"]
+
+
+def test_a_number_without_its_other_half_is_missing():
+    assert shown("{:.1f} of {:.1f}", 1.0, 2.0) == "1.0 of 2.0"
+    assert shown("{:.1f} of {:.1f}", 1.0, None) == MISSING
+
+
+def test_pages_use_every_table_and_figure_and_no_other():
+    found = [match for page in DOCS.rglob("*.md") for match in USED.findall(page.read_text(encoding="utf-8"))]
+    assert {name for kind, name in found if kind == "measured"} == set(TABLES)
+    assert {name for kind, name in found if kind == "measured-figure"} == set(FIGURES)
+
+
+@pytest.mark.parametrize(("name", "says"), [("front", None), ("no-such-table", "no-such-table")])
+def test_a_page_is_built_from_stored_results_or_not_at_all(name, says, tmp_path):
+    pytest.importorskip("myst_parser")
+    paths = [str(DOCS / "_ext"), str(DOCS.parent)]
+    (tmp_path / "conf.py").write_text(f"import sys\nsys.path[:0] = {paths}\nextensions = ['myst_parser', 'measured']\n")
+    (tmp_path / "index.md").write_text(f"# Page\n\n```{{measured}} {name}\n```\n")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "out")]
+    built = subprocess.run(command, capture_output=True, text=True)
+    if says:
+        assert built.returncode
+        assert says in built.stderr
+    else:
+        assert not built.returncode, built.stderr
+        assert "exact kernel" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_the_gallery_knows_the_place_of_every_example():
+    assert set(STORY) == {path.name for path in (DOCS.parent / "examples").glob("plot_*.py")}
