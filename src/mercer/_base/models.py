@@ -76,6 +76,16 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     ModelFileError
         If the file is missing, damaged, altered, written by a newer version or not a model file. The message names the
         file and the reason.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer import Chi2, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "kernel.mercer")
+    ...     save(Chi2(), path)
+    ...     load(path)
+    Chi2(signed=False)
     """
     header, arrays = container.read(path, mmap=mmap)
     with naming(path):

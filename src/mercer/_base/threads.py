@@ -70,6 +70,13 @@ def thread_limit(n_threads: int | None):
     """Run a block of code with at most ``n_threads`` threads in Mercer, BLAS, OpenMP and faiss alike.
 
     ``None`` changes nothing.
+
+    Examples
+    --------
+    >>> from mercer import Chi2, thread_limit
+    >>> with thread_limit(1):
+    ...     Chi2()([[1.0, 1.0]]).tolist()
+    [[2.0]]
     """
     if n_threads is None:
         yield

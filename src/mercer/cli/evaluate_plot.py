@@ -75,7 +75,7 @@ def _figure(side: float) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(side + 1.2, side), dpi=150, layout="constrained")
+    figure = Figure(figsize=(side + 1.2, side), dpi=150, layout="compressed")
     FigureCanvasAgg(figure)
     return figure, figure.subplots()
 

@@ -19,6 +19,17 @@ class CodePredictor(Predictor):
     ----------
     quantizer : a fitted ProductQuantizer
     u : weights, shape (r,) or (r, C)
+
+    Examples
+    --------
+    What a classifier that learnt on codes predicts with:
+
+    >>> import numpy as np
+    >>> from mercer import ProductQuantizer
+    >>> X = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
+    >>> quantizer = ProductQuantizer(block_size=4, bits=4, random_state=0).fit(X)
+    >>> CodePredictor(quantizer, np.ones(quantizer.inner_.n_factors))(X[:5]).shape
+    (5,)
     """
 
     quantizer: Any

@@ -45,6 +45,15 @@ class Specification:
     center : None or array that is subtracted first
     offsets : None or array of whole numbers that are subtracted from projections
     entries : None, or for a learned matrix its whole numbers of 16 bits, (projections, features)
+
+    Examples
+    --------
+    >>> from mercer import UniversalEmbedding
+    >>> import numpy as np
+    >>> embedding = UniversalEmbedding(64, delta=1.0, random_state=0).fit(np.zeros((1, 8)))
+    >>> specification = embedding.specification_
+    >>> specification.kind, specification.features, specification.projections, specification.bits
+    ('universal', 8, 64, 1)
     """
 
     kind: str

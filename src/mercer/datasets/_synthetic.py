@@ -31,6 +31,12 @@ def make_spectra(n_compounds=400, bin_width=0.1, *, random_state=0):
     Returns
     -------
     Bunch with the fields of :func:`load_massbank`
+
+    Examples
+    --------
+    >>> spectra = make_spectra(20, bin_width=1.0, random_state=0)
+    >>> spectra.data.shape[1], len(set(spectra.compound))
+    (2000, 20)
     """
     rng = check_random_state(random_state)
     fragments = rng.uniform(50, 500, size=(len(SUPERCLASSES), 60))
@@ -88,6 +94,12 @@ def make_fingerprints(n_molecules=3000, n_bits=2048, *, random_state=0):
         data : csr_array of shape (n_molecules, n_bits), float32
         active : bool array
         scaffold : str array, the series
+
+    Examples
+    --------
+    >>> molecules = make_fingerprints(200, 512, random_state=0)
+    >>> molecules.data.shape, len(molecules.active), len(molecules.scaffold)
+    ((200, 512), 200, 200)
     """
     rng = check_random_state(random_state)
     n_series = 60
@@ -120,6 +132,12 @@ def make_compositions(n_samples=160, n_taxa=400, *, random_state=0):
     Returns
     -------
     Bunch with the fields of :func:`load_microbiome`
+
+    Examples
+    --------
+    >>> samples = make_compositions(20, 50, random_state=0)
+    >>> samples.data.shape, len(samples.target)
+    ((20, 50), 20)
     """
     rng = check_random_state(random_state)
     ill = np.arange(n_samples) % 2 == 1

@@ -21,7 +21,7 @@ LABEL_COLUMNS = ("label", "class", "name")
 
 
 def read_boxes(path, label=None):
-    """Boxes of annotated images.
+    r"""Boxes of annotated images.
 
     ========  ==========================================================================================================
     csv       columns file, xmin, ymin, xmax, ymax, and label if there are several kinds; pixels counted from 0
@@ -44,6 +44,16 @@ def read_boxes(path, label=None):
     See Also
     --------
     PartDetector : what learns from them.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "boxes.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("file,xmin,ymin,xmax,ymax\na.jpg,10,20,50,90\n")
+    ...     {name: boxes.tolist() for name, boxes in read_boxes(path).items()}
+    {'a.jpg': [[10.0, 20.0, 50.0, 90.0]]}
     """
     path = Path(path)
     if path.is_dir():
@@ -63,6 +73,13 @@ def boxes_of(files, table, source="the boxes"):
     files : paths of images, from the folder that the table starts at
     table : dict of read_boxes
     source : what errors call the table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = {"a.jpg": np.array([[10.0, 20.0, 50.0, 90.0]])}
+    >>> [boxes.tolist() for boxes in boxes_of(["street/a.jpg"], table)]
+    [[[10.0, 20.0, 50.0, 90.0]]]
     """
     names = [PurePosixPath(Path(file).as_posix()) for file in files]
     known = {str(name): i for i, name in enumerate(names)}

@@ -84,6 +84,17 @@ def evaluate_detections(found, truth, least=0.5):
     Returns
     -------
     DetectionReport
+
+    Examples
+    --------
+    One image with two objects, of which the first is found, and something else:
+
+    >>> import numpy as np
+    >>> truth = [np.array([[0.0, 0.0, 10.0, 10.0], [50.0, 50.0, 60.0, 60.0]])]
+    >>> found = [(np.array([[1.0, 0.0, 10.0, 10.0], [80.0, 80.0, 90.0, 90.0]]), np.array([0.9, 0.3]))]
+    >>> report = evaluate_detections(found, truth)
+    >>> report.ap, report.recall.tolist(), report.precision.tolist()
+    (0.5, [0.5, 0.5], [1.0, 0.5])
     """
     scores = np.concatenate([np.asarray(own, dtype=np.float64) for _, own in found] or [np.empty(0)])
     right = np.concatenate([_matches(*one, own, least) for one, own in zip(found, truth, strict=True)] or [[]])

@@ -103,7 +103,13 @@ def _ratio(x, y):
 
 @kernel_class
 class Linear(AdditiveKernel):
-    """K(x, y) = sum_j x_j y_j, by BLAS."""
+    """K(x, y) = sum_j x_j y_j, by BLAS.
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
 
     name = "linear"
     homogeneity = 2.0
@@ -126,7 +132,13 @@ class Linear(AdditiveKernel):
 
 @kernel_class
 class Hellinger(HistogramKernel):
-    """K(x, y) = sum_j sqrt(x_j y_j), the Bhattacharyya coefficient: linear after square roots."""
+    """K(x, y) = sum_j sqrt(x_j y_j), the Bhattacharyya coefficient: linear after square roots.
+
+    Examples
+    --------
+    >>> Hellinger()([[1.0, 4.0]], [[9.0, 16.0]]).tolist()
+    [[11.0]]
+    """
 
     signed: bool = False
     name = "hellinger"
@@ -177,7 +189,13 @@ class Chi2(HistogramKernel):
 
 @kernel_class
 class Intersection(HistogramKernel):
-    """K(x, y) = sum_j min(x_j, y_j), the histogram intersection."""
+    """K(x, y) = sum_j min(x_j, y_j), the histogram intersection.
+
+    Examples
+    --------
+    >>> Intersection()([[2.0, 0.0, 5.0]], [[1.0, 3.0, 4.0]]).tolist()
+    [[5.0]]
+    """
 
     signed: bool = False
     name = "intersection"
@@ -197,6 +215,13 @@ class JensenShannon(HistogramKernel):
     """K(x, y) = sum_j x_j/2 log2((x_j + y_j)/x_j) + y_j/2 log2((x_j + y_j)/y_j), in bits.
 
     On rows that sum to 1 this is 1 minus the Jensen-Shannon divergence, and the unweighted spectral entropy similarity.
+
+    Examples
+    --------
+    Equal histograms, histograms that share half, and such that share nothing:
+
+    >>> JensenShannon()([[1.0, 0.0, 0.0]], [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]).round(3).tolist()
+    [[1.0, 0.689, 0.0]]
     """
 
     signed: bool = False
@@ -215,6 +240,13 @@ class PowerMean(HistogramKernel):
     """K(x, y) = sum_j ((x_j^p + y_j^p) / 2)^(1/p) for p in [-inf, 0]. [wu12power]
 
     p = -1 is chi2, p = 0 Hellinger, p = -inf the intersection. For p > 0 the function is not positive definite.
+
+    Examples
+    --------
+    Between chi2 (p = -1) and the intersection (p = -inf):
+
+    >>> [round(PowerMean(p)([[2.0]], [[6.0]]).item(), 3) for p in (-1.0, -2.0, -8.0, float("-inf"))]
+    [3.0, 2.683, 2.181, 2.0]
     """
 
     p: float = -2.0
@@ -260,7 +292,13 @@ class PowerMean(HistogramKernel):
 
 @kernel_class
 class GeneralizedIntersection(AdditiveKernel):
-    """K(x, y) = sum_j min(|x_j|^beta, |y_j|^beta), positive definite on all reals for any beta > 0."""
+    """K(x, y) = sum_j min(|x_j|^beta, |y_j|^beta), positive definite on all reals for any beta > 0.
+
+    Examples
+    --------
+    >>> GeneralizedIntersection(beta=0.5)([[4.0, -9.0]], [[16.0, 1.0]]).tolist()
+    [[3.0]]
+    """
 
     beta: float = 1.0
     name = "generalized-intersection"

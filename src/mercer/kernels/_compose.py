@@ -34,7 +34,15 @@ class _Composite(Kernel):
 
 @kernel_class
 class SumKernel(_Composite):
-    """K(x, y) = sum_i w_i K_i(x, y), w_i > 0. Written ``Chi2() + 0.5 * Linear()``."""
+    """K(x, y) = sum_i w_i K_i(x, y), w_i > 0. Written ``Chi2() + 0.5 * Linear()``.
+
+    Examples
+    --------
+    >>> from mercer import Chi2, Linear
+    >>> kernel = Chi2() + 0.5 * Linear()
+    >>> type(kernel).__name__, kernel([[1.0, 1.0]], [[1.0, 3.0]]).tolist()  # (1 + 1.5) + 0.5 * 4
+    ('SumKernel', [[4.5]])
+    """
 
     kernels: tuple = ()
     weights: tuple = ()
@@ -110,7 +118,15 @@ def _check_weight(weight):
 
 @kernel_class
 class ProductKernel(_Composite):
-    """K(x, y) = prod_i K_i(x, y). Written ``Chi2() * RBF(0.5)``."""
+    """K(x, y) = prod_i K_i(x, y). Written ``Chi2() * RBF(0.5)``.
+
+    Examples
+    --------
+    >>> from mercer import Chi2, Linear
+    >>> kernel = Chi2() * Linear()
+    >>> type(kernel).__name__, kernel([[1.0, 1.0]], [[1.0, 3.0]]).tolist()  # 2.5 * 4
+    ('ProductKernel', [[10.0]])
+    """
 
     kernels: tuple = ()
     name = "product"
@@ -151,7 +167,16 @@ class ProductKernel(_Composite):
 
 @kernel_class
 class NormalizedKernel(Kernel):
-    """K(x, y) / sqrt(K(x, x) K(y, y)): the cosine in feature space. Rows with K(x, x) = 0 have similarity 0."""
+    """K(x, y) / sqrt(K(x, x) K(y, y)): the cosine in feature space. Rows with K(x, x) = 0 have similarity 0.
+
+    Examples
+    --------
+    Of the linear kernel it is the cosine of the rows themselves:
+
+    >>> from mercer import Linear
+    >>> NormalizedKernel(Linear())([[3.0, 4.0]], [[6.0, 8.0], [4.0, -3.0]]).round(6).tolist()
+    [[1.0, 0.0]]
+    """
 
     kernel: Kernel = None  # type: ignore[assignment]
     name = "normalized"
@@ -208,6 +233,15 @@ class CallableKernel(Kernel):
     Notes
     -----
     Works wherever a kernel does, except in model files, which never contain code.
+
+    Examples
+    --------
+    >>> from mercer import NystroemMap
+    >>> kernel = CallableKernel(lambda X, Y: (1 + X @ Y.T) ** 2)
+    >>> kernel([[1.0, 2.0]], [[3.0, 1.0]]).tolist()
+    [[36.0]]
+    >>> NystroemMap(kernel, n_landmarks=2, random_state=0).fit_transform([[1.0, 2.0], [3.0, 1.0]]).shape
+    (2, 2)
     """
 
     function: Callable[..., Any] = None  # type: ignore[assignment]

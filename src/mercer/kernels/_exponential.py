@@ -65,7 +65,13 @@ class _ExponentialKernel(Kernel):
 
 @kernel_class
 class RBF(_ExponentialKernel):
-    """K(x, y) = exp(-gamma |x - y|^2), the Gaussian kernel."""
+    """K(x, y) = exp(-gamma |x - y|^2), the Gaussian kernel.
+
+    Examples
+    --------
+    >>> RBF(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).round(3).tolist()
+    [[1.0, 0.368, 0.018]]
+    """
 
     gamma: float = 1.0
     name = "rbf"
@@ -93,7 +99,13 @@ class RBF(_ExponentialKernel):
 
 @kernel_class
 class Laplacian(_ExponentialKernel):
-    """K(x, y) = exp(-gamma sum_j |x_j - y_j|)."""
+    """K(x, y) = exp(-gamma sum_j |x_j - y_j|).
+
+    Examples
+    --------
+    >>> Laplacian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).round(3).tolist()
+    [[1.0, 0.368, 0.135]]
+    """
 
     gamma: float = 1.0
     name = "laplacian"
@@ -119,7 +131,14 @@ def _induced_distances(kernel, X, Y):
 
 @kernel_class
 class Exponential(_ExponentialKernel):
-    """K(x, y) = exp(-gamma D(x, y)), D the squared distance induced by another kernel."""
+    """K(x, y) = exp(-gamma D(x, y)), D the squared distance induced by another kernel.
+
+    Examples
+    --------
+    >>> from mercer import Intersection
+    >>> Exponential(Intersection(), gamma=0.5)([[1.0, 2.0]], [[2.0, 1.0]]).round(3).tolist()  # exp(-0.5 (3 + 3 - 4))
+    [[0.368]]
+    """
 
     kernel: Kernel = JensenShannon()
     gamma: float = 1.0
@@ -147,7 +166,13 @@ class Exponential(_ExponentialKernel):
 
 @kernel_class
 class ExpChi2(_ExponentialKernel):
-    """K(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), as scikit-learn's ``chi2_kernel``."""
+    """K(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), as scikit-learn's ``chi2_kernel``.
+
+    Examples
+    --------
+    >>> ExpChi2(gamma=2.0)([[0.25, 0.75]], [[0.25, 0.75], [0.75, 0.25]]).round(3).tolist()
+    [[1.0, 0.368]]
+    """
 
     gamma: float = 1.0
     name = "exp-chi2"

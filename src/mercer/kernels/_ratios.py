@@ -61,6 +61,13 @@ class BrayCurtis(_SharedPart):
     """K(x, y) = 2 sum min(x, y) / (sum x + sum y): 1 minus the Bray-Curtis dissimilarity of ecology.
 
     Positive definite on raw counts; on rows that sum to 1 it equals the intersection.
+
+    Examples
+    --------
+    Two of five and six animals are the same:
+
+    >>> BrayCurtis()([[2.0, 3.0, 0.0]], [[2.0, 0.0, 4.0]]).round(3).tolist()
+    [[0.364]]
     """
 
     name = "bray-curtis"
@@ -69,7 +76,15 @@ class BrayCurtis(_SharedPart):
 
 @kernel_class
 class MinMax(_SharedPart):
-    """K(x, y) = sum min(x, y) / sum max(x, y): the Tanimoto (Jaccard, Ruzicka) similarity of counts."""
+    """K(x, y) = sum min(x, y) / sum max(x, y): the Tanimoto (Jaccard, Ruzicka) similarity of counts.
+
+    Examples
+    --------
+    Of fragments that occur twice, once and never, against once, once and twice:
+
+    >>> MinMax()([[2.0, 1.0, 0.0]], [[1.0, 1.0, 2.0]]).tolist()
+    [[0.4]]
+    """
 
     name = "min-max"
     _common_twice = False

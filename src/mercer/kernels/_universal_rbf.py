@@ -65,6 +65,11 @@ class UniversalRBF(Kernel):
         Step of the quantiser.
     block_size : int or None
         Columns of the blocks that are embedded on their own; None: the whole row is one.
+
+    Examples
+    --------
+    >>> UniversalRBF(delta=1.0)([[0.0]], [[0.0], [0.2], [2.0]]).round(3).tolist()
+    [[0.5, 0.34, 0.0]]
     """
 
     delta: float = 1.0

@@ -147,6 +147,15 @@ class Plan:
     planes_bytes : cutting planes, at most
     tables_bytes : weights on features, for all columns
     levels : how values become levels, where they do
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plan = KernelClassifier("chi2").plan(X, y)
+    >>> plan.map, plan.n_inputs, plan.n_features, plan.n_columns
+    ('HomogeneousMap', 4, 28, 3)
     """
 
     estimator: str

@@ -50,6 +50,15 @@ class ReducedPredictor(Predictor):
         The column of z that each column of x is added to, -1 for none.
     factors : array of shape (columns of z,)
     predictor : the predictor g
+
+    Examples
+    --------
+    Columns 0 and 2 are added up and halved, column 1 is left out:
+
+    >>> from mercer import LandmarkPredictor, Linear
+    >>> inside = LandmarkPredictor(Linear(), [[1.0]], [1.0])
+    >>> ReducedPredictor([0, -1, 0], [0.5], inside)([[1.0, 7.0, 3.0]]).tolist()
+    [2.0]
     """
 
     groups: Any

@@ -69,6 +69,16 @@ class ApproximationReport:
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
     k : neighbours counted by the recall
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import HomogeneousMap, approximation_report
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(16), size=50)
+    >>> report = approximation_report({"order 1": HomogeneousMap("chi2", order=1)}, X, k=5)
+    >>> quality = report.maps["order 1"]
+    >>> quality.dimensions, quality.relative_error < 0.02
+    (48, True)
     """
 
     maps: dict

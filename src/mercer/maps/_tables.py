@@ -65,6 +65,13 @@ class TablePredictor(Predictor):
         Per column, 0 and a geometric sequence.
     tables : array of shape (sides, features, T) or (sides, features, T, classes)
         f_j at the points of column j; a second side is for negative values, without it values must be >= 0.
+
+    Examples
+    --------
+    One column with values at 0, 1 and 2:
+
+    >>> TablePredictor([[0.0, 1.0, 2.0]], [[[0.0, 4.0, 5.0]]])([[0.5], [1.0], [1.5]]).tolist()
+    [2.0, 4.0, 4.5]
     """
 
     points: Any

@@ -47,6 +47,17 @@ class SearchModel(BaseEstimator):
         Largest K(x, x) seen.
     plan_ : dict
         What was chosen and why.
+
+    Examples
+    --------
+    What an index has learnt, without its rows:
+
+    >>> import numpy as np
+    >>> from mercer import KernelIndex
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(16), size=300)
+    >>> index = KernelIndex("chi2", bytes_per_item=4, effort="low", n_landmarks=32, random_state=0).fit(X)
+    >>> type(index.model_).__name__, len(index)
+    ('SearchModel', 0)
     """
 
     def __init__(

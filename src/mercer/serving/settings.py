@@ -29,6 +29,11 @@ class ServiceSettings:
     index_labels : csv file of ids and labels of the rows of the index, or None
     show_rows : whether ``/v1/neighbours?rows=1`` may give away rows of the index
     mmap : whether the model file is mapped and so shared by all processes, or read into memory
+
+    Examples
+    --------
+    >>> ServiceSettings(max_rows=100).max_rows
+    100
     """
 
     token: str | None = field(default=None, repr=False)

@@ -20,7 +20,16 @@ _LARGEST = 2**32 - 1  # of a field
 
 
 class WireError(InputError):
-    """A message that cannot be read. ``code`` names the fault in one word."""
+    """A message that cannot be read. ``code`` names the fault in one word.
+
+    Examples
+    --------
+    >>> try:
+    ...     unpack_message(b"something else")
+    ... except WireError as error:
+    ...     error.code
+    'short'
+    """
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -83,6 +92,13 @@ def unpack_message(body):
     ------
     WireError
         If the bytes are not exactly one message of version 1.
+
+    Examples
+    --------
+    >>> from mercer.serving import pack_message
+    >>> message = unpack_message(pack_message(np.array([[0b101]], dtype=np.uint8), 3, "00112233445566778899"))
+    >>> message.codes.tolist(), message.n_bits, message.fingerprint8
+    ([[5]], 3, '0011223344556677')
     """
     body = memoryview(body)
     if len(body) < HEADER_BYTES:

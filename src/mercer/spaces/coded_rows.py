@@ -26,6 +26,15 @@ class CodeRows(Rows):
     ----------
     codes : array of shape (n, M), uint8 or uint16
     n_words : int or sequence of M ints, the number of words of every block or of each block; D is their sum
+
+    Examples
+    --------
+    Two blocks of three words; a score is the sum of one weight per block:
+
+    >>> import numpy as np
+    >>> rows = CodeRows(np.array([[0, 2], [1, 1]], dtype=np.uint8), n_words=3)
+    >>> rows.shape, rows.scores([1.0, 2.0, 3.0, 10.0, 20.0, 30.0]).tolist()
+    ((2, 6), [31.0, 22.0])
     """
 
     def __init__(self, codes, n_words):
@@ -92,6 +101,13 @@ class BitRows(Rows):
         codes; what stands in the bits beyond ``n_bits`` does not matter
     n_bits : the number D of bits per row
     value : of a bit that is set
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = BitRows(np.array([[0b101], [0b010]], dtype=np.uint8), n_bits=3)
+    >>> rows.scores([1.0, 10.0, 100.0]).tolist()  # 1 - 10 + 100, and the opposite
+    [91.0, -91.0]
     """
 
     def __init__(self, packed, n_bits, value=1.0):

@@ -28,6 +28,14 @@ class DecodedRows(Rows):
     codebooks : sequence of M arrays (words, size), or array (M, words, size): the words of each block, float32 if all
         are float32, else float64; or the :class:`BlockFactor` that has them as the columns of its factors, which is
         then shared
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codebooks = [np.array([[0.0, 1.0], [5.0, 5.0]]), np.array([[2.0], [3.0]])]
+    >>> rows = DecodedRows(np.array([[1, 0], [0, 1]], dtype=np.uint8), codebooks)
+    >>> rows.shape, rows.scores([1.0, 1.0, 10.0]).tolist()  # (5, 5, 2) and (0, 1, 3)
+    ((2, 3), [30.0, 31.0])
     """
 
     def __init__(self, codes, codebooks):

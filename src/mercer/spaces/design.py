@@ -42,6 +42,19 @@ class Design:
     ----------
     shape : (n, r), rows and factors
     dtype : type in which scores are computed
+
+    Examples
+    --------
+    Rows on a grid with points 1 and 3: H = min(z_i, z_k), and rows e_1 and e_2 have the Gram matrix H itself.
+
+    >>> import numpy as np
+    >>> from mercer import CumulativeSum
+    >>> design = Design(np.eye(2), CumulativeSum([[1.0, 2.0]]))
+    >>> design.shape
+    (2, 2)
+    >>> factors = np.array([design.scores(column) for column in np.eye(2)]).T
+    >>> (factors @ factors.T).round(6).tolist()
+    [[1.0, 1.0], [1.0, 3.0]]
     """
 
     def __init__(self, rows, inner, n_jobs=None):

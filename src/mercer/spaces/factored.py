@@ -30,6 +30,15 @@ class CumulativeSum(InnerProduct):
     ----------
     gaps : array, the z_i - z_{i-1} >= 0, of shape (dimensions, points), or of shape (D,) with ``starts``
     starts : None, or the first position of each dimension in ``gaps``, followed by D: grids of different lengths
+
+    Examples
+    --------
+    The intersection kernel of the points 1, 3 and 4:
+
+    >>> import numpy as np
+    >>> F = CumulativeSum([[1.0, 2.0, 1.0]]).project(np.eye(3))
+    >>> (F.T @ F).round(6).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 3.0, 3.0], [1.0, 3.0, 4.0]]
     """
 
     gaps: Any
@@ -185,6 +194,15 @@ class BlockFactor(_Factored):
     factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes; kept in float32 if all of
         them are float32, as the codebooks of a quantiser, else in float64
     repeat : how often they follow each other; one factor that d dimensions share is kept once, with repeat=d
+
+    Examples
+    --------
+    One factor for two blocks:
+
+    >>> import numpy as np
+    >>> F = BlockFactor([[[1.0, 1.0]]], repeat=2).project(np.eye(4))
+    >>> (F.T @ F).tolist()
+    [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
     """
 
     factors: Any
@@ -214,6 +232,12 @@ class Factor(_Factored):
     Parameters
     ----------
     F : array of shape (r, D)
+
+    Examples
+    --------
+    >>> inner = Factor([[1.0, 2.0], [0.0, 1.0]])
+    >>> inner.project([1.0, 1.0]).tolist(), inner.lift([1.0, 1.0]).tolist()  # F a and F' u
+    ([3.0, 1.0], [1.0, 3.0])
     """
 
     F: Any

@@ -158,6 +158,12 @@ class Identity(InnerProduct):
     Parameters
     ----------
     size : number of features
+
+    Examples
+    --------
+    >>> inner = Identity(2)
+    >>> inner.project([1.0, 2.0]).tolist()
+    [1.0, 2.0]
     """
 
     size: int
@@ -195,6 +201,14 @@ class BlockDiagonal(InnerProduct):
     Parameters
     ----------
     parts : sequence of inner products
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Factor, Identity
+    >>> F = BlockDiagonal([Identity(1), Factor([[2.0]])]).project(np.eye(2))
+    >>> (F.T @ F).tolist()
+    [[1.0, 0.0], [0.0, 4.0]]
     """
 
     parts: Any

@@ -68,6 +68,16 @@ class MapPredictor(Predictor):
     ----------
     map : a fitted map, which has ``rows(X)``, ``inner_`` and ``n_features_in_``
     v : weights on its features, shape (D,) or (D, C)
+
+    Examples
+    --------
+    With the features of a row z as weights, f(x) is K(x, z), here of chi2 and 5/6:
+
+    >>> from mercer import HomogeneousMap
+    >>> z = [[0.6, 0.4]]
+    >>> mapping = HomogeneousMap("chi2", order=3).fit(z)
+    >>> MapPredictor(mapping, mapping.transform(z)[0])([[0.2, 0.8]]).round(2).tolist()
+    [0.83]
     """
 
     map: Any
@@ -99,6 +109,12 @@ class LandmarkPredictor(Predictor):
     kernel : the kernel K
     landmarks : rows of shape (M, features), dense or sparse
     coefficients : array of shape (M,) or (M, C)
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> LandmarkPredictor(Linear(), [[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])([[5.0, 2.0]]).tolist()
+    [3.0]
     """
 
     kernel: Any
@@ -144,6 +160,14 @@ class GridPredictor(Predictor):
     grid : ascending points > 0, of all dimensions
     v : tables, f_j at the points being v[j * points : (j + 1) * points]; shape (D,) or (D, C)
     n_neighbors : points from which a value is interpolated, even
+
+    Examples
+    --------
+    A table with 1 at the point 1 and 5 at the point 3, linear between them:
+
+    >>> from mercer import Intersection
+    >>> GridPredictor(Intersection(), [1.0, 3.0], [1.0, 5.0])([[1.0], [2.0], [3.0]]).round(6).tolist()
+    [1.0, 3.0, 5.0]
     """
 
     kernel: Any

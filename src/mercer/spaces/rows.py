@@ -127,6 +127,12 @@ class DenseRows(Rows):
     Parameters
     ----------
     X : array of shape (n, D), float32 or float64 (other numbers become float64)
+
+    Examples
+    --------
+    >>> rows = DenseRows([[1.0, 2.0], [3.0, 4.0]])
+    >>> rows.scores([1.0, 10.0]).tolist(), rows.accumulate([1.0, 1.0]).tolist()
+    ([21.0, 43.0], [4.0, 6.0])
     """
 
     def __init__(self, X):
@@ -175,6 +181,13 @@ class CSRRows(Rows):
     Parameters
     ----------
     X : sparse matrix of shape (n, D), float32 or float64 (other numbers become float64)
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> rows = CSRRows(sparse.csr_array([[1.0, 0.0], [0.0, 4.0]]))
+    >>> rows.scores([1.0, 10.0]).tolist(), rows.accumulate([1.0, 1.0]).tolist()
+    ([1.0, 40.0], [1.0, 4.0])
     """
 
     def __init__(self, X):

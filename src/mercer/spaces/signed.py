@@ -20,6 +20,15 @@ class SignedWords(InnerProduct):
     ----------
     n_blocks : number of blocks
     n_words : words per block, an even number
+
+    Examples
+    --------
+    One block of two buckets; words 0 and 2 are the first bucket with opposite signs:
+
+    >>> import numpy as np
+    >>> F = SignedWords(n_blocks=1, n_words=4).project(np.eye(4))
+    >>> (F.T @ F).tolist()
+    [[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [-1.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 1.0]]
     """
 
     n_blocks: int

@@ -116,6 +116,13 @@ def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
         Of the image in the sequence.
     descriptors : Descriptors
         With ``values``, ``frames`` and ``shape``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.random.default_rng(0).integers(0, 256, (2, 32, 32), dtype=np.uint8)
+    >>> [(position, descriptors.values.shape[1]) for position, descriptors in describe_images(images)]
+    [(0, 128), (1, 128)]
     """
     who = "describe_images"
     descriptor = checked_descriptor(descriptor, who)

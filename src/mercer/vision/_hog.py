@@ -124,6 +124,13 @@ def flip_hog(features, variant="felzenszwalb"):
     Returns
     -------
     ndarray of the same shape and type
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.random.default_rng(0).integers(0, 256, (32, 32), dtype=np.uint8)
+    >>> bool((flip_hog(hog(image)) == hog(image[:, ::-1])).all())
+    True
     """
     allowed = [channels_of(variant, False, "flip_hog")]
     if variant == "felzenszwalb":
