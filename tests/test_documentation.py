@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import mercer
 from benchmarks.registry import RESULTS
 from gallery_order import STORY
 from measured_figures import FIGURES
 from measured_tables import TABLES
+from mercer.kernels import Kernel
 from stored_results import MISSING, Results, shown
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -88,6 +90,13 @@ def test_a_page_is_built_from_stored_results_or_not_at_all(name, says, tmp_path)
     else:
         assert not built.returncode, built.stderr
         assert "exact kernel" in (tmp_path / "out" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(set(mercer.__all__) - {"__version__"}))
+def test_whatever_computes_something_has_an_example_that_runs(name):
+    value = getattr(mercer, name)
+    if hasattr(value, "fit") or (isinstance(value, type) and issubclass(value, Kernel)):
+        assert ">>>" in value.__doc__, f"mercer.{name} has no example in its docstring."
 
 
 def test_the_gallery_knows_the_place_of_every_example():
