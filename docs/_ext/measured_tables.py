@@ -141,6 +141,13 @@ def block_sizes(results):
     return _table(["rows", "columns", "MB", "times smaller", "mAP of test images, %", "learning, s"], rows)
 
 
+def workers(results):
+    """A fit in one process, on one worker and on two."""
+    columns = ("best, s", "microseconds per row and pass")
+    stored = results["dask-fit"].rows("5,000,000 rows")
+    return _table(["", *columns], [[one["side"], *(shown("{:.3g}", one[name]) for name in columns)] for one in stored])
+
+
 def _costs(cells):
     dimensions, error, recall, milliseconds, size = cells
     return [shown("{:,}", dimensions), shown("{} %", _two_digits(_times(100, error))), shown("{:.2f}", recall),
@@ -165,4 +172,5 @@ TABLES = {
     "all-maps": all_maps,
     "accuracies": accuracies,
     "block-sizes": block_sizes,
+    "workers": workers,
 }
