@@ -1,4 +1,4 @@
-"""The pages of docs/commands against the command itself: every option is described, with its default, and none that is not there."""
+"""The pages of docs/commands against the command: every option is described, with its default, and no other."""
 
 import re
 import shlex
