@@ -31,6 +31,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 # Sizes in the types of parameters ("of shape (n, n_features)") are not references to attributes of that name.
@@ -57,8 +58,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "show_prev_next": False,
-    "secondary_sidebar_items": {"index": [], "**": ["page-toc"]},
-    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "header_links_before_dropdown": 6,
     "navigation_depth": 3,
     "show_nav_level": 1,
     "navbar_align": "left",

@@ -44,8 +44,8 @@ print(f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, {X.nnz / X.sha
 # ----------------
 #
 # With the entropy :math:`S = -\sum_j I_j \log I_j` of a spectrum, intensities are raised to the power
-# :math:`0.25 + 0.25\,S` where :math:`S < 3`. :class:`mercer.SpectralEntropyWeighting` is a transformer of
-# scikit-learn, so it goes into a pipeline.
+# :math:`0.25 + 0.25\,S` where :math:`S < 3`. :class:`mercer.features.SpectralEntropyWeighting` is a
+# transformer of scikit-learn, so it goes into a pipeline.
 
 weighted = SpectralEntropyWeighting().fit_transform(X)
 

@@ -1,9 +1,10 @@
-"""References from references.bib: the ``bibliography`` directive lists them, citations in docstrings link to them."""
+"""References from references.bib: the ``bibliography`` directive lists them, citations link to them."""
 
 import re
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 BIB_FILE = Path(__file__).parent.parent / "references.bib"
@@ -11,6 +12,7 @@ ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | r
 FIELD = re.compile(r"^\s*(?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)
 LITERAL = re.compile(r"(``.*?``)")
 CITATION = re.compile(r"\[([a-z]+\d{2}[a-z]+)\](?!_)")
+LINKS = (nodes.reference, addnodes.pending_xref, nodes.inline)  # what a link of Sphinx is made of
 
 
 def read_entries():
@@ -66,8 +68,25 @@ def prepare_docstring(app, what, name, obj, options, lines):
             lines[number] = "".join(parts)
 
 
+def link_citations(app, doctree):
+    """[key] in the text of a page becomes a link to the entry; not in code, links and headings."""
+    known = read_entries()
+    for text in list(doctree.findall(nodes.Text)):
+        parts = CITATION.split(text.astext())  # text, key, text, key, ..., text
+        if len(parts) > 1 and not isinstance(text.parent, (nodes.FixedTextElement, nodes.literal, *LINKS, nodes.title)):
+            linked = [_link(part, app.env.docname) if number % 2 and part in known else nodes.Text(part)
+                      for number, part in enumerate(parts)]  # fmt: skip
+            text.parent.replace(text, linked)
+
+
+def _link(key, page):
+    target = {"refdomain": "std", "reftype": "ref", "reftarget": key, "refdoc": page}
+    return addnodes.pending_xref("", nodes.inline("", f"[{key}]"), refexplicit=True, refwarn=True, **target)
+
+
 def setup(app):
-    """Register the directive and the docstring hook."""
+    """Register the directive and the hooks."""
     app.add_directive("bibliography", Bibliography)
     app.connect("autodoc-process-docstring", prepare_docstring)
+    app.connect("doctree-read", link_citations)
     return {"version": "1", "parallel_read_safe": True}

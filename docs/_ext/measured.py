@@ -41,7 +41,7 @@ class Measured(_FromResults):
 
     def run(self):
         text, results = self.made(TABLES)
-        return [*self.parse_text_to_nodes(text), self.origin(results)]
+        return [nodes.container("", *self.parse_text_to_nodes(text), self.origin(results), classes=["measured"])]
 
 
 class MeasuredFigure(_FromResults):

@@ -42,7 +42,9 @@ MAP_CHOICES = (
     ("min-max of sparse counts", "[WeightedMinHash](maps/minhash.md), 1,024 hashes",
      "spectra, min-max", MIN_MAX, "WeightedMinHash, 1024 hashes"),
 )  # fmt: skip
+# columns of maps-table, and what pages call them
 COSTS = ("dimensions", "relative error", "recall@10", "ms / 1,000 rows", "bytes / row")
+SHORT = ("features", "error", "recall@10", "ms", "bytes")
 
 
 def front(results):
@@ -107,7 +109,7 @@ def map_choices(results):
         [case, take, where, *_costs([measured.cell(table, (row,), column) for column in COSTS])]
         for case, take, where, table, row in MAP_CHOICES
     ]
-    return _table(["your case", "take", "measured on", *COSTS], rows)
+    return _table(["your case", "take", "measured on", *SHORT], rows)
 
 
 def all_maps(results):
@@ -116,7 +118,7 @@ def all_maps(results):
     for title in (CHI2, EXP_CHI2, JS, MIN_MAX, INTERSECTION, RBF):
         stored = results["maps-table"].rows(title)
         rows = [[one["map"], *_costs([one[column] for column in COSTS])] for one in stored]
-        parts.append(f"**{title}**\n\n{_table(['map', *COSTS], rows)}")
+        parts.append(f"**{title}**\n\n{_table(['map', *SHORT], rows)}")
     return "\n\n".join(parts)
 
 
