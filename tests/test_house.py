@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "mercer"
 MODULES = sorted(SOURCE.rglob("*.py"))
 CITATION = re.compile(r"\[([a-z]+\d{2}[a-z]+)\]")
-BUILT = {"_build", "generated", "auto_examples"}  # folders of docs that are made
+BUILT = {"_build", "generated", "gallery"}  # folders of docs that are made
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not BUILT & set(page.parts)),
