@@ -1,5 +1,7 @@
 """``mercer evaluate``: the figures of scikit-learn, and what happens to labels that do not fit."""
 
+import io
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -135,6 +137,20 @@ def test_confusion_is_drawn_for_few_and_many_classes(n_classes, tmp_path):
     with open(tmp_path / "c.png", "wb") as stream:
         draw_confusion(confusion, [f"class {i}" * 4 for i in range(n_classes)], "title", stream)
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 15])
+def test_nothing_of_a_confusion_matrix_is_cut_off(n_classes):
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    from mercer.cli.evaluate_plot import draw_confusion
+
+    stream = io.BytesIO()
+    draw_confusion(np.eye(n_classes, dtype=int), [f"class {i}" for i in range(n_classes)], "", stream)
+    picture = np.asarray(Image.open(stream).convert("L"))
+    for edge in (picture[0], picture[-1], picture[:, 0], picture[:, -1]):
+        assert (edge == 255).all()
 
 
 def test_the_confusion_matrix_is_drawn(succeeds, folder):

@@ -170,6 +170,13 @@ def test_the_report_stands_alone_and_says_what_happened(succeeds, folder, encode
     assert "1 of 13 files" in said
 
 
+def test_the_report_says_that_words_were_merged_by_classes(succeeds, folder):
+    reduced = (*QUICK, "--reduce", "5", "--out", "t.mercer", "--json")
+    for method, is_said in (("supervised", True), ("merge", False)):
+        succeeds("images", "train", "train", *reduced, "--reduce-by", method)
+        assert ("merged by the classes of all of them" in (folder / "t.html").read_text(encoding="utf-8")) == is_said
+
+
 def test_the_command_of_the_report_makes_the_same_model(succeeds, folder):
     succeeds("--seed", "5", "images", "train", "train", *QUICK, "--out", "t.mercer", "--report", "r.html")
     others, _ = image_folder("test")
@@ -224,7 +231,7 @@ def mixed(folder):
 
 BAD = {
     "pixel.png": "no descriptors",
-    "huge.png": "too large",
+    "huge.png": "claims more pixels than the",
     "cut.png": "damaged or incomplete",
     "empty.jpg": "is not an image",
     "gone.png": "No such file",
@@ -345,6 +352,9 @@ def _odd_folders(folder):
     for kind in KINDS[1:]:
         for file in (folder / "single" / kind).iterdir():
             file.unlink()
+    write_folder(folder / "lonely", np.random.default_rng(0), 6)
+    for file in sorted((folder / "lonely" / "stripes").iterdir())[1:]:
+        file.unlink()
     (folder / "lost" / "a").mkdir(parents=True)
     (folder / "lost" / "b").mkdir()
     (folder / "lost" / "a" / "1.png").write_bytes(b"x")
@@ -359,6 +369,7 @@ def _odd_folders(folder):
         (2, ["no folder nowhere"], "train nowhere --out t.mercer"),
         (1, ["empty has no folders"], "train empty --out t.mercer"),
         (1, ["one class, checks"], "train single --out t.mercer"),
+        (1, ["class stripes has a single one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
         (2, ["no directory nowhere"], "train train --out nowhere/t.mercer"),
         (2, ["--sizes", "4,8"], "train train --sizes 4x --out t.mercer"),
@@ -370,12 +381,13 @@ def _odd_folders(folder):
         (2, ["--reduce 65", "--words"], "train train --encoder fisher --reduce 65 --out t.mercer"),
         (2, ["sum over columns", "rbf"], "train train --kernel rbf --reduce 5 --out t.mercer"),
         (2, ["--reduce 50", "--words"], "train train --words 12 --reduce 50 --out t.mercer"),
+        (2, ["--reduce-by convex", "--reduce N"], "train train --reduce-by convex --out t.mercer"),
         (2, ["--report", "--no-report"], "train train --report r.html --no-report --out t.mercer"),
         (2, ["both be written"], "train train --out t.html"),
         (1, ["descriptors", "fewer words"], "train train --words 100000 --out t.mercer"),
-        (2, ["KernelClassifier", "takes no images", "mercer predict"], "predict rows.mercer test"),
-        (2, ["KernelClassifier", "takes no images"], "evaluate rows.mercer test"),
-        (2, ["KernelClassifier", "takes no images"], "explain rows.mercer test/checks/00.png --out e.png"),
+        (2, ["KernelClassifier", "no classifier of images", "mercer predict"], "predict rows.mercer test"),
+        (2, ["KernelClassifier", "no classifier of images"], "evaluate rows.mercer test"),
+        (2, ["KernelClassifier", "no classifier of images"], "explain rows.mercer test/checks/00.png --out e.png"),
         (1, ["broken.mercer"], "predict broken.mercer test"),
         (2, ["no file nowhere.mercer"], "predict nowhere.mercer test"),
         (2, ["no file nowhere.png"], "predict m.mercer nowhere.png"),

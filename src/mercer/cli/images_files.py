@@ -44,8 +44,8 @@ def load_image_model(path: str):
     model = load_model(path)
     if not isinstance(model, ImageClassifier) or not hasattr(model, "classifier_"):
         raise ArgumentError(
-            f"{path} holds {type(model).__name__}, which takes no images. Make a model of images with mercer images "
-            "train; a model of rows is asked with mercer predict."
+            f"{path} holds {type(model).__name__}, no classifier of images. Make one with mercer images train; a model "
+            "of rows is asked with mercer predict, a detector with mercer detect run."
         )
     return model
 

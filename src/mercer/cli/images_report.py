@@ -31,6 +31,7 @@ section { background: #fff; border: 1px solid var(--line); border-radius: 10px; 
 .card b { display: block; font-size: 25px; line-height: 1.2; font-weight: 650; }
 .card:first-child { background: var(--blue); border-color: var(--blue); color: #fff; }
 .card:first-child .soft { color: #d7ebf7; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: right; font-weight: 600; color: var(--soft); font-size: 13px; padding: 6px 10px;
   border-bottom: 1px solid var(--line); }
@@ -131,7 +132,9 @@ def _how_judged(found) -> str:
         f"Figures are by {_folds(found)}-fold cross-validation: every image is classified by a classifier that was "
         "learnt without it. The words are learnt from all images, without their classes"
     )
-    if hasattr(found.model.classifier_, "C_"):
+    if found.model.reduce is not None and found.model.reduce_method == "supervised":
+        said += ", but merged by the classes of all of them, which flatters the figures"
+    elif hasattr(found.model.classifier_, "C_"):
         said += ", and C was chosen on the same parts, which flatters the figures a little"
     return f'<p class="soft small">{said}. mercer images evaluate judges by images that were never seen.</p>\n'
 
@@ -284,7 +287,8 @@ def _table(titles: list[str], rows: list[list[str]], left: set[int]) -> str:
         made = (f"<{tag}{' class=t' if i in left else ''}>{cell}</{tag}>" for i, cell in enumerate(cells))
         return f"<tr>{''.join(made)}</tr>"
 
-    return f"<table>{line(titles, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+    lines = "".join(line(row, "td") for row in rows)
+    return f'<div class="wide"><table>{line(titles, "th")}{lines}</table></div>'
 
 
 def _figure(picture: str, text: str, widest: int = 1030) -> str:

@@ -274,6 +274,8 @@ def _model(encoder, kernel, reduce, reduce_by, C, folds, probability):
     from mercer.vision import BagOfWords, ImageClassifier
 
     is_bag = isinstance(encoder, BagOfWords)
+    if reduce_by is not None and reduce is None:
+        raise ArgumentError(f"--reduce-by {reduce_by} needs the number of columns or words to be left, --reduce N.")
     with _as_argument():
         additive = get_kernel(kernel or "chi2").additive
         if reduce is not None and is_bag and not additive:

@@ -57,7 +57,7 @@ class ConvexReduction(FeatureMap):
         Additive kernel that is to be kept. With a ``map`` of an additive kernel the weights are those for the map's
         kernel, and this one only decides which columns ``method="convex"`` selects.
     n_dims : int or None
-        Number of columns to be left.
+        Number of columns to be left, fewer where ``refit`` drops some.
     alpha : float or None
         For ``method="convex"``: the penalty of (5), for errors that are means over pairs.
     tolerance : float or None

@@ -161,7 +161,7 @@ def described(picture, descriptor):
         height, width = pixels.shape[:2]
         raise InputError(
             f"{picture.name} has no descriptors: an image of {height} x {width} pixels that is blank, or too small for "
-            f"{descriptor!r}."
+            f"{descriptor!r}. Leave it out, or describe smaller patches."
         )
     return descriptors
 

@@ -284,11 +284,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         }
         if self.C != "auto":
             return KernelClassifier(self._kernel(), C=self.C, **options)
-        smallest = int(np.unique(y, return_counts=True)[1].min())
+        classes, counts = np.unique(y, return_counts=True)
+        smallest = int(counts.min())
         if smallest < 2:
             raise InputError(
                 f"{type(self).__name__} chooses C by cross-validation, for which every class needs two images or more; "
-                "one class has a single one. Give it more, or pass a number as C."
+                f"class {classes[counts.argmin()]!s} has a single one. Give it more, or pass a number as C."
             )
         scale = float(np.mean(get_kernel(self._kernel()).diag(rows))) or 1.0
         return KernelClassifierCV(self._kernel(), Cs=Cs / scale, cv=min(int(self.cv), smallest), **options)

@@ -140,7 +140,7 @@ def _decoded(content, name):
     except Image.UnidentifiedImageError:
         raise InputError(f"{name} is not an image that can be read; formats: {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise InputError(f"{name} is too large: {error}") from error
+        raise InputError(f"{name} claims more pixels than {_most(Image.MAX_IMAGE_PIXELS)}") from error
     except DAMAGE as error:
         raise InputError(f"{name} is damaged or incomplete: {error}.") from error
 
@@ -148,10 +148,11 @@ def _decoded(content, name):
 def _refuse_huge(size, most, name):
     width, height = size
     if most is not None and width * height > most:
-        raise InputError(
-            f"{name} claims {width} x {height} pixels, more than the {most} that are unpacked. If it can be trusted, "
-            "raise PIL.Image.MAX_IMAGE_PIXELS."
-        )
+        raise InputError(f"{name} claims {width} x {height} pixels, more than {_most(most)}")
+
+
+def _most(most):
+    return f"the {most:,} that are unpacked. Make it smaller or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
 
 
 def _plain(image, name, Image):
