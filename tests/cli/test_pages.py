@@ -82,7 +82,7 @@ def lines_of_pages():
     """Every command line that a page of the manual, or the README, shows."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for path in pages:
-        if {"_build", "generated"} & set(path.parts):
+        if {"_build", "generated", "gallery"} & set(path.parts):
             continue
         for block in re.findall(r"(?ms)^```(?:console|sh)\n(.*?)^```", path.read_text(encoding="utf-8")):
             for line in re.findall(r"(?m)^(?:\$ )?(?:\w[^|\n]*\| )?(mercer [a-z].*)$", block):
