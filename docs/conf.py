@@ -65,5 +65,6 @@ html_theme_options = {
     "navbar_align": "left",
 }
 html_math_renderer = "mathml"
-html_sidebars = {"index": [], "**": ["sidebar-nav-bs"]}  # the bar above names the parts, the side the pages of a part
+# the bar above names the parts, the side the pages of a part, where there are several
+html_sidebars = {"index": [], "troubleshooting": [], "**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False

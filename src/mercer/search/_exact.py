@@ -36,6 +36,16 @@ class Certificate:
         1.0 if proven; else the share of neighbours that the relaxed bounds keep, measured on held-out rows.
     n_components : int
         Components that the bounds were made of; 0 where all rows were looked at because there are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelIndex
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(16), size=100).astype(np.float32)
+    >>> index = KernelIndex("chi2", code="flat", embedding="kpca", bytes_per_item=16, n_landmarks=16, random_state=0)
+    >>> ids, similarity = index.fit(X).add(X).search(X[:2], k=3, exact=True)
+    >>> index.certificate_.exact, index.certificate_.n_rows
+    (True, 100)
     """
 
     n_rows: int

@@ -51,6 +51,12 @@ class StoreIndex:
         Of the embedding, as it is written down in the store.
     oversample : float
         The store is asked for ``oversample * k`` candidates.
+
+    Examples
+    --------
+    >>> from mercer import KernelIndex
+    >>> index = KernelIndex.connect("postgresql://me@host/shop", "images")  # doctest: +SKIP
+    >>> ids, similarity = index.search(X_new, k=10)  # doctest: +SKIP
     """
 
     def __init__(self, store, layout, model, fingerprint, rows=None, n_jobs=None):

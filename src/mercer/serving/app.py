@@ -63,6 +63,11 @@ def create_app(model, *, index=None, settings=None, reloaded=None):
     -------
     app : FastAPI
         ``app.state.service`` is the service behind it.
+
+    Examples
+    --------
+    >>> app = create_app("digits.mercer")  # doctest: +SKIP
+    >>> uvicorn.run(app, port=8321)  # doctest: +SKIP
     """
     settings = ServiceSettings() if settings is None else settings
     service = Service(model, index, settings, reloaded)

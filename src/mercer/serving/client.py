@@ -204,6 +204,12 @@ class Client:
         Bits of a row, one of the rates of the service. None: the longest code.
     fingerprint : str or None
         The only embedding that may be used. None: the first one that is fetched.
+
+    Examples
+    --------
+    >>> client = Client("http://localhost:8321", bits=128)
+    >>> client.classify(X_new).labels  # doctest: +SKIP
+    array([3, 8, 1])
     """
 
     def __init__(self, url, token=None, timeout=10, retries=3, bits=None, fingerprint=None):

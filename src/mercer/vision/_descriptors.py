@@ -27,6 +27,14 @@ class Descriptors:
         its side: the size of a bin of SIFT.
     shape : tuple
         (height, width) of the image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.vision import DenseSIFT
+    >>> found = DenseSIFT(step=8, sizes=(4,)).describe(np.random.default_rng(0).random((32, 32)))
+    >>> found.values.shape == (len(found), 128), found.frames.shape == (len(found), 3), found.shape
+    (True, True, (32, 32))
     """
 
     values: np.ndarray
