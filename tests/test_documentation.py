@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from mercer.kernels import Kernel
 from stored_results import MISSING, Results, shown
 
 DOCS = Path(__file__).parent.parent / "docs"
+PACKAGES = ("datasets", "detection", "features", "search", "search.stores", "serving", "vision")
 USED = re.compile(r"^```\{(measured|measured-figure)\} (\S+)$", re.MULTILINE)
 
 
@@ -97,6 +99,13 @@ def test_whatever_computes_something_has_an_example_that_runs(name):
     value = getattr(mercer, name)
     if hasattr(value, "fit") or (isinstance(value, type) and issubclass(value, Kernel)):
         assert ">>>" in value.__doc__, f"mercer.{name} has no example in its docstring."
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_lists_what_a_package_offers(package):
+    listed = (DOCS / "api.md").read_text(encoding="utf-8").split()
+    offered = import_module(f"mercer.{package}").__all__
+    assert not [name for name in offered if name not in listed]
 
 
 def test_the_gallery_knows_the_place_of_every_example():
