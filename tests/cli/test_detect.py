@@ -106,6 +106,45 @@ def test_run_writes_lines_pictures_and_json(succeeds, folder):
 
 
 @pytest.mark.usefixtures("trained")
+def test_run_skips_images_that_cannot_be_used_and_names_them(command, fails, succeeds, folder):
+    (folder / "odd").mkdir()
+    (folder / "odd" / "broken.png").write_bytes(b"no image")
+    Image.new("L", (9, 7)).save(folder / "odd" / "small.png")
+    result = command("detect", "run", "d.mercer", "odd", "test/00.png")
+    assert result.exit_code == 0, result.output
+    assert "Skipped 2 images:" in result.stderr
+    assert "odd/broken.png is not an image" in result.stderr
+    assert "odd/small.png: The image has 7 x 9 pixels" in result.stderr
+    assert "in 1 image in" in result.stderr
+    document = succeeds("detect", "run", "d.mercer", "odd", "test/00.png", "--json")
+    assert [one["file"] for one in document["images"]] == ["test/00.png"]
+    assert len(document["skipped"]) == 2
+    fails(1, ["odd/broken.png"], "detect", "run", "d.mercer", "odd", "test/00.png", "--strict")
+    fails(1, ["None of the 2 images", "odd/broken.png"], "detect", "run", "d.mercer", "odd")
+    fails(1, ["odd/small.png", "7 x 9", "larger image"], "detect", "run", "d.mercer", "odd/small.png")
+
+
+@pytest.mark.usefixtures("trained")
+def test_pictures_have_the_same_names_each_time_and_replace_no_image(succeeds, fails, folder):
+    (folder / "other").mkdir()
+    content = (folder / "test" / "01.png").read_bytes()
+    (folder / "other" / "01.png").write_bytes(content)
+    for _ in range(2):
+        succeeds("detect", "run", "d.mercer", "test/00.png", "test/01.png", "other", "--out", "again")
+        assert {path.name for path in (folder / "again").iterdir()} == {"00.png", "01.png", "0002-01.png"}
+    fails(2, ["other/01.png would be replaced"], "detect", "run", "d.mercer", "other", "--out", "other")
+    assert (folder / "other" / "01.png").read_bytes() == content
+
+
+def test_a_single_view_counts_each_object_once(succeeds):
+    text = succeeds("detect", "train", "--images", "train", "--boxes", "train.csv", *QUICK, "--parts", "0",
+                    "--components", "1", "--out", "one.mercer", "--plot", "one.picture")  # fmt: skip
+    assert "10, 10 of them large enough" in text
+    assert "1 component with a root only" in text
+    assert Image.open("one.picture").format == "PNG"
+
+
+@pytest.mark.usefixtures("trained")
 def test_evaluate_gives_the_figures_of_python(succeeds, folder):
     evaluate = ("detect", "evaluate", "d.mercer", "--images", "test", "--boxes", "test.csv")
     document = succeeds(*evaluate, "--plot", "curve.png", "--json")
@@ -114,6 +153,10 @@ def test_evaluate_gives_the_figures_of_python(succeeds, folder):
     assert document["ap_11_point"] == pytest.approx(report.ap_11_point)
     assert document["log_average_miss_rate"] == pytest.approx(report.log_average_miss_rate)
     assert (folder / "curve.png").exists()
+    first, best = document["thresholds"]
+    assert first["threshold"] == 0
+    assert best["threshold"] == pytest.approx(report.best_threshold)
+    assert (best["precision"], best["recall"]) == pytest.approx(report.at(report.best_threshold))
     assert f"{100 * report.ap:.1f} %" in succeeds(*evaluate)
 
 
@@ -127,7 +170,14 @@ def test_errors_name_the_file(fails, folder):
     fails(1, ["03.png", "128 x 112"], *train, "outside.csv")
     fails(1, ["03.png", "1 2 1 40"], *train, "flat.csv")
     fails(2, ["missing.csv"], *train, "missing.csv")
-    fails(2, ["even"], *train, "train.csv", "--components", "3")
+    fails(2, ["even", "--unpaired"], *train, "train.csv", "--components", "3")
+    fails(2, ["train.csv would be replaced"], *train, "train.csv", "--out", "train.csv")
+    (folder / "junk.npz").write_bytes(b"junk")
+    words = fails(1, ["junk.npz", "Remove it"], *train, "train.csv", "--checkpoint", "junk.npz")
+    assert "pickle" not in words
+    (folder / "nothing.csv").write_text("file,xmin,ymin,xmax,ymax\n")
+    fails(1, ["nothing.csv", "nothing to find"], "detect", "evaluate", "d.mercer", "--images", "test", "--boxes",
+          "nothing.csv")  # fmt: skip
     fails(2, ["nowhere"], "detect", "run", "d.mercer", "nowhere.png")
     np.save(folder / "X.npy", np.random.default_rng(0).random((20, 4)))
     mercer.save(mercer.Chi2(), folder / "kernel.mercer")

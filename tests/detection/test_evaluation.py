@@ -26,11 +26,21 @@ def test_precision_and_recall_are_those_of_counting():
     assert report.log_average_miss_rate == pytest.approx((2 / 3) ** (8 / 9) * (1 / 3) ** (1 / 9))
 
 
+def test_the_best_threshold_has_the_largest_f1():
+    report = evaluate_detections(FOUND, TRUTH)
+    assert report.best_threshold == pytest.approx((0.5 + 0.2) / 2)  # F1 of 1/2, 2/6, 2/6, 4/7, 1/2 in turn
+    assert report.at(report.best_threshold) == pytest.approx((2 / 4, 2 / 3))
+    assert report.at(0.85) == pytest.approx((1, 1 / 3))
+    assert report.at(0.9) == (0, 0)  # detections score more than the threshold
+
+
 def test_nothing_found_is_a_result_too():
     none = [(np.empty((0, 4)), np.empty(0))] * 3
     report = evaluate_detections(none, TRUTH)
     assert (report.ap, report.ap_11_point, report.log_average_miss_rate) == (0.0, 0.0, 1.0)
     assert len(report.recall) == 0
+    assert report.best_threshold == 0
+    assert report.at(0) == (0, 0)
 
 
 def test_perfect_detections_have_perfect_figures():

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer._base.errors import require_extra
+from mercer._base.errors import InputError, require_extra
 from mercer._base.progress import track
 from mercer._base.tables import ArgumentError
 from mercer.cli.detect_files import load_detector
-from mercer.cli.images_files import paths_of, took
+from mercer.cli.images_files import StrictOption, note_skipped, paths_of, took
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, progress
 from mercer.cli.predict import _lines
@@ -41,41 +41,56 @@ def run(
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="SCORE", help="Objects score more than this.")
     ] = 0.0,
+    strict: Annotated[bool, StrictOption] = False,
     *,
     settings: Settings,
 ) -> None:
-    """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts."""
+    """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts.
+
+    Images that cannot be read, or are smaller than the objects that the detector knows, are skipped and named.
+    """
     from mercer.detection._sources import read
 
     if out is not None:
         require_extra("matplotlib", "plot", "--out")
         if out.exists() and not out.is_dir():
             raise ArgumentError(f"--out is a folder, but {out} is a file.")
-        out.mkdir(parents=True, exist_ok=True)
     detector = load_detector(model)
     paths = paths_of(files)
+    targets = [None] * len(paths) if out is None else _pictures(out, paths)
     started, answers, n_found = time.perf_counter(), [], 0
     lines = [["file", "xmin", "ymin", "xmax", "ymax", "score"]]
+    skipped: dict[int, str] = {}
     with progress(settings):
-        for number, path in enumerate(track(paths, "Detecting")):
-            image = read(path, number)
-            found = detector.detect(image, threshold)
+        for number, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
+            try:
+                image = read(path, number)
+                found = detector.detect(image, threshold)
+            except InputError as error:
+                skipped[number] = str(error) if str(path) in str(error) else f"{path}: {error}"
+                if strict or len(paths) == 1:
+                    raise InputError(skipped[number]) from error
+                continue
             n_found += len(found)
             lines += [
                 [str(path), *(f"{value:.1f}" for value in box), f"{score:.4f}"]
                 for box, score in zip(found.boxes, found.scores, strict=True)
             ]
             answer = _answer(path, found)
-            if out is not None:
-                answer["overlay"] = str(_draw(found, image, out, path, number))
+            if target is not None:
+                found.plot(image).figure.savefig(target, dpi=100)
+                answer["overlay"] = str(target)
             answers.append(answer)
+    if not answers:
+        raise InputError(f"None of the {len(paths)} images can be used. {skipped[0]}")
     seconds = time.perf_counter() - started
     if settings.json:
-        print_json({"model": model, "threshold": threshold, "seconds": seconds, "images": answers})
+        about = {"model": model, "threshold": threshold, "seconds": seconds}
+        print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
         print(_lines(lines, "csv").decode(), end="")
-    where = "" if out is None else f", pictures in {out}"
-    note(settings, f"{n_found} objects in {len(paths)} images in {took(seconds)}{where}")
+    note_skipped(settings, skipped)
+    _note_found(settings, n_found, len(answers), seconds, out)
 
 
 def _answer(path: Path, found) -> dict[str, Any]:
@@ -88,10 +103,22 @@ def _answer(path: Path, found) -> dict[str, Any]:
     return {"file": str(path), "objects": objects}
 
 
-def _draw(found, image, folder: Path, path: Path, number: int) -> Path:
-    """A picture of the same name; its number in front if another image has that name."""
-    target = folder / f"{path.stem}.png"
-    if target.exists() and number:
-        target = folder / f"{number:04}-{path.stem}.png"
-    found.plot(image).figure.savefig(target, dpi=100)
-    return target
+def _pictures(folder: Path, paths: list[Path]) -> list[Path]:
+    """Where the picture of each image goes: its name, with its number in front if an earlier one has that name."""
+    found: dict[Path, Path] = {}
+    for number, path in enumerate(paths):
+        target = folder / f"{path.stem}.png"
+        target = folder / f"{number:04}-{path.stem}.png" if target in found else target
+        found[target] = path
+    for target in found:
+        if target.exists() and any(target.samefile(path) for path in paths if path.exists()):
+            raise ArgumentError(f"{target} would be replaced by a picture with boxes. Name another folder with --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return list(found)
+
+
+def _note_found(settings: Settings, n_found: int, n_images: int, seconds: float, out: Path | None) -> None:
+    counts = f"{n_found} object{'s' * (n_found != 1)} in {n_images} image{'s' * (n_images != 1)}"
+    where = "" if out is None else f", pictures in {out}"
+    hint = "" if n_found else ". A lower --threshold finds more; mercer detect evaluate says which is best"
+    note(settings, f"{counts} in {took(seconds)}{where}{hint}")

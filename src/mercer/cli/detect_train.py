@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from mercer._base.errors import InputError, require_extra
-from mercer._base.tables import ArgumentError
+from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.detect_files import BoxesOption, ImagesOption, LabelOption, annotated
-from mercer.cli.images_files import took
-from mercer.cli.learning import check_folder
+from mercer.cli.images_files import check_output, took
 from mercer.cli.options import Settings, common_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 
@@ -60,6 +59,15 @@ def train(
             "--margin", metavar="N", min=0, help="Cells around objects that count.", rich_help_panel=_TRAINING
         ),
     ] = 2,
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Words by what [bold]filters[/bold] see, or [bold]euclidean[/bold].",
+            rich_help_panel=_TRAINING,
+        ),
+    ] = "filters",
     cache_size: Annotated[
         int,
         typer.Option("--cache-size", metavar="N", min=1, help="Hard negatives kept.", rich_help_panel=_TRAINING),
@@ -89,13 +97,19 @@ def train(
 
     for path in (out, plot, checkpoint):
         if path is not None:
-            check_folder(path)
+            check_output(path, str(boxes))
+    if components > 1 and components % 2 and not unpaired:
+        raise ArgumentError(
+            f"--components is even, for views come in mirrored pairs, or 1 for one that is its own mirror image, not "
+            f"{components}. Say --unpaired for views without mirror images."
+        )
     if plot is not None:
         require_extra("matplotlib", "plot", "--plot")
     model = PartDetector(
         components,
         parts,
         pq or None,
+        metric=metric,
         mirrored=not unpaired,
         storage="bytes" if pq == 0 else "dense",
         margin=margin,
@@ -119,7 +133,8 @@ def train(
     seconds = time.perf_counter() - started
     save(model, out)
     if plot is not None:
-        model.plot_model().savefig(plot)
+        with open_for_writing(plot) as stream:
+            model.plot_model().savefig(stream, format="png")
     document = _document(model, found, seconds, out)
     if settings.json:
         print_json(document)
@@ -132,11 +147,13 @@ def train(
 def _document(model, boxes, seconds: float, out: Path) -> dict[str, Any]:
     solved = [one["objective"] for one in model.history_ if one["step"] == "solve"]
     placed = [one["objects"] for one in model.history_ if "objects" in one]
+    # a single view is learnt from each object and from its mirror image
+    n_views = 2 if model.mirrored and model.n_components == 1 else 1
     return {
         "images": len(boxes),
         "images_without_objects": sum(not len(own) for own in boxes),
         "objects": sum(map(len, boxes)),
-        "objects_placed": placed[-1],
+        "objects_placed": placed[-1] // n_views,
         "components": model.n_components,
         "parts": model.n_parts,
         "codewords": model.codewords,
@@ -150,13 +167,18 @@ def _document(model, boxes, seconds: float, out: Path) -> dict[str, Any]:
 
 def _print(settings: Settings, document: dict[str, Any]) -> None:
     cells = f"{document['codewords']} words" if document["codewords"] else "bytes"
+    parts = f"{_several(document['parts'], 'part')} each" if document["parts"] else "a root only"
     roots = ", ".join(f"{rows} x {columns}" for rows, columns in document["roots"])
     rows = [
         ["images", f"{document['images']}, {document['images_without_objects']} of them without objects"],
         ["objects", f"{document['objects']}, {document['objects_placed']} of them large enough to learn from"],
-        ["model", f"{document['components']} components with {document['parts']} parts each, cells as {cells}"],
+        ["model", f"{_several(document['components'], 'component')} with {parts}, cells as {cells}"],
         ["roots", f"{roots} cells"],
         ["time", took(document["seconds"])],
         ["written to", f"{document['out']}, {document['bytes'] / 2**20:.2g} MiB"],
     ]
     print_table(settings, "Detector", ["", ""], rows, text_columns=2)
+
+
+def _several(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"

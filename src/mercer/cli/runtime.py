@@ -32,6 +32,8 @@ def _logging(level: str) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
+            # Pillow's, of images that are then refused by name
+            warnings.filterwarnings("ignore", message="Image size .* exceeds limit")
             yield
     finally:
         logger.removeHandler(handler)

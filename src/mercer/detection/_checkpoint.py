@@ -64,7 +64,8 @@ def read_checkpoint(path, trainer, identity):
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"The checkpoint {path} cannot be read: {error}. Remove it to begin anew.") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is none, or damaged"
+        raise InputError(f"The checkpoint {path} cannot be read: {why}. Remove it to begin anew.") from error
     differing = [name for name in identity if known.get(name) != identity[name]]
     if differing:
         name = differing[0]

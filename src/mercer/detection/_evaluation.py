@@ -41,6 +41,20 @@ class DetectionReport:
     n_objects: int
     n_images: int
 
+    def at(self, threshold):
+        """(precision, recall) of the detections that score more than a threshold, (0, 0) if there are none."""
+        n = int((self.scores > threshold).sum())
+        return (float(self.precision[n - 1]), float(self.recall[n - 1])) if n else (0.0, 0.0)
+
+    @property
+    def best_threshold(self):
+        """Above this score precision and recall are best together (the largest F1); 0 if no detection is right."""
+        f1 = self.recall * self.precision / np.maximum(self.recall + self.precision, 1e-12)
+        if not f1.any():
+            return 0.0
+        best = int(np.argmax(f1))
+        return float(self.scores[best : best + 2].mean())
+
     def plot(self, ax=None):
         """Precision against recall; needs matplotlib."""
         from mercer.detection._plots import plot_report

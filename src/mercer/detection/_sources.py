@@ -27,7 +27,8 @@ def read(source, number, who="PartDetector"):
     image = as_image(source, f"{who}, {name_of(source, number)}:")
     if image.dtype != np.uint8:
         low, high = float(image.min()), float(image.max())
-        if low < 0 or high > 255:
+        is_share = high <= 1 and not np.array_equal(image, np.rint(image))  # 1 for white, as other programs have it
+        if low < 0 or high > 255 or is_share:
             raise InputError(
                 f"{who} needs images of values from 0 to 255, but {name_of(source, number)} has values from {low:g} to "
                 f"{high:g}. Scale them."
