@@ -114,7 +114,7 @@ def test_run_skips_images_that_cannot_be_used_and_names_them(command, fails, suc
     assert result.exit_code == 0, result.output
     assert "Skipped 2 images:" in result.stderr
     assert "odd/broken.png is not an image" in result.stderr
-    assert "odd/small.png: The image has 7 x 9 pixels" in result.stderr
+    assert "cannot use odd/small.png. The image has 7 x 9 pixels" in result.stderr
     assert "in 1 image in" in result.stderr
     document = succeeds("detect", "run", "d.mercer", "odd", "test/00.png", "--json")
     assert [one["file"] for one in document["images"]] == ["test/00.png"]
@@ -175,6 +175,9 @@ def test_errors_name_the_file(fails, folder):
     (folder / "junk.npz").write_bytes(b"junk")
     words = fails(1, ["junk.npz", "Remove it"], *train, "train.csv", "--checkpoint", "junk.npz")
     assert "pickle" not in words
+    Image.new("L", (9, 7)).save(folder / "little.png")
+    with pytest.raises(mercer.InputError, match=r"cannot use little\.png\. The image has 7 x 9"):
+        mercer.load("d.mercer").evaluate(["little.png"], [[]])
     (folder / "nothing.csv").write_text("file,xmin,ymin,xmax,ymax\n")
     fails(1, ["nothing.csv", "nothing to find"], "detect", "evaluate", "d.mercer", "--images", "test", "--boxes",
           "nothing.csv")  # fmt: skip

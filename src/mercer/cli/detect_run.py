@@ -64,8 +64,7 @@ def run(
     with progress(settings):
         for number, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
             try:
-                image = read(path, number)
-                found = detector.detect(image, threshold)
+                found = detector.detect(path, threshold)
             except InputError as error:
                 skipped[number] = str(error) if str(path) in str(error) else f"{path}: {error}"
                 if strict or len(paths) == 1:
@@ -78,7 +77,7 @@ def run(
             ]
             answer = _answer(path, found)
             if target is not None:
-                found.plot(image).figure.savefig(target, dpi=100)
+                found.plot(read(path, number)).figure.savefig(target, dpi=100)
                 answer["overlay"] = str(target)
             answers.append(answer)
     if not answers:

@@ -247,7 +247,7 @@ class PartDetector(BaseEstimator):
         Detections
         """
         check_is_fitted(self)
-        return self._detect(read(image, 0), threshold, most, self.n_jobs)
+        return self._detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
 
     def evaluate(self, images, boxes):
         """How good the detector is on annotated images.
@@ -265,9 +265,9 @@ class PartDetector(BaseEstimator):
         boxes = checked_boxes(images, boxes)
 
         def find(i):
-            image = read(images[i], i)
-            check_inside(boxes[i], image.shape, name_of(images[i], i))
-            found = self._detect(image, LOWEST, MOST_DETECTIONS, 1)
+            image, name = read(images[i], i), name_of(images[i], i)
+            check_inside(boxes[i], image.shape, name)
+            found = self._detect(image, name, LOWEST, MOST_DETECTIONS, 1)
             return found.boxes, found.scores
 
         found = []
@@ -311,11 +311,7 @@ class PartDetector(BaseEstimator):
         with single_threaded():
             found = run_blocks(lambda i: self._found(trainer.pyramids[i], LOWEST, MOST_DETECTIONS), images, self.n_jobs)
         report = evaluate_detections([one[:2] for one in found], [trainer.boxes[i] for i in images])
-        f1 = report.recall * report.precision / np.maximum(report.recall + report.precision, 1e-12)
-        if not f1.any():
-            return 0.0
-        best = int(np.argmax(f1))
-        return float(report.scores[best : best + 2].mean())
+        return report.best_threshold
 
     def _identity(self, trainer):
         """What a training depends on, for the checkpoint."""
@@ -392,9 +388,12 @@ class PartDetector(BaseEstimator):
             kept = self._scorer_cache = Scorer(components, storage), storage, shape
         return kept
 
-    def _detect(self, image, threshold, most, n_jobs):
+    def _detect(self, image, name, threshold, most, n_jobs):
         _, storage, shape = self._scorer()
-        pyramid = build_pyramid(image, shape, storage, n_jobs)
+        try:
+            pyramid = build_pyramid(image, shape, storage, n_jobs)
+        except InputError as error:
+            raise InputError(f"PartDetector cannot use {name}. {error}") from error
         boxes, scores, found = self._found(pyramid, threshold, most, n_jobs)
         return Detections(boxes, scores, found.where[:, 0], part_windows(found, pyramid, PART_SIZE))
 
