@@ -1,9 +1,13 @@
 """The pages of docs/commands against the command: every option is described, with its default, and no other."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
@@ -135,3 +139,58 @@ def test_command_lines_of_the_manual_have_options_that_there_are(line):
     verb = next(each for each in COMMANDS if words[: len(each)] == list(each))
     given = {word.partition("=")[0] for word in words if OPTION.fullmatch(word.partition("=")[0])}
     assert given <= names(COMMANDS[verb])
+
+
+# Outputs that depend on nothing but the rows: no time, no plot, no last digit of a solver.
+REPEATED = {
+    "index.md": "all",
+    "mercer-kernel.md": "all",
+    "mercer-map.md": ("mercer map fit", "mercer map apply"),
+    "mercer-fit.md": ("mercer fit train.npz --dry-run", "mercer fit train.npz --bins 50"),
+    "mercer-encode.md": "all",
+}
+SECONDS = re.compile(r"\b\d[\d.e-]*(?= s\b)|(?<=\"seconds\": )[\d.e-]+")
+
+
+def examples(name):
+    """Commands that a page shows, each with what it prints."""
+    for block in re.findall(r"(?ms)^```console\n(.*?)^```", (PAGES / name).read_text(encoding="utf-8")):
+        for command, output in re.findall(r"(?ms)^\$ (.*?)\n(.*?)(?=^\$ |\Z)", block):
+            if REPEATED[name] == "all" or command.startswith(REPEATED[name]):
+                yield command, output
+
+
+@pytest.fixture
+def folder_of_examples(tmp_path):
+    """The files that the first page describes."""
+    from sklearn.datasets import load_digits, load_iris
+
+    X, y = load_digits(return_X_y=True)
+    X = (X / 16).astype("float32")
+    np.save(tmp_path / "digits.npy", X)
+    np.savez(tmp_path / "train.npz", X=X[:1000], y=y[:1000])
+    flowers = load_iris()
+    lines = ["sepal_length,sepal_width,petal_length,petal_width,species"]
+    for row, kind in zip(flowers.data.tolist(), flowers.target_names[flowers.target], strict=True):
+        lines.append(",".join([*map(str, row), kind]))
+    (tmp_path / "iris.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REPEATED)
+def test_outputs_on_the_page_are_those_of_the_command(name, folder_of_examples):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
+    for command, output in examples(name):
+        run = subprocess.run(
+            command,
+            shell=True,
+            cwd=folder_of_examples,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        printed, shown = ("".join(SECONDS.sub("T", text).split()) for text in (run.stdout, output))
+        assert printed == shown, f"$ {command}\n{run.stdout}"
