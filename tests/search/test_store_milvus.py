@@ -1,5 +1,8 @@
 """An index in Milvus: files that are opened again, payload, names and limits."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -22,6 +25,43 @@ def test_a_file_that_is_opened_again_holds_everything(milvus):
             np.testing.assert_array_equal(part, wanted)
         assert "index_type: HNSW" in found.explain(Q[:1])
         assert "metric_type: IP" in found.explain(Q[:1])
+
+
+IN_ANOTHER_PROCESS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from mercer import KernelIndex
+from tests.search.index_samples import histograms, index
+place, verb = sys.argv[1:]
+with (index(histograms(120)).push if verb == "push" else KernelIndex.connect)(place, "shop") as found:
+    print(len(found), found.search(histograms(15, seed=7), 3)[0].tolist())
+"""
+
+
+def elsewhere(place, verb):
+    """What another process prints, and what it complains about."""
+    done = subprocess.run([sys.executable, "-c", IN_ANOTHER_PROCESS, place, verb], capture_output=True, text=True)
+    return done.stdout, done.stderr
+
+
+def test_a_file_that_another_process_has_filled_is_opened(milvus):
+    said, complaints = elsewhere(milvus, "push")
+    assert said.startswith("120 [["), complaints
+    assert elsewhere(milvus, "connect")[0] == said
+    with KernelIndex.connect(milvus, "shop") as found:
+        assert f"120 {found.search(Q, 3)[0].tolist()}\n" == said
+        _, complaints = elsewhere(milvus, "connect")  # while it is open here
+    assert "rows.db cannot be opened: it is open in another process" in complaints.splitlines()[-1]
+    assert "Failed to start MilvusLite" not in complaints  # with a traceback of its own
+
+
+def test_a_file_that_is_not_there_is_not_made_by_opening_it(milvus, tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*rows.db of Milvus Lite. Push an index into it first."):
+        KernelIndex.connect(milvus, "shop")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "rows.db").write_text("not a database")
+    with pytest.raises(MercerError, match=r"rows.db cannot be opened: .*File exists"):
+        KernelIndex.connect(milvus, "shop")
 
 
 def test_the_payload_filters_and_stays_when_a_row_is_replaced(milvus):

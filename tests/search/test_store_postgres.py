@@ -220,7 +220,7 @@ def test_too_many_dimensions_are_refused_with_the_way_out(postgres):
 
     for fits in (layout(2000), layout(4000, dtype="float16"), layout(16_000, method="exact")):
         check_width(fits)
-    ways = r"Use dtype='float16', a halfvec, which may have 4,000 or fewer components .* or method='exact'"
+    ways = r"Use dtype='float16', a halfvec, which may have 4,000, or fewer components .*, or method='exact'"
     with pytest.raises(InputError, match=rf"2,001 dimensions, and an HNSW index on a vector .* at most 2,000. {ways}"):
         check_width(layout(2001))
     with pytest.raises(InputError, match=r"4,001 dimensions, and an HNSW index on a halfvec .* at most 4,000"):

@@ -122,7 +122,7 @@ class InStores:
             raise InputError(f"KernelIndex.connect needs oversample >= 1, got {oversample!r:.80}.")
         if rows is not None and not callable(rows):
             raise InputError(f"KernelIndex.connect needs rows as a function of a list of ids, got {rows!r:.80}.")
-        store = store_at(place)
+        store = store_at(place, new=False)
         try:
             layout, written, data = store.open(name, embedding_column)
             kept = from_artefact(data, f"{name} of {store.place}")

@@ -29,13 +29,15 @@ class MilvusStore:
     Parameters
     ----------
     place : a ``milvus://`` address or a ``pymilvus.MilvusClient``
+    new : bool
+        Whether a file that is not there may be made.
     """
 
     language = "the expressions of Milvus"
     has_transactions = False
 
-    def __init__(self, place):
-        self._session = Session(place)
+    def __init__(self, place, new=True):
+        self._session = Session(place, new)
         self._client = self._session.client
         self.place = self._session.name
 

@@ -25,8 +25,12 @@ class Registry:
         self._session, self._client, self.name = session, session.client, name
 
     def _exists(self):
+        """Whether there is any index; if so, the collection can be asked (a file that is opened anew is not loaded)."""
         with self._session.errors():
-            return self._client.has_collection(COLLECTION)
+            if not self._client.has_collection(COLLECTION):
+                return False
+            self._client.load_collection(COLLECTION)
+            return True
 
     def _create(self):
         kinds = self._session.pymilvus.DataType

@@ -5,6 +5,8 @@ __all__ = ["Session", "among", "literal"]
 import json
 import logging
 from contextlib import contextmanager
+from logging.handlers import BufferingHandler
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mercer._base.errors import InputError, StoreError, require_extra
@@ -22,9 +24,11 @@ class Session:
     place : a ``milvus://`` address or a ``pymilvus.MilvusClient``
         ``milvus://HOST:PORT[/DATABASE]`` is a server, over TLS with ``milvus+https://``; ``milvus://FILE.db`` a file of
         Milvus Lite, in this process.
+    new : bool
+        Whether a file that is not there may be made.
     """
 
-    def __init__(self, place):
+    def __init__(self, place, new=True):
         self.pymilvus = require_extra("pymilvus", extra="milvus", purpose=PURPOSE)
         self._own = isinstance(place, str)
         self.name = "Milvus"
@@ -33,10 +37,27 @@ class Session:
             return
         settings, self.name = _settings(place)
         if settings["uri"].endswith(".db"):
-            require_extra("milvus_lite", extra="milvus", purpose="A file of Milvus Lite")
-            settings["grpc_options"] = SELDOM
+            self.client = self._opened(settings, new)
+            return
         with self.errors():
             self.client = self.pymilvus.MilvusClient(**settings)
+
+    def _opened(self, settings, new):
+        """A client of a file. Why a file cannot be opened, Milvus Lite does not say but log, with a traceback."""
+        require_extra("milvus_lite", extra="milvus", purpose="A file of Milvus Lite")
+        if not new and not Path(settings["uri"]).exists():
+            raise InputError(f"There is no file {settings['uri']} of Milvus Lite. Push an index into it first.")
+        with _overheard("milvus_lite") as records:
+            try:
+                with self.errors():
+                    return self.pymilvus.MilvusClient(**settings, grpc_options=SELDOM)
+            except StoreError as error:
+                reason = next((record.exc_info[1] for record in records if record.exc_info), None)
+                if reason is None:
+                    raise
+                if type(reason).__name__ == "DataDirLockedError":
+                    reason = "it is open in another process, and only one may have it. Close it there, or use a server"
+                raise StoreError(f"{self.name} cannot be opened: {reason}.") from error
 
     @contextmanager
     def errors(self):
@@ -62,6 +83,19 @@ class Session:
         """Close the client if it is ours."""
         if self._own:
             self.client.close()
+
+
+@contextmanager
+def _overheard(name):
+    """The list of what a library logs meanwhile, which is not shown."""
+    log, kept = logging.getLogger(name), BufferingHandler(100)
+    before, log.propagate = log.propagate, False
+    log.addHandler(kept)
+    try:
+        yield kept.buffer
+    finally:
+        log.removeHandler(kept)
+        log.propagate = before
 
 
 def literal(value):

@@ -8,12 +8,14 @@ POSTGRES = ("postgresql://", "postgres://")
 MILVUS = ("milvus://", "milvus+https://")
 
 
-def store_at(place):
+def store_at(place, new=True):
     """The store of an address or of an open connection.
 
     Parameters
     ----------
     place : ``postgresql://...``, ``milvus://...``, ``psycopg.Connection`` or ``pymilvus.MilvusClient``
+    new : bool
+        Whether a file of Milvus Lite that is not there may be made.
     """
     kind = type(place).__module__.partition(".")[0]
     if kind == "psycopg" or (isinstance(place, str) and place.startswith(POSTGRES)):
@@ -23,7 +25,7 @@ def store_at(place):
     if kind == "pymilvus" or (isinstance(place, str) and place.startswith(MILVUS)):
         from mercer.search.stores._milvus import MilvusStore
 
-        return MilvusStore(place)
+        return MilvusStore(place, new)
     shown = repr(place.partition("://")[0] + "://...") if isinstance(place, str) else type(place).__name__
     raise InputError(
         "A store is named by postgresql://USER@HOST/DATABASE, milvus://HOST:PORT or milvus://FILE.db, or given as a "

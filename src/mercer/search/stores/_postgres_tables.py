@@ -27,7 +27,7 @@ def check_width(layout):
     what = f"an HNSW index on a {kind}" if layout.method == "hnsw" else "a column"
     raise InputError(
         f"This embedding has {layout.width:,} dimensions, and {what} of pgvector at most {limit:,}. "
-        f"Use {' or '.join(ways)}."
+        f"Use {', or '.join(ways)}."
     )
 
 
