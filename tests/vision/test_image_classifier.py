@@ -86,8 +86,10 @@ def test_c_is_chosen_by_cross_validation_with_as_many_parts_as_there_can_be(scen
     images, kinds = scene
     found = model(C="auto", cv=5).fit(images[:9], kinds[:9])  # three of each kind
     assert found.classifier_.scores_.shape[0] == 3
-    with pytest.raises(InputError, match="two images or more"):
+    with pytest.raises(InputError, match=f"two images or more; class {min(kinds[1:3])} has a single one"):
         model(C="auto").fit(images[:4], kinds[:4])
+    with pytest.raises(InputError, match="needs images of two classes or more, got none"):
+        model().fit([], [])
 
 
 def test_names_stand_for_encoders_with_moderate_images():

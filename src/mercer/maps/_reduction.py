@@ -61,7 +61,8 @@ class ConvexReduction(FeatureMap):
     alpha : float or None
         For ``method="convex"``: the penalty of (5), for errors that are means over pairs.
     tolerance : float or None
-        As few columns as keep the error (7) of the kernel at or below this. One of the three must be given.
+        As few columns as keep the error (7) of the kernel at or below this; with ``method="convex"`` that of the
+        solution of (5), which ``refit`` then makes smaller. One of the three must be given.
     map : FeatureMap or None
         Encodes the reduced rows; cloned and fitted by ``fit``. None: the features are the reduced rows.
     method : {"merge", "supervised", "convex", "energy", "random"}

@@ -377,6 +377,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         if len(y) != len(images):
             raise InputError(f"{who} needs a class for each image, got {len(images)} images and {len(y)} classes.")
+        if not len(y):
+            raise InputError(f"{who} needs images of two classes or more, got none.")
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(
