@@ -59,15 +59,6 @@ def train(
             "--margin", metavar="N", min=0, help="Cells around objects that count.", rich_help_panel=_TRAINING
         ),
     ] = 2,
-    metric: Annotated[
-        str,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            help="Words by what [bold]filters[/bold] see, or [bold]euclidean[/bold].",
-            rich_help_panel=_TRAINING,
-        ),
-    ] = "filters",
     cache_size: Annotated[
         int,
         typer.Option("--cache-size", metavar="N", min=1, help="Hard negatives kept.", rich_help_panel=_TRAINING),
@@ -109,7 +100,6 @@ def train(
         components,
         parts,
         pq or None,
-        metric=metric,
         mirrored=not unpaired,
         storage="bytes" if pq == 0 else "dense",
         margin=margin,
