@@ -39,6 +39,11 @@ def read(source, number, who="PartDetector"):
 
 def checked_boxes(images, boxes, who="PartDetector"):
     """Boxes as a list of float64 arrays (n, 4), one per image."""
+    if isinstance(images, str | bytes) or not (hasattr(images, "__len__") and hasattr(boxes, "__len__")):
+        raise InputError(
+            f"{who} needs a list of images and a list of the boxes of each, got {type(images).__name__} and "
+            f"{type(boxes).__name__}."
+        )
     if len(images) != len(boxes):
         raise InputError(
             f"{who} needs boxes for every image, none for images without objects; got {len(images)} images and "
