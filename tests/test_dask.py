@@ -1,5 +1,6 @@
 """Dask: the same estimators and the same answers on the workers of a cluster, and after one of them is lost."""
 
+import operator
 import threading
 import time
 
@@ -170,6 +171,19 @@ def test_the_number_of_workers_changes_nothing(small_groups, digits):
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].map_.landmarks_, other.map_.landmarks_)
         np.testing.assert_array_equal(found[0].coef_, other.coef_)
+
+
+def test_what_processes_send_one_another_is_aligned():
+    from mercer.learners._dask import Tasks
+
+    arrays = [(np.arange(float(n)),) for n in range(1000, 1020)]
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        tasks = Tasks(client)
+        there = tasks.gather(tasks.each("look", operator.attrgetter("flags.aligned"), arrays))
+        here = [a.flags.aligned for a in tasks.gather(tasks.each("double", np.add, [(a, a) for (a,) in arrays]))]
+    assert all(there)  # at 4 of 5 addresses numpy would do without BLAS
+    assert all(here)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -11,11 +11,13 @@ __all__ = ["DaskDesign", "client_of", "encoded_design", "score_chunks", "solve_c
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
+from mercer._base.alignment import settled
 from mercer._base.progress import track
 from mercer._base.tables.dask_source import DaskSource, current_client
 from mercer.learners._dask_groups import bundles_of, groups_of, merged
@@ -53,11 +55,12 @@ class Tasks:
         keys = [f"mercer-{title}-{self._name}-{next(self._numbers)}" for _ in calls]
         place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         with self._config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
-            return self._client.map(function, *zip(*calls, strict=True), key=keys, pure=False, **place)
+            call = partial(_on_settled, function)
+            return self._client.map(call, *zip(*calls, strict=True), key=keys, pure=False, **place)
 
     def gather(self, futures):
         """Their results."""
-        return self._client.gather(futures)
+        return settled(self._client.gather(futures))
 
     def placed(self, futures, title):
         """Wait for tasks, and say which worker has each; an error of a task is raised."""
@@ -261,6 +264,11 @@ def solve_columns(problem, solve):
 
 
 # ------------------------------------------------------------------------------------- what a task does with its chunk
+
+
+def _on_settled(function, *arguments):
+    """The function of arguments that may come from another process."""
+    return function(*settled(arguments))
 
 
 def _itself(value):

@@ -4,6 +4,7 @@ __all__ = ["is_dask", "rows_to_fit", "sampled", "transform_chunks"]
 
 import numpy as np
 
+from mercer._base.alignment import settled
 from mercer._base.tables import open_rows
 
 
@@ -43,4 +44,5 @@ def transform_chunks(estimator, X):
 
 
 def _transformed(estimator, rows):
+    estimator, rows = settled((estimator, rows))
     return estimator.transform(rows)

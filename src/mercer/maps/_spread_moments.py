@@ -11,6 +11,7 @@ __all__ = ["spread_design_moments", "spread_kernel_moments"]
 import numpy as np
 from scipy import sparse
 
+from mercer._base.alignment import settled
 from mercer.maps._pair_moments import (
     Moments,
     candidates,
@@ -119,6 +120,7 @@ def _sums(kernel, parts, pairs, groups):
 
 
 def _products(kernel, rows):
+    rows = settled(rows)
     kernel._check_values(rows, "X")
     return factor_products(kernel, rows, 1)
 

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mercer._base.alignment import settled
 from mercer._base.errors import InputError
 from mercer._base.tables.rules import InputRules, label_position, settle_dtype, tidy_labels
 from mercer._base.tables.sources import RowSource
@@ -100,7 +101,7 @@ class DaskSource(RowSource):
 
     def _raw_blocks(self, size):
         for chunk, start, length in zip(self.chunks(), self.starts, self.sizes, strict=True):
-            rows = chunk.compute()
+            rows = settled(chunk.compute())
             for first in range(0, length, size):
                 part = slice(first, min(first + size, length))
                 yield rows[part], slice(int(start) + part.start, int(start) + part.stop)
