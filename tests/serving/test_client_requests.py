@@ -258,6 +258,28 @@ def test_an_address_that_is_none_is_refused(url):
         Client(url)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"bits": "many"}, "bits as a whole number from 1 on, got 'many'"),
+        ({"bits": 0}, "bits as a whole number from 1 on, got 0"),
+        ({"retries": -1}, "retries as a whole number from 0 on, got -1"),
+        ({"timeout": 0}, "timeout of seconds above 0, or None, got 0"),
+        ({"timeout": "long"}, "timeout of seconds above 0, or None, got 'long'"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_is_none_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Client("http://localhost", **wrong)
+
+
+def test_a_number_of_neighbours_that_is_none_is_not_sent(service, url):
+    for k in (2.5, "three", 0):
+        with pytest.raises(ValueError, match="k as a whole number from 1 on"):
+            Client(url).neighbours(X, k)
+
+
 BARE = """
 import importlib.util, json, sys
 for name in ("mercer", "scipy", "sklearn", "numba"):

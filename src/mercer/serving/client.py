@@ -16,6 +16,7 @@ import collections
 import hashlib
 import http.client
 import json
+import operator
 import random
 import re
 import struct
@@ -216,8 +217,10 @@ class Client:
         self._place = urllib.parse.urlsplit(url)
         if self._place.scheme not in ("http", "https") or not self._place.hostname:
             raise ValueError(f"Client needs a url that starts with http:// or https://, got {url!r}.")
-        self._timeout, self._retries, self._pinned = timeout, retries, fingerprint
-        self._query = "" if bits is None else f"?bits={int(bits)}"
+        if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
+            raise ValueError(f"Client needs a timeout of seconds above 0, or None, got {timeout!r}.")
+        self._timeout, self._retries, self._pinned = timeout, _count(retries, "retries", 0), fingerprint
+        self._query = "" if bits is None else f"?bits={_count(bits, 'bits', 1)}"
         self._headers = {"Content-Type": "application/octet-stream", "Accept": "application/json"}
         if token is not None:
             token = token.strip()  # of the line end of its file
@@ -252,7 +255,7 @@ class Client:
 
     def neighbours(self, X, k=10):
         """Neighbours(ids, similarity, labels), each (n, k), in the index of the service; labels None if it has none."""
-        answers = self._sent(f"/v1/neighbours?k={int(k)}", X)
+        answers = self._sent(f"/v1/neighbours?k={_count(k, 'k', 1)}", X)
         labels = _joined(answers, "labels") if answers[0].get("labels") else None
         return Neighbours(_joined(answers, "ids"), _joined(answers, "similarity"), labels)
 
@@ -321,6 +324,16 @@ class Client:
         connection = self._local.__dict__.pop("connection", None)
         if connection is not None:
             connection.close()
+
+
+def _count(value, name, least):
+    """The value, if it is a whole number and no smaller."""
+    try:
+        if operator.index(value) >= least:
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
 
 
 def _joined(answers, key, of_rows=False):
