@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 DENSE, CODES, MORE, PAIR = "dense", "256 words", "512 words", "256 words, mirrored pair"
+LINEAR = "256 words, linear"  # as published
 STORAGES = {
     DENSE: {"n_components": 1, "codewords": None, "storage": "bytes"},
     CODES: {"n_components": 1, "codewords": 256},
+    LINEAR: {"n_components": 1, "codewords": 256, "kernel": "linear"},
     MORE: {"n_components": 1, "codewords": 512},
     PAIR: {"n_components": 2, "codewords": 256},
 }

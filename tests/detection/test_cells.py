@@ -7,6 +7,7 @@ from mercer import InputError
 from mercer.detection._cells import ByteCells, CodedCells, DenseCells, cells_as
 from mercer.detection._codebook import CellCodebook, flip_channels
 from mercer.detection._pyramid import Pyramid, PyramidShape, build_pyramid
+from mercer.detection._word_kernel import rbf_features
 from mercer.vision import hog
 from tests.detection.scenes import scenes
 
@@ -30,6 +31,31 @@ def test_a_codebook_is_closed_under_mirroring_and_keeps_a_word_for_padding(book)
     np.testing.assert_array_equal(book.mirror[book.mirror], np.arange(64))
     assert book.words[0].tolist() == [0.0] * 31 + [1.0]
     assert (book.mirror[:2] == [0, 1]).all()
+
+
+def test_features_of_words_have_the_kernel_and_are_mirrored_with_them(book):
+    features, z = rbf_features(book.words), book.words.astype(np.float64)
+    np.testing.assert_array_equal(features[:, :32], book.words)
+    np.testing.assert_array_equal(flip_channels(features), features[book.mirror])
+    smooth = features[:, 32:].astype(np.float64)
+    size = (z[1:] ** 2).sum(axis=1).mean()
+    square = ((z[:, None] - z) ** 2).sum(axis=2)
+    n = len(z) - 1
+    width = square[1:, 1:].sum() / n**2
+    np.testing.assert_allclose(smooth @ smooth.T, 0.5 * size * np.exp(-square / width), atol=1e-4 * size)
+    few = rbf_features(
+        CellCodebook.learn(np.random.default_rng(0).random((900, 32)), 300, np.random.RandomState(0)).words
+    )
+    assert few.shape == (300, 32 + 64)  # the first words stand for all
+
+
+def test_features_that_do_not_belong_to_the_words_are_refused(book):
+    features = rbf_features(book.words)
+    for wrong in (features[:-2], features[:, :31], np.tile(features, (1, 3))):
+        with pytest.raises(InputError, match="CellCodebook needs features of its 64 words"):
+            CellCodebook(book.words, wrong)
+    with pytest.raises(InputError, match="mirrored where the words are"):
+        CellCodebook(book.words, features + np.arange(len(features))[:, None])
 
 
 def test_more_words_are_nearer(book):

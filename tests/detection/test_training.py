@@ -113,6 +113,17 @@ def test_weights_that_would_fall_below_their_bound_are_held_there(rng):
         assert problem.objective(u + step) >= problem.objective(u) * (1 - 1e-4)
 
 
+def test_ctrl_c_in_the_solver_ends_the_training(rng, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.learners._bundle._Work.step", interrupted)
+    cells = rng.normal(size=(60, 4, 32)).astype(np.float32)
+    problem = ComponentProblem(cells, np.empty((60, 0), np.float32), np.arange(60) % 2 * 2 - 1, DenseCells(), 0.1)
+    with pytest.raises(KeyboardInterrupt):
+        problem.solve(np.zeros(4 * 32 + 1), 1e-4, 500)
+
+
 def test_weights_and_components_are_each_other(rng):
     component = choose_parts(rng.normal(size=(9, 6, 32)).astype(np.float32), 3)
     component.bias = 0.25

@@ -179,8 +179,9 @@ def detectors() -> Iterator[tuple[str, Any, str, list]]:
     small = {"margin": 0, "interval": 1, "padding": 1, "root_rounds": 1, "part_rounds": 1, "minings": 1}
     small |= {"cache_size": 60, "random_state": 0, "suppression": 0.1, "C": 10.0}
     picture = pictures[1].tolist()
-    coded = mercer.PartDetector(2, 1, 8, **small).fit(pictures, boxes)
-    yield "detector-codes", coded, "detect", picture
+    for name, kernel in (("detector-codes", "linear"), ("detector-codes-rbf", "rbf")):
+        coded = mercer.PartDetector(2, 1, 8, kernel=kernel, **small).fit(pictures, boxes)
+        yield name, coded, "detect", picture
     plain = mercer.PartDetector(1, 0, None, storage="bytes", mirrored=False, **small).fit(pictures, boxes)
     yield "detector-bytes", plain, "detect", picture
 

@@ -59,6 +59,10 @@ def train(
             "--margin", metavar="N", min=0, help="Cells around objects that count.", rich_help_panel=_TRAINING
         ),
     ] = 2,
+    kernel: Annotated[
+        str,
+        typer.Option("--kernel", metavar="NAME", help="Of words: rbf or linear.", rich_help_panel=_TRAINING),
+    ] = "rbf",
     cache_size: Annotated[
         int,
         typer.Option("--cache-size", metavar="N", min=1, help="Hard negatives kept.", rich_help_panel=_TRAINING),
@@ -100,6 +104,7 @@ def train(
         components,
         parts,
         pq or None,
+        kernel=kernel,
         mirrored=not unpaired,
         storage="bytes" if pq == 0 else "dense",
         margin=margin,

@@ -26,6 +26,7 @@ class DenseCells:
     name: str = "dense"
     dtype: np.dtype = np.dtype(np.float32)
     tail: tuple[int, ...] = (CHANNELS,)
+    channels: int = CHANNELS  # of a filter at one cell
     scale: np.ndarray | float = 1.0  # of the channels as they are kept
 
     def encode(self, features, n_jobs=None):
@@ -72,6 +73,7 @@ class CodedCells:
 
     def __init__(self, codebook):
         self.codebook, self.dtype = codebook, codebook.dtype
+        self.channels = codebook.features.shape[1]
 
     def encode(self, features, n_jobs=None):
         return self.codebook.encode(features, n_jobs)

@@ -30,8 +30,19 @@ KEPT = np.array([i for i, j in enumerate(FELZENSZWALB_MIRROR) if i == j], dtype=
 
 
 def flip_channels(cells):
-    """The channels of mirrored cells, (..., 32)."""
-    return cells[..., FELZENSZWALB_MIRROR]
+    """The channels of mirrored cells, (..., 32), or features of mirrored words, (..., 32 + L), where L words follow."""
+    n_words = cells.shape[-1] - CHANNELS
+    order = FELZENSZWALB_MIRROR
+    if n_words:
+        order = np.concatenate([order, CHANNELS + _mirrored_words(n_words)])
+    return cells[..., order]
+
+
+def _mirrored_words(count):
+    """The numbers of the mirror images of words."""
+    mirror = np.arange(count)
+    mirror[2:] ^= 1
+    return mirror
 
 
 class CellCodebook:
@@ -40,9 +51,11 @@ class CellCodebook:
     Parameters
     ----------
     words : float32 array of shape (D, 32), D even, in the order that the module describes
+    features : float32 array of shape (D, r), what filters see of the words, see `mercer.detection._word_kernel`;
+        None for the words themselves
     """
 
-    def __init__(self, words):
+    def __init__(self, words, features=None):
         words = np.ascontiguousarray(words, dtype=np.float32)
         if words.ndim != 2 or words.shape[1] != CHANNELS or len(words) < 4 or len(words) % 2 or len(words) > 2**16:
             raise InputError(
@@ -50,14 +63,25 @@ class CellCodebook:
             )
         self.words = words
         self.dtype = np.dtype(np.uint8 if len(words) <= 256 else np.uint16)
-        self.mirror = np.arange(len(words), dtype=self.dtype)
-        self.mirror[2:] ^= self.dtype.type(1)
+        self.mirror = _mirrored_words(len(words)).astype(self.dtype)
         if not np.array_equal(flip_channels(words), words[self.mirror]):
             raise InputError("CellCodebook needs words 2p and 2p + 1 that are mirror images of each other.")
+        self.features = words if features is None else self._checked(features)
         self._even, self._odd = _strips(words)
 
     def __len__(self):
         return len(self.words)
+
+    def _checked(self, features):
+        features = np.ascontiguousarray(features, dtype=np.float32)
+        if features.ndim != 2 or len(features) != len(self.words) or not 0 <= features.shape[1] - CHANNELS <= len(self):
+            raise InputError(
+                f"CellCodebook needs features of its {len(self)} words, {CHANNELS} to {CHANNELS + len(self)} numbers "
+                f"each, got shape {features.shape}."
+            )
+        if not np.array_equal(flip_channels(features), features[self.mirror]):
+            raise InputError("CellCodebook needs features of words that are mirrored where the words are.")
+        return features
 
     def encode(self, cells, n_jobs=None):
         """The nearest word of each cell: (..., 32) float32 -> (...) uint8, or uint16 for more than 256 words."""
@@ -80,8 +104,8 @@ class CellCodebook:
         return self.words[codes]
 
     def table(self, filters):
-        """What each word adds to a score at each cell of the filters: (..., 32) -> (..., D)."""
-        return filters @ self.words.T
+        """What each word adds to a score at each cell of the filters: (..., r) -> (..., D)."""
+        return filters @ self.features.T
 
     @classmethod
     def learn(cls, cells, n_words, rng, n_jobs=None):

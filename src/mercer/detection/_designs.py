@@ -10,7 +10,6 @@ import numpy as np
 
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.word_rows import count_words, score_words
-from mercer.detection._codebook import CHANNELS
 from mercer.spaces import DenseRows
 
 TASK_ROWS, TASK_BLOCKS = 4096, 64  # of the products with words
@@ -51,23 +50,23 @@ class RowsAndExtras:
 class WordDesign:
     """Rows of words, all blocks of which have the same codebook: products without a table per class or block.
 
-    Scores are sums of the entries of U W, with the weights U (M, 32) cell by cell and the words W (32, D); a sum of
-    rows is a histogram (M, D) times W'. Both products are small, and only rows with a loss are counted.
+    Scores are sums of the entries of U W, with the weights U (M, r) cell by cell and the features W (r, D) of the
+    words; a sum of rows is a histogram (M, D) times W'. Both products are small, and only rows with a loss are counted.
 
     Parameters
     ----------
     codes : uint8 or uint16 (n, M)
-    words : float32 (D, 32)
+    words : float32 (D, r), features of the words
     n_jobs : threads
     """
 
     def __init__(self, codes, words, n_jobs=None):
         self.codes, self.words, self.n_jobs = np.ascontiguousarray(codes.T), words, n_jobs
-        self.shape = (len(codes), codes.shape[1] * CHANNELS)
+        self.shape = (len(codes), codes.shape[1] * words.shape[1])
 
     def scores(self, u):
         """float64 (n,) of weights (r,)."""
-        tables = np.ascontiguousarray(u.reshape(-1, CHANNELS) @ self.words.T, dtype=np.float32)
+        tables = np.ascontiguousarray(u.reshape(-1, self.words.shape[1]) @ self.words.T, dtype=np.float32)
         out = np.empty(self.shape[0])
         starts = range(0, len(out), TASK_ROWS)
         run_blocks(

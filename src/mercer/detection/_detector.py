@@ -30,6 +30,7 @@ from mercer.detection._pyramid import PyramidShape, build_pyramid
 from mercer.detection._rounds import plan_rounds, run_round
 from mercer.detection._sources import check_inside, checked_boxes, name_of, read
 from mercer.detection._training import Trainer, TrainingSettings, all_components
+from mercer.detection._word_kernel import rbf_features
 
 LOWEST = -1.5  # scores from which detections count when a detector is judged
 MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
@@ -88,6 +89,9 @@ class PartDetector(BaseEstimator):
         Parts of each component; 0 for roots only.
     codewords : int or None
         Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
+    kernel : {"rbf", "linear"}
+        What filters are of the words of cells: smooth functions, or linear ones as on full cells and in
+        [vedaldi12sparse]. Both are tables and take the same time to detect.
     mirrored : bool
         Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
         learnt from the objects and their mirror images alike: for objects that look the same from both sides.
@@ -124,6 +128,8 @@ class PartDetector(BaseEstimator):
     roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
         The components that were learnt; those that mirror them are not kept.
     codebook_ : ndarray of shape (codewords, 32), or None
+    features_ : ndarray of shape (codewords, r), or None
+        What filters see of the words, the 32 channels first. None where that is the words themselves, or full cells.
     history_ : list of dict
         What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
 
@@ -155,6 +161,7 @@ class PartDetector(BaseEstimator):
         n_parts=6,
         codewords=256,
         *,
+        kernel="rbf",
         mirrored=True,
         storage="dense",
         margin=2,
@@ -176,6 +183,7 @@ class PartDetector(BaseEstimator):
         self.n_components = n_components
         self.n_parts = n_parts
         self.codewords = codewords
+        self.kernel = kernel
         self.mirrored = mirrored
         self.storage = storage
         self.margin = margin
@@ -218,6 +226,8 @@ class PartDetector(BaseEstimator):
             codebook = learn_codebook(
                 images, boxes, groups, shapes, shape, self.margin, self.codewords, rng, self.n_jobs
             )
+            if self.kernel == "rbf":
+                codebook = CellCodebook(codebook.words, rbf_features(codebook.words))
         storage = cells_as("codes" if codebook is not None else self.storage, codebook)
         began = time.perf_counter()
         pyramids = build_all(images, shape, storage, self.cache, self.n_jobs)
@@ -332,6 +342,7 @@ class PartDetector(BaseEstimator):
         self.deformations_ = [component.deformations for component in learnt]
         self.biases_ = np.array([component.bias for component in learnt])
         self.codebook_ = None if codebook is None else codebook.words
+        self.features_ = None if codebook is None or codebook.features is codebook.words else codebook.features
         self.history_ = trainer.history
         self._scorer_cache = None
 
@@ -381,7 +392,8 @@ class PartDetector(BaseEstimator):
         """The components with their tables, which are made once."""
         kept = getattr(self, "_scorer_cache", None)
         if kept is None:
-            codebook = None if self.codebook_ is None else CellCodebook(self.codebook_)
+            features = getattr(self, "features_", None)  # models saved before there were features have none
+            codebook = None if self.codebook_ is None else CellCodebook(self.codebook_, features)
             storage = cells_as("codes" if codebook is not None else self.storage, codebook)
             components = all_components(self._learnt(), self._is_paired())
             shape = self._pyramid_shape([component.shape for component in components])
@@ -429,6 +441,8 @@ class PartDetector(BaseEstimator):
         words = self.codewords
         if words is not None and (not isinstance(words, Integral) or words % 2 or not 4 <= words <= 2**16):
             raise InputError(f"PartDetector needs codewords as an even number from 4 to 65536, or None, got {words!r}.")
+        if self.kernel not in ("rbf", "linear"):
+            raise InputError(f"PartDetector needs kernel as 'rbf' or 'linear', got {self.kernel!r}.")
         if self.storage not in ("dense", "bytes"):
             raise InputError(f"PartDetector needs storage as 'dense' or 'bytes', got {self.storage!r}.")
 
@@ -449,10 +463,11 @@ class PartDetector(BaseEstimator):
             raise ValueError(f"there must be {n} components.")
         if self.codebook_ is not None and len(self.codebook_) != self.codewords:
             raise ValueError("codebook_ does not have as many words as codewords says.")
-        P, s = self.n_parts, PART_SIZE
+        features = getattr(self, "features_", None)
+        P, s, r = self.n_parts, PART_SIZE, CHANNELS if features is None else features.shape[-1]
         for root, parts, anchors, costs in zip(*lists[:4], strict=True):
             shapes = (parts.shape, anchors.shape, costs.shape)
-            if root.ndim != 3 or root.shape[2] != CHANNELS or shapes != ((P, s, s, CHANNELS), (P, 2), (P, 4)):
+            if root.ndim != 3 or root.shape[2] != r or shapes != ((P, s, s, r), (P, 2), (P, 4)):
                 raise ValueError("the shapes of roots, parts, anchors and deformations do not belong together.")
             if not all(np.isfinite(one).all() for one in (root, parts, costs)) or (costs[:, ::2] <= 0).any():
                 raise ValueError("weights must be finite, and squared displacements must cost something.")

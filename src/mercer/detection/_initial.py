@@ -8,6 +8,7 @@ __all__ = ["PART_SIZE", "aspect_groups", "choose_parts", "root_shape", "sides_of
 import numpy as np
 
 from mercer._base.linalg import eigh_descending
+from mercer.detection._codebook import CHANNELS
 from mercer.detection._model import Component
 from mercer.detection._pyramid import CELL
 
@@ -55,7 +56,7 @@ def choose_parts(root, n_parts):
     what a part covers is not counted again.
     """
     fine = np.repeat(np.repeat(root, 2, axis=0), 2, axis=1)
-    energy = (np.maximum(fine, 0) ** 2).sum(axis=2)
+    energy = (np.maximum(fine[..., :CHANNELS], 0) ** 2).sum(axis=2)  # of gradients: features of words have no sign
     parts, anchors = [], []
     for _ in range(n_parts):
         sums = np.lib.stride_tricks.sliding_window_view(energy, (PART_SIZE, PART_SIZE)).sum(axis=(2, 3))

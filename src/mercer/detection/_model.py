@@ -2,11 +2,12 @@
 
 Notation ([felzenszwalb10object] Sec. 3)
     paper        code           meaning                                                         shape
-    F_0          root           filter of the root on coarse cells                              (h, w, 32)
-    F_i          parts          filters of the parts on fine cells                              (P, s, s, 32)
+    F_0          root           filter of the root on coarse cells                              (h, w, r)
+    F_i          parts          filters of the parts on fine cells                              (P, s, s, r)
     v_i          anchors        row, column of a part where the root is at (0, 0), fine cells   (P, 2)
     d_i          deformations   what (dx^2, dx, dy^2, dy) cost; the squares at least LEAST      (P, 4)
     b            bias
+The r numbers of a filter at a cell are weights of its 32 channels, or of features of words, which begin with these.
 """
 
 __all__ = ["LEAST", "Component", "mirrored_component"]

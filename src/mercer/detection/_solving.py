@@ -15,7 +15,6 @@ __all__ = ["ComponentProblem", "weights_of"]
 
 import numpy as np
 
-from mercer.detection._codebook import CHANNELS
 from mercer.detection._designs import FullDesign, RowsAndExtras, WordDesign
 from mercer.detection._model import LEAST, Component
 from mercer.learners._bundle import solve_bundle
@@ -66,12 +65,14 @@ class ComponentProblem:
     def __init__(self, cells, displacements, targets, storage, C, n_jobs=None):
         n, M = cells.shape[:2]
         if storage.name == "codes":
-            self._cells = WordDesign(cells, storage.codebook.words, n_jobs)
+            self._cells = WordDesign(cells, storage.codebook.features, n_jobs)
         else:
-            self._cells = FullDesign(np.ascontiguousarray(storage.decode(cells).reshape(n, M * CHANNELS)), n_jobs)
+            self._cells = FullDesign(
+                np.ascontiguousarray(storage.decode(cells).reshape(n, M * storage.channels)), n_jobs
+            )
         extra = np.empty((n, displacements.shape[1] + 1), dtype=np.float32)
         extra[:, :-1], extra[:, -1] = displacements * np.float32(DEFORMATION_SCALE), BIAS_SCALE
-        self.extra, self.n_cells = extra, M * CHANNELS
+        self.extra, self.n_cells = extra, M * storage.channels
         self.targets, self.C, self.n_jobs = np.ascontiguousarray(targets.reshape(-1, 1), dtype=np.int8), C, n_jobs
         self.loss = get_loss("hinge")
         squares = np.arange(0, displacements.shape[1], 2)  # dx^2 and dy^2 of each part
@@ -108,6 +109,8 @@ class ComponentProblem:
         problem = Problem(design, loss, self.targets, np.ones(len(extra)), 1, self.C, intercept="none")
         start = {"u": np.where(held, 0.0, u)[:, None], "intercept": np.zeros(1)}
         found = solve_bundle(problem, tol, max_iter, start=start)
+        if found.interrupted:  # half a solution would be kept by the next checkpoint
+            raise KeyboardInterrupt
         return np.where(held, u, found.u[:, 0]), found.n_iter
 
     def scores(self, u):

@@ -76,7 +76,7 @@ class Trainer:
     def __init__(self, pyramids, boxes, groups, shapes, storage, settings, rng, n_jobs=None):
         self.pyramids, self.boxes, self.groups, self.storage = pyramids, boxes, groups, storage
         self.settings, self.rng, self.n_jobs = settings, rng, n_jobs
-        self.learnt = [_empty(shape) for shape in shapes]
+        self.learnt = [_empty(shape, storage.channels) for shape in shapes]
         self.positives = {}  # (image, box) -> Placements of one; mirror images of objects follow the boxes of an image
         self.caches = [Cache(settings.cache_size // len(shapes)) for _ in shapes]
         self.negatives = [i for i, own in enumerate(boxes) if not len(own)]
@@ -336,10 +336,10 @@ def all_components(learnt, is_paired):
     return [one for component in learnt for one in (component, mirrored_component(component))]
 
 
-def _empty(shape):
+def _empty(shape, channels):
     return Component(
-        root=np.zeros((*shape, 32), dtype=np.float32),
-        parts=np.zeros((0, PART_SIZE, PART_SIZE, 32), dtype=np.float32),
+        root=np.zeros((*shape, channels), dtype=np.float32),
+        parts=np.zeros((0, PART_SIZE, PART_SIZE, channels), dtype=np.float32),
         anchors=np.zeros((0, 2), dtype=np.int64),
         deformations=np.zeros((0, 4)),
         bias=0.0,
