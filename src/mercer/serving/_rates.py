@@ -171,14 +171,13 @@ def rate_accuracy(
             "multiples of B bits; give other bits, or other codes."
         )
     scores = {each: np.zeros((len(parts), n_draws)) for each in wanted}
-    for s, (train, held) in enumerate(track(parts, "splits")):
-        for draw in range(n_draws):
-            seed = int(seeds.randint(2**31))
-            for name, rate in wanted:
-                drawn = draw == 0 or name not in DETERMINISTIC
-                scores[name, rate][s, draw] = (
-                    trial.score(codes[name], rate, train, held, seed) if drawn else scores[name, rate][s, 0]
-                )
+    draws = [(s, draw, int(seeds.randint(2**31))) for s in range(len(parts)) for draw in range(n_draws)]
+    trials = [(*drawn, *each) for drawn in draws for each in wanted]
+    for s, draw, seed, name, rate in track(trials, "codes"):
+        drawn = draw == 0 or name not in DETERMINISTIC
+        scores[name, rate][s, draw] = (
+            trial.score(codes[name], rate, *parts[s], seed) if drawn else scores[name, rate][s, 0]
+        )
     n_test = len(parts[0][1][1])
     return RateAccuracy([_point(*each, scores[each], n_test) for each in wanted], X.shape[1] // n_columns, n_test)
 
