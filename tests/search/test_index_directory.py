@@ -209,14 +209,14 @@ def test_a_reader_changes_nothing(path):
     index(X[:40], add=False).add(X).persist(path).close()  # a model of other rows than a refit would learn from
     with KernelIndex.open(path) as reader:
         before = answer(reader.search(Q, 5, rerank=False))
-        for change in (
-            lambda: reader.add(X),
-            lambda: reader.remove([1]),
-            lambda: reader.update(X[:1], [1]),
-            reader.compact,
-            reader.refit,
-        ):
-            with pytest.raises(InputError, match="mode='w'"):
+        for verb, change in {
+            "add": lambda: reader.add(X),
+            "remove": lambda: reader.remove([1]),
+            "update": lambda: reader.update(X[:1], [1]),
+            "compact": reader.compact,
+            "refit": reader.refit,
+        }.items():
+            with pytest.raises(InputError, match=f"KernelIndex.{verb} needs mode='w'"):
                 change()
         assert answer(reader.search(Q, 5, rerank=False)) == before
         assert len(reader) == 120

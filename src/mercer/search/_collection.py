@@ -122,7 +122,7 @@ class Collection:
 
     def append(self, X, ids, replaced, who):
         """Add validated rows; remove the positions ``replaced`` in the same step."""
-        with self.storage.transaction() as transaction:
+        with self.storage.transaction(who) as transaction:
             for start in range(0, X.shape[0], ADD_ROWS):
                 part = slice(start, start + ADD_ROWS)
                 transaction.append(self._packed(X[part], ids[part], who))
@@ -139,9 +139,9 @@ class Collection:
             flags |= np.uint8(0 if exact else 2)
         return {**arrays, "flags": flags}
 
-    def remove(self, positions):
+    def remove(self, positions, who):
         """Remove rows by position."""
-        with self.storage.transaction() as transaction:
+        with self.storage.transaction(who) as transaction:
             transaction.remove(positions)
         self._advance(np.empty(0, dtype=np.int64), positions)
 
@@ -178,12 +178,12 @@ class Collection:
                 parts.append(array[places])
         return (np.concatenate(parts), np.concatenate(lengths)) if lengths else np.concatenate(parts)
 
-    def rewrite(self, model=None, write_model=None):
+    def rewrite(self, who, model=None, write_model=None):
         """A new generation without removed rows, encoded by another model if one is given; wholly or not at all."""
         columns = columns_of(model or self.model, self.vectors)
         # the largest id may be that of a removed row, whose number must not be given again
         header = {**self.storage.header, "highest_id": self.ids.highest}
-        self.storage.rewrite(columns, self.batches(model), write_model, header)
+        self.storage.rewrite(columns, self.batches(model), write_model, header, who)
         self.model = model or self.model
         self._view()
 

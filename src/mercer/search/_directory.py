@@ -267,8 +267,8 @@ class DirectoryStorage(Storage):
     # ------------------------------------------------------------------------------------------------------- changes
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        with disk_errors(self.path, "the transaction"), super().transaction() as transaction:
+    def transaction(self, who: str = "transaction") -> Iterator[Transaction]:
+        with disk_errors(self.path, "the transaction"), super().transaction(who) as transaction:
             yield transaction
 
     def _check_open(self, name: str) -> None:

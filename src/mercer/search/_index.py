@@ -157,7 +157,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
             return self._add_chunks(X, ids)
         X, ids = self._new_rows(X, ids, "KernelIndex.add")
         self._check_new(ids)
-        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex")
+        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex.add")
         return self
 
     def _check_new(self, ids):
@@ -184,7 +184,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         X, ids = self._new_rows(X, () if ids is None else ids, "KernelIndex.update")
         positions = self._rows.ids.positions(ids)
         self._rows.check_known(positions, ids, "KernelIndex.update")
-        self._rows.append(X, ids, positions, "KernelIndex")
+        self._rows.append(X, ids, positions, "KernelIndex.update")
         return self
 
     def remove(self, ids):
@@ -192,7 +192,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         ids = self._listed(ids, "KernelIndex.remove")
         positions = self._rows.ids.positions(ids)
         self._rows.check_known(positions, ids, "KernelIndex.remove")
-        self._rows.remove(np.unique(positions))
+        self._rows.remove(np.unique(positions), "KernelIndex.remove")
         return self
 
     def refit(self):
@@ -202,14 +202,14 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         if not len(alive):
             raise InputError("KernelIndex.refit needs rows in the index.")
         model = self._new_model().fit(rows.take(alive))
-        rows.rewrite(model, lambda path: save(model, path))
+        rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
         self.model_ = model
         self._forget_bounds()
         return self
 
     def compact(self):
         """Give back the space of removed rows."""
-        self._rows.rewrite()
+        self._rows.rewrite("KernelIndex.compact")
         self._forget_bounds()
         return self
 

@@ -155,9 +155,12 @@ class Storage(ABC):
         return list(self.snapshot.segments)
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Changes that show, and are durable, when the ``with`` block ends; if it fails nothing has happened."""
-        with self._alone("transaction"):
+    def transaction(self, who: str = "transaction") -> Iterator[Transaction]:
+        """Changes that show, and are durable, when the ``with`` block ends; if it fails nothing has happened.
+
+        ``who`` is the verb that errors name.
+        """
+        with self._alone(who):
             writer = self._row_writer()
             transaction = Transaction(writer)
             try:
@@ -177,6 +180,7 @@ class Storage(ABC):
         batches: Iterable[Mapping[str, Any]],
         write_model: Callable[[Path], None] | None = None,
         header: dict | None = None,
+        who: str = "rewrite",
     ) -> None:
         """Replace everything by a new generation, in one step that happens wholly or not at all.
 
@@ -186,8 +190,9 @@ class Storage(ABC):
         batches : the new rows, block by block; they may be read from the present segments
         write_model : writes the new model to a path; None keeps the present one
         header : the new header; None keeps the present one
+        who : the verb that errors name
         """
-        with self._alone("rewrite"):
+        with self._alone(who):
             self._rewrite(tuple(columns), batches, write_model, header)
 
     @contextmanager
