@@ -76,13 +76,14 @@ def test_a_fit_is_that_of_python_and_rates_are_bits(succeeds, X, name, arguments
     np.testing.assert_array_equal(found.decision_function(X), same.decision_function(X))
 
 
-def test_the_curve_is_printed_and_a_row_described(succeeds, folder):
+def test_the_curve_is_printed_and_a_row_described(command, succeeds, folder):
     data = np.load("train.npz")
     fit = ("--embedding", "universal:delta=70", "--rates", "32", *QUICK, "--out", "fitted.mercer")
-    text = succeeds("wire", "fit", "train.npz", *fit, "--input", "drawing:8x8:16")
+    result = command("wire", "fit", "train.npz", *fit, "--input", "drawing:8x8:16")
+    assert (result.exit_code, "delta 70, 1 classifier, fitted in" in result.stderr) == (0, True)
     model = mercer.load("fitted.mercer")
     assert model.input_ == DRAWING
-    assert f"{model.curve_[0]['accuracy']:.4f}" in text
+    assert f"{model.curve_[0]['accuracy']:.4f}" in result.stdout
     lines = [",".join([*(f"p{i}" for i in range(4)), "kind"])]
     lines += [",".join([*map(str, row[18:22]), f"digit {label}"]) for row, label in zip(*data.values(), strict=True)]
     (folder / "named.csv").write_text("\n".join(lines))

@@ -361,6 +361,20 @@ def test_the_openapi_description_names_every_route_and_the_token(bits):
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
+@pytest.mark.parametrize("path", ["/", "/v1/model", "/v1/embedding", "/health/live", "/health/ready", "/openapi.json"])
+def test_head_is_answered_as_get_without_the_body(bits, path):
+    got, head = bits.get(path), bits.ask("HEAD", path)
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"] == str(len(got.body))
+    assert head.headers["content-type"] == got.headers["content-type"]
+
+
+def test_head_of_what_get_does_not_answer_is_refused(bits):
+    assert bits.ask("HEAD", "/v1/classify").status == 405
+    assert bits.ask("HEAD", "/v1/embedding?bits=7").status == 404
+    assert bits.ask("HEAD", "/nothing").status == 404
+
+
 # --------------------------------------------------------------------------------------------------------- ids and logs
 
 

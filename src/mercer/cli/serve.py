@@ -124,14 +124,13 @@ def serve(
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
-    if not Path(model).is_file():
-        raise ArgumentError(f"There is no file {model}.")
+    _check_file(model, "Name the file of a model; the directory of an index goes with --index.")
     if index is not None and not Path(index).is_dir():
         raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
     if index_labels is not None and index is None:
         raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
-    if index_labels is not None and not Path(index_labels).is_file():
-        raise ArgumentError(f"There is no file {index_labels}.")
+    if index_labels is not None:
+        _check_file(index_labels, "Name the file of the labels.")
     from mercer.serving.server import serve as run
     from mercer.serving.settings import ServiceSettings
 
@@ -173,11 +172,17 @@ def token_of(settings: Settings, path: str | None) -> str | None:
     """From the file, else from the environment; never from the command line, which others can see."""
     if path is None:
         return os.environ.get("MERCER_TOKEN") or None
-    if not Path(path).is_file():
-        raise ArgumentError(f"There is no file {path}.")
+    _check_file(path, "Name the file of the token.")
     from mercer.serving.settings import read_token
 
     token, is_open = read_token(path)
     if is_open:
         note(settings, f"Others than you may read {path}. Use chmod 600 {path}.")
     return token
+
+
+def _check_file(path: str, advice: str) -> None:
+    if Path(path).is_dir():
+        raise ArgumentError(f"{path} is a directory. {advice}")
+    if not Path(path).exists():
+        raise ArgumentError(f"There is no file {path}.")

@@ -122,7 +122,8 @@ def _print(settings: Settings, made, data: RowSource, seconds: float, out: Path)
     name = type(made.embedding_).__name__
     delta = f", delta {made.embedding_.delta_:.4g}" if hasattr(made.embedding_, "delta_") else ""
     took = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
-    note(settings, f"{name}{delta}, {len(made.rates_)} classifiers, fitted in {took}, written to {out}")
+    count = f"{len(made.rates_)} classifier{'s' if len(made.rates_) > 1 else ''}"
+    note(settings, f"{name}{delta}, {count}, fitted in {took}, written to {out}")
 
 
 # ------------------------------------------------------------------------------------------------------ rates in bits

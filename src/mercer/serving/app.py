@@ -38,12 +38,26 @@ class PlainRoute(APIRoute):
     """A route whose function takes the request, reads what it needs of it, and answers.
 
     FastAPI describes it. What FastAPI does besides with every request (parameters, dependencies, checks of the answer)
-    has nothing to do here, but takes as long as scoring the bits of a row.
+    has nothing to do here, but takes as long as scoring the bits of a row. HEAD is answered as GET is; the server leaves
+    out the body.
     """
+
+    def matches(self, scope):
+        """Whether the route is for a request."""
+        return super().matches(_as_get(scope))
+
+    async def handle(self, scope, receive, send):
+        """Answer it."""
+        await super().handle(_as_get(scope), receive, send)
 
     def get_route_handler(self):
         """The function itself."""
         return self.endpoint
+
+
+def _as_get(scope):
+    """HEAD as GET. A copy: the server and the log see what was asked."""
+    return {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope
 
 
 def create_app(model, *, index=None, settings=None, reloaded=None):
