@@ -100,6 +100,13 @@ def test_images_that_cannot_be_used_are_named(detector, tmp_path):
         detector.detect(np.full((200, 200), 1000.0))
 
 
+@pytest.mark.parametrize("wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"most": 0}, {"most": 1.5}])
+def test_what_detect_is_asked_is_checked(detector, wrong):
+    (name,) = wrong
+    with pytest.raises(InputError, match=rf"PartDetector.detect needs {name} as a .*number.*, got "):
+        detector.detect(np.zeros((200, 200), np.uint8), **wrong)
+
+
 def test_images_of_one_kind_only_are_refused():
     images, boxes = scenes(0)
     with pytest.raises(InputError, match="no negatives"):

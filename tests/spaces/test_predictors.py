@@ -124,7 +124,7 @@ def test_values_above_the_grid_are_counted_in_a_warning():
     predictor, _ = predictors()["grid"]
     X = np.full((1, 6), 0.1)
     X[0, 2] = 5.0
-    with pytest.warns(ApproximationWarning, match="1 values lie above the last grid point 1 "):
+    with pytest.warns(ApproximationWarning, match="1 value lies above the last grid point 1 and is "):
         predictor(X)
 
 

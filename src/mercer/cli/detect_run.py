@@ -24,7 +24,7 @@ A line for each object: file, xmin, ymin, xmax, ymax, score:
   mercer detect run person.mercer new/*.jpg > found.csv
 
 Pictures with boxes, in a folder; more objects, with more mistakes:
-  mercer detect run person.mercer new --out overlays --threshold -0.5
+  mercer detect run person.mercer new --out overlays --threshold -0.02
 
 Boxes of the parts too:
   mercer detect run person.mercer new/1.jpg --json

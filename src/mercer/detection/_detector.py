@@ -257,6 +257,10 @@ class PartDetector(BaseEstimator):
         Detections
         """
         check_is_fitted(self)
+        if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
+            raise InputError(f"PartDetector.detect needs threshold as a number, got {threshold!r:.80}.")
+        if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
+            raise InputError(f"PartDetector.detect needs most as a whole number from 1 on, got {most!r:.80}.")
         return self._detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
 
     def evaluate(self, images, boxes):

@@ -208,9 +208,12 @@ class GridPredictor(Predictor):
 
         n_above = sum(run_blocks(fill, row_chunks(n, 1, most=max(1, GRID_VALUES * n // max(1, n_values)))))
         if n_above:
+            those, are, their = (
+                ("1 value lies", "is", "its") if n_above == 1 else (f"{n_above} values lie", "are", "their")
+            )
             warnings.warn(
-                f"GridPredictor: {n_above} values lie above the last grid point {self.grid[-1]:.6g} and are "
-                "approximated by that point alone. Fit on data that covers their range.",
+                f"GridPredictor: {those} above the last grid point {self.grid[-1]:.6g} and {are} approximated by that "
+                f"point alone. Fit on data that covers {their} range.",
                 ApproximationWarning,
                 stacklevel=2,
             )
