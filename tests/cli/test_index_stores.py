@@ -29,7 +29,7 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["postgres", "milvus"])
-def test_a_pushed_index_is_searched_in_the_store(succeeds, made, request, kind):
+def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request, kind):
     place = request.getfixturevalue(kind)
     document = succeeds("index", "push", made / "words", "--to", place, "--table", "shop", "--json")
     assert (document["rows"], document["ids"], document["method"]) == (300, "texts", "hnsw")
@@ -45,6 +45,13 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, made, request, kind):
         assert {name for each in some["matches"] for name in each["ids"]} <= {"r1", "r2", "r30"}
         one = succeeds("index", "search", made / "Q.npy", "-k", 2, "--where", 'id = \'r7\'' if kind == "postgres" else 'id == "r7"', *where)  # fmt: skip  # noqa: E501
         assert [each["ids"] for each in one["matches"]] == [["r7"]] * 5
+    words = ["shop", "mercer index search --store", "push with --replace"]
+    said = fails(1, words, "index", "push", made / "numbers", "--to", place, "--table", "shop")
+    said += fails(
+        1, ["are: shop", "mercer index push"], "index", "search", made / "Q.npy", "--store", place, "--table", "no"
+    )
+    assert "KernelIndex" not in said
+    assert "replace=True" not in said
     table = succeeds("index", "push", made / "numbers", "--to", place, "--table", "shop", "--replace", "--no-rows")
     assert "none: exact values need a function of ids" in table
     estimates = succeeds("index", "search", made / "Q.npy", "--no-rerank", *where)
@@ -60,6 +67,17 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     fails(2, ["leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
     fails(2, ["Say -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
     fails(2, ["Name the directory"], "index", "search", queries)
+    push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")
+    fails(1, ["mercer index push needs --m from 2 to 100, got 1"], *push, "--m", 1)
+    fails(
+        1,
+        ["--ef-construction of twice --m at least, got --m 9 and --ef-construction 4"],
+        *push,
+        "--m",
+        9,
+        "--ef-construction",
+        4,
+    )
     fails(1, ["A store is named by postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
 
 

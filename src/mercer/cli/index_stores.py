@@ -3,11 +3,14 @@
 __all__ = ["PUSH_EXAMPLES", "StorePlace", "allowed_in_store", "open_store", "push", "store_options"]
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
 
+from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
 from mercer.cli.index_files import DirArgument, open_index
 from mercer.cli.index_ids import read_ids
@@ -25,6 +28,17 @@ Then:
   mercer index search queries.npy --store postgresql://me@host/shop --table images -k 10
 """
 _PANEL = "Store"
+# what the library calls things in its messages, and what they are called on the command line
+_HERE = {
+    "Connect to it, push with replace=True,": "Search it with mercer index search --store, push with --replace,",
+    "KernelIndex.push": "mercer index push",
+    "KernelIndex.connect": "mercer index search --store",
+    " m from": " --m from",
+    ">= 2 m, got m=": "of twice --m at least, got --m ",
+    "ef_construction=": "--ef-construction ",
+    "ef_construction": "--ef-construction",
+    "(vectors=None)": "(--vectors none)",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,20 @@ def open_store(place: StorePlace):
     """The index in a store, to be closed by a ``with`` block."""
     from mercer import KernelIndex
 
-    return KernelIndex.connect(place.store, place.table, embedding_column=place.column)
+    with _said_here():
+        return KernelIndex.connect(place.store, place.table, embedding_column=place.column)
+
+
+@contextmanager
+def _said_here() -> Iterator[None]:
+    """Errors of the library, in the words of the command line."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for there, here in _HERE.items():
+            message = message.replace(there, here)
+        raise type(error)(message) from error
 
 
 def allowed_in_store(place: StorePlace, index, file: str | None):
@@ -143,7 +170,7 @@ def push(
     columns = {"id_column": id_column, "embedding_column": embedding_column, "row_column": row_column}
     with open_index(place) as index:
         started = time.perf_counter()
-        with progress(settings):
+        with progress(settings), _said_here():
             pushed = index.push(
                 to, table, **how, **columns, dtype="float16" if half else "float32", vectors="same" if rows else None
             )

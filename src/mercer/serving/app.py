@@ -38,7 +38,7 @@ class PlainRoute(APIRoute):
     """A route whose function takes the request, reads what it needs of it, and answers.
 
     FastAPI describes it. What FastAPI does besides with every request (parameters, dependencies, checks of the answer)
-    has nothing to do here, but takes as long as scoring the bits of a row. HEAD is answered as GET is; the server leaves
+    has nothing to do here, but takes as long as scoring the bits of a row. HEAD is answered as GET; the server leaves
     out the body.
     """
 
