@@ -46,6 +46,9 @@ MAP_CHOICES = (
 COSTS = ("dimensions", "relative error", "recall@10", "ms / 1,000 rows", "bytes / row")
 SHORT = ("features", "error", "recall@10", "ms", "bytes")
 
+DASK_ROWS = "5,000,000 rows"  # the table of dask-fit
+TASKS, TASK_SECONDS = 9, 1e-3  # of a thread in a pass of the bundle solver; of Dask's scheduler, about
+
 
 def front(results):
     """What Mercer does for the usual way of doing things, a loss included."""
@@ -146,8 +149,24 @@ def block_sizes(results):
 def workers(results):
     """A fit in one process, on one worker and on two."""
     columns = ("best, s", "microseconds per row and pass")
-    stored = results["dask-fit"].rows("5,000,000 rows")
+    stored = results["dask-fit"].rows(DASK_ROWS)
     return _table(["", *columns], [[one["side"], *(shown("{:.3g}", one[name]) for name in columns)] for one in stored])
+
+
+def worker_memory(results):
+    """Rows that are larger than the memory of all workers."""
+    larger = results["dask-fit"].bar("rows fitted over the memory that all workers may take together")
+    return _table(["rows fitted as codes", "memory of all workers together"], [[shown("{:.2g}", larger), "1"]])
+
+
+def billion_rows(results):
+    """A pass over a billion rows, on paper: its work, shared by threads, and its tasks, one after the other."""
+    microseconds = results["dask-fit"].cell(DASK_ROWS, ("one worker",), "microseconds per row and pass")
+    rows = [
+        [f"{n:,}", shown("{:.2g} s", _times(1e9 * 1e-6 / n, microseconds)), shown("{:.2g} s", n * TASKS * TASK_SECONDS)]
+        for n in (1_600, 250)
+    ]
+    return _table(["threads", "work of a pass", "its tasks"], rows)
 
 
 def _costs(cells):
@@ -175,4 +194,6 @@ TABLES = {
     "accuracies": accuracies,
     "block-sizes": block_sizes,
     "workers": workers,
+    "worker-memory": worker_memory,
+    "billion-rows": billion_rows,
 }
