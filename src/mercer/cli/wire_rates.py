@@ -19,7 +19,7 @@ from mercer.cli.wire_fit import rates_of_text
 EXAMPLES = """
 [bold]Examples[/bold]
 
-Which code, at which rate, costs how much accuracy? The figure beside the table:
+Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
   mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
 
 Some codes, one value of C, fewer splits: sooner there.
