@@ -45,7 +45,7 @@ def train(
     ] = 256,
     label: Annotated[str | None, LabelOption] = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="Views that do not mirror each other.")] = False,
-    C: Annotated[float, typer.Option("--C", metavar="NUMBER", help="Weight of the losses.")] = 0.004,
+    C: Annotated[float, typer.Option("--C", metavar="NUMBER", help="Weight of the losses.")] = 0.008,
     rounds: Annotated[
         int,
         typer.Option("--rounds", metavar="N", min=1, help="Times that objects are placed.", rich_help_panel=_TRAINING),

@@ -167,7 +167,7 @@ class PartDetector(BaseEstimator):
         margin=2,
         interval=6,
         padding=3,
-        C=0.004,
+        C=0.008,
         overlap=0.7,
         cache_size=20_000,
         per_image=100,

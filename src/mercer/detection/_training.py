@@ -44,7 +44,7 @@ FEW = 0.02  # share of new rows in the cache below which mining is over
 class TrainingSettings:
     """How a detector is trained; see PartDetector for the meaning."""
 
-    C: float = 0.004
+    C: float = 0.008
     is_paired: bool = True
     is_symmetric: bool = False
     margin: int = 1
