@@ -3,10 +3,9 @@
 images --pyramid--> cells of gradients --codebook--> words --latent training--> roots, parts and where they may stand
 """
 
-__all__ = ["Detections", "PartDetector"]
+__all__ = ["PartDetector"]
 
 import time
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,6 +20,7 @@ from mercer.detection._boxes import suppress
 from mercer.detection._cells import cells_as
 from mercer.detection._checkpoint import read_checkpoint, write_checkpoint
 from mercer.detection._codebook import CHANNELS, CellCodebook
+from mercer.detection._detections import Detections
 from mercer.detection._evaluation import evaluate_detections
 from mercer.detection._features import build_all, check_all_inside, learn_codebook
 from mercer.detection._inference import Scorer, part_windows, windows_of
@@ -36,41 +36,6 @@ LOWEST = -1.5  # scores from which detections count when a detector is judged
 MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
 MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
 BATCH = 8  # images between two reports of progress
-
-
-@dataclass
-class Detections:
-    """What was found in an image, best first.
-
-    Attributes
-    ----------
-    boxes : (n, 4), xmin ymin xmax ymax in pixels
-    scores : (n,)
-    components : (n,), which view it is
-    parts : (n, P, 4), boxes of the parts
-    """
-
-    boxes: np.ndarray
-    scores: np.ndarray
-    components: np.ndarray
-    parts: np.ndarray
-
-    def __len__(self):
-        return len(self.scores)
-
-    def __array__(self, dtype=None, copy=None):
-        """A line for each: xmin ymin xmax ymax score."""
-        return np.column_stack([self.boxes, self.scores]).astype(dtype or np.float64, copy=False)
-
-    def tolist(self):
-        """The lines of the array as lists."""
-        return np.asarray(self).tolist()
-
-    def plot(self, image, ax=None):
-        """Draw the boxes over the image; needs matplotlib."""
-        from mercer.detection._plots import plot_detections
-
-        return plot_detections(self, image, ax)
 
 
 class PartDetector(BaseEstimator):
