@@ -10,6 +10,11 @@ ROOT_DROP = "What 256 words lose, roots only"
 PARTS = "What 6 parts add, cells in full"
 PARTS_DROP = "What 256 words lose, with parts"
 TIME = "Training with 256 words, 2 components, 6 parts"
+TIMES = (
+    "training, s",
+    "mining, s",
+    "solver, s",
+)  # depend on what else runs; detection-training compares them in one run
 
 
 @benchmark(
@@ -40,7 +45,7 @@ def detection_inria(record):
         found.setdefault((cells, n_parts), []).append(runs[cells, n_parts, seed]["figures"])
     lines = []
     for (cells, n_parts), own in found.items():
-        means = {name: float(np.mean([one[name] for one in own])) for name in own[0]}
+        means = {name: float(np.mean([one[name] for one in own])) for name in own[0] if name not in TIMES}
         spread = max(one["AP"] for one in own) - min(one["AP"] for one in own)
         lines.append([cells, n_parts, len(own), means.pop("AP"), spread, *means.values()])
     columns = ["cells", "parts", "seeds", "AP", "spread", *list(means)]
@@ -51,9 +56,9 @@ def detection_inria(record):
         "Trained on the photographs of train (220 with persons, 110 without), tested on 130 and 60. Dense cells are "
         "kept as bytes, as in the paper's baseline. Filters on words have the RBF kernel, or are linear, as in the "
         "paper, where that is said. There is one component, its own mirror image, or a mirrored pair "
-        "where that is said; all other parameters are the defaults. Both were chosen on a held-out part of the "
-        "training photographs. Every run has one thread; two go side by side, so that a training with two "
-        "threads takes less time than is said."
+        "where that is said; all other parameters are the defaults, but for C = 0.004 for dense cells. All of this was "
+        "chosen on held-out parts of the training photographs. Every run has one thread and two go side by side, so "
+        "that a training with two threads takes less time than is said."
     )
 
 

@@ -32,12 +32,12 @@ def figure_3(sheet):
     rows = []
     for quantity, key, column, unit in (
         ("average precision, %", "AP", "AP", 1),
-        ("mining of negatives, min", "mining", "mining, s", 60),
-        ("solver, min", "solver", "solver, s", 60),
+        ("mining of negatives, min", "mining", None, 1),
+        ("solver, min", "solver", None, 1),
         ("negatives kept, GB", "negatives", "negatives, MB", 1000),
         ("cells of all photographs, GB", "data", "cells, MB", 1000),
     ):
-        ours = [whole.cell("mean over seeds", (storage, 6), column) for storage in (DENSE, CODES)]
+        ours = [column and whole.cell("mean over seeds", (storage, 6), column) for storage in (DENSE, CODES)]
         ours = [None if value is None else value / unit for value in ours]
         rows.append((quantity, [(PERSON[key][0], ours[0]), (PERSON[key][1], ours[1])]))
     sheet.grid("class person, a model with parts", ["full cells", "words"], rows)
