@@ -45,7 +45,7 @@ def scenes_weights(record):
     record.figure(
         "patches",
         _figure(found),
-        f"Patches with the {LARGEST} words of largest weight, in images that were not used to find them",
+        f"Patches with the {LARGEST} words of largest weight, in images that were not used to find them; grey: contrast",
     )
     record.note(
         f"{len(chosen):,} training images, SIFT every 8 pixels at one size, {n_words:,} words, {reduction.n_dims_} "
@@ -55,29 +55,39 @@ def scenes_weights(record):
 
 
 def _contrast(one):
-    """Mean standard deviation of the shown patches over that of all."""
+    """Mean contrast of the shown patches over that of all."""
+    contrasts = _contrasts(one)
+    return float(contrasts[one.place >= 0].mean() / contrasts.mean()) if (one.place >= 0).any() else float("nan")
+
+
+def _contrasts(one):
+    """Standard deviation of the grey values of each patch."""
     import numpy as np
 
     grey = one.pixels if one.pixels.ndim == 2 else one.pixels.mean(axis=2)
-    half = one.frames[:, 2] * 2
-    spreads = []
-    for (x, y, _), r in zip(one.frames, half, strict=True):
-        patch = grey[max(0, int(y - r)) : int(y + r) + 1, max(0, int(x - r)) : int(x + r) + 1]
-        spreads.append(patch.std())
-    spreads = np.array(spreads)
-    return float(spreads[one.place >= 0].mean() / spreads.mean()) if (one.place >= 0).any() else float("nan")
+    patches = [
+        grey[max(0, int(y - r)) : int(y + r) + 1, max(0, int(x - r)) : int(x + r) + 1]
+        for (x, y, _), r in zip(one.frames, one.frames[:, 2] * 2, strict=True)
+    ]
+    return np.array([patch.std() for patch in patches])
 
 
 def _figure(found):
+    """Contrast of all patches in grey, words in colours; the photographs under them are not ours to show."""
     from benchmarks.plotting import COLOURS, new_figure
 
-    figure, axes = new_figure(8, 5.6)
+    figure, axes = new_figure(8, 6.4)
     figure.delaxes(axes)
     colours = [*COLOURS, "#999999", "#882255"]
-    for axes, one in zip(figure.subplots(2, 2).ravel(), found, strict=False):
-        axes.imshow(one.pixels, cmap="gray")
+    for axes, one, name in zip(figure.subplots(2, 2).ravel(), found, SHOWN, strict=False):
+        height, width = one.pixels.shape[:2]
+        contrasts = _contrasts(one)
+        x, y = one.frames[:, 0], one.frames[:, 1]
+        axes.scatter(
+            x, y, c=contrasts, cmap="Greys", vmin=0, vmax=1.6 * contrasts.max(), s=26, marker="s", linewidths=0
+        )
         for place in range(len(one.columns)):
             own = one.frames[one.place == place]
-            axes.plot(own[:, 0], own[:, 1], "s", mfc="none", mew=0.9, markersize=5, color=colours[place])
-        axes.set_axis_off()
+            axes.plot(own[:, 0], own[:, 1], "s", mfc="none", mew=1.3, markersize=5, color=colours[place])
+        axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[], title=name)
     return figure
