@@ -45,7 +45,7 @@ def scenes_weights(record):
     record.figure(
         "patches",
         _figure(found),
-        f"Patches with the {LARGEST} words of largest weight, in other images than those that found them; grey: contrast",
+        f"Patches with the {LARGEST} words of largest weight, in images not used to find them; grey: contrast",
     )
     record.note(
         f"{len(chosen):,} training images, SIFT every 8 pixels at one size, {n_words:,} words, {reduction.n_dims_} "
