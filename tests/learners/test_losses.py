@@ -104,8 +104,11 @@ def test_along_is_evaluate_at_start_plus_k_steps(name, dtype, shape, seed):
     np.testing.assert_allclose(values, expected, rtol=1e-12)
     # a kink within rounding of the point would allow two derivatives; none of these examples has one
     np.testing.assert_allclose(derivatives, products.sum(keepdims=True) if loss.joint else products, atol=1e-11)
-    further = loss.along(start, step, k + 0.5, targets, weights)[1]
-    assert (further >= derivatives - 1e-11).all()
+    further = loss.along(start, step, k + 0.5, targets, weights)
+    assert (further[1] >= derivatives - 1e-11).all()
+    together = loss.along(start, step, np.stack([k, k + 0.5]), targets, weights)
+    np.testing.assert_array_equal(together[0], np.stack([values, further[0]]))
+    np.testing.assert_array_equal(together[1], np.stack([derivatives, further[1]]))
 
 
 @every_loss

@@ -92,20 +92,21 @@ def test_sums_over_columns_are_plain_sums_of_the_formula(rng, name, dtype, n, wi
     formula, first, last = getattr(twins, name), 1, n - 1
     inner = slice(first, last)
     flat = scores.reshape(-1), targets.reshape(-1)
-    slopes, totals = np.full_like(scores, 7), np.ones((4, width))
+    slopes, totals = np.full_like(scores, 7), np.ones((2, width))
     loop = loops.COLUMN_LOOPS[name]
     loop.evaluate()(*flat, EPSILON, weights, first, last, slopes.reshape(-1), totals[0], totals[1])
     losses = twins.column_losses(formula, margin, scores[inner], targets[inner], EPSILON)
     values, offsets, expected = twins.sums(*losses, scores[inner], weights[inner])
-    close(totals[:2], 1 + np.stack([values, offsets]))
+    close(totals, 1 + np.stack([values, offsets]))
     np.testing.assert_allclose(slopes[inner], expected, rtol=max(3e-13, 2 * np.finfo(dtype).eps), atol=1e-300)
     assert (slopes[[0, -1]] == 7).all(), "rows outside the block were written"
 
-    k = rng.standard_normal(width)
-    loop.along()(flat[0], steps.reshape(-1), k, flat[1], EPSILON, weights, first, last, totals[2], totals[3])
-    value, slope = twins.column_losses(formula, margin, scores + k * steps.astype(np.float64), targets, EPSILON)
-    weighted = weights[inner, None] * np.stack([value, slope * steps])[:, inner]
-    close(totals[2:], 1 + weighted.sum(axis=1))
+    ks, totals = rng.standard_normal((3, width)), np.ones((2, 3, width))
+    loop.along()(flat[0], steps.reshape(-1), ks, flat[1], EPSILON, weights, first, last, *totals)
+    for j, k in enumerate(ks):
+        value, slope = twins.column_losses(formula, margin, scores + k * steps.astype(np.float64), targets, EPSILON)
+        weighted = weights[inner, None] * np.stack([value, slope * steps])[:, inner]
+        close(totals[:, j], 1 + weighted.sum(axis=1))
 
 
 @dtypes
@@ -126,18 +127,20 @@ def test_curvatures_are_those_of_the_formula(rng, name, dtype):
 def test_sums_over_rows_are_plain_sums_of_the_formula(rng, name, dtype):
     n, width = 40, 5
     scores, steps = (3 * rng.standard_normal((2, n, width))).astype(dtype)
-    targets, weights, k = rng.integers(0, width, n), rng.random(n), rng.standard_normal(1)
+    targets, weights, ks = rng.integers(0, width, n), rng.random(n), rng.standard_normal((3, 1))
     formula, inner = getattr(twins, name), slice(1, n - 1)
-    slopes, totals, loop = np.full_like(scores, 7), np.ones((4, 1)), loops.ROW_LOOPS[name]
+    slopes, totals, loop = np.full_like(scores, 7), np.ones((2, 1)), loops.ROW_LOOPS[name]
     loop.evaluate()(scores, targets, weights, 1, n - 1, slopes, totals[0], totals[1])
     losses = twins.row_losses(formula, scores[inner], targets[inner])
     values, offsets, expected = twins.sums(*losses, scores[inner], weights[inner])
     # slopes are rounded to float32 before the offset is taken: one rounding either way changes it by eps * |s|
-    np.testing.assert_allclose(totals[:2], 1 + np.stack([values, offsets]), rtol=1e-12, atol=30 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(totals, 1 + np.stack([values, offsets]), rtol=1e-12, atol=30 * np.finfo(dtype).eps)
     np.testing.assert_allclose(slopes[inner], expected, rtol=2 * np.finfo(dtype).eps, atol=1e-15)
     assert (slopes[[0, -1]] == 7).all(), "rows outside the block were written"
 
-    loop.along()(scores, steps, k, targets, weights, 1, n - 1, totals[2], totals[3])
-    value, slope = twins.row_losses(formula, scores + k * steps.astype(np.float64), targets)
-    np.testing.assert_allclose(totals[2, 0], 1 + (weights * value)[inner].sum(), rtol=1e-12)
-    np.testing.assert_allclose(totals[3, 0], 1 + (weights * (slope * steps).sum(axis=1))[inner].sum(), rtol=1e-10)
+    totals = np.ones((2, 3, 1))
+    loop.along()(scores, steps, ks, targets, weights, 1, n - 1, *totals)
+    for k, value_sum, derivative in zip(ks[:, 0], *totals[:, :, 0], strict=True):
+        value, slope = twins.row_losses(formula, scores + k * steps.astype(np.float64), targets)
+        np.testing.assert_allclose(value_sum, 1 + (weights * value)[inner].sum(), rtol=1e-12)
+        np.testing.assert_allclose(derivative, 1 + (weights * (slope * steps).sum(axis=1))[inner].sum(), rtol=1e-10)

@@ -162,6 +162,34 @@ def _fill_losses(formula, margin, points, targets, parameter, weights, losses, s
 
 
 @inline
+def _fill_lines(margin, scores, steps, targets, origins, ways):
+    """What a formula looks at, as origins + k * ways: the margin or the residual."""
+    for e in range(scores.shape[0]):
+        target = np.float64(targets[e])
+        if margin:
+            origins[e] = np.float64(scores[e]) * target
+            ways[e] = np.float64(steps[e]) * target
+        else:
+            origins[e] = np.float64(scores[e]) - target
+            ways[e] = np.float64(steps[e])
+
+
+@inline
+def _leave_out(targets, weights):
+    """No weight for targets of 0."""
+    for e in range(targets.shape[0]):
+        weights[e] *= np.float64(targets[e]) * np.float64(targets[e])
+
+
+@inline
+def _add_losses(formula, origins, ways, factors, parameter, weights, values, derivatives):
+    for e in range(origins.shape[0]):
+        value, slope = formula(origins[e] + factors[e] * ways[e], parameter)
+        values[e] += weights[e] * value
+        derivatives[e] += weights[e] * slope * ways[e]
+
+
+@inline
 def _add_lanes(lanes, out):
     for e in range(lanes.shape[0]):
         out[e % out.shape[0]] += lanes[e]
@@ -201,34 +229,42 @@ def _build_evaluate_columns(formula, margin):
 
 def _build_along_columns(formula, margin):
     @jit
-    def along_columns(scores, steps, k, targets, parameter, weights, first, last, values, derivatives):
-        """values, derivatives = (w * L).sum(axis=0), (w * L' * steps).sum(axis=0), both at scores + k * steps
+    def along_columns(scores, steps, ks, targets, parameter, weights, first, last, values, derivatives):
+        """values[j], derivatives[j] = (w * L).sum(axis=0), (w * L' * steps).sum(axis=0), both at scores + ks[j] * steps
 
         scores, steps        (n * P,) float      targets  (n * P,) int8 or float64      weights  (n,) float64
-        k                    (P,)     float64    how far each column goes
-        values, derivatives  (P,)     float64    added to in place
+        ks                   (K, P)   float64    how far each column goes, K times
+        values, derivatives  (K, P)   float64    added to in place
+        What formulas look at is a straight line in k, so all K points share one reading of the arrays.
         """
-        width = values.shape[0]
+        n_points, width = values.shape
         step = max(1, LANES // width)
         size = step * width
-        row_weights, factors, points = np.empty(size), np.empty(size), np.empty(size)
-        losses, slopes = np.empty(size), np.empty(size)
-        lane_values, lane_derivatives = np.zeros(size), np.zeros(size)
-        for e in range(size):
-            factors[e] = k[e % width]
+        row_weights, origins, ways = np.empty(size), np.empty(size), np.empty(size)
+        factors, lane_values, lane_derivatives = (
+            np.empty((n_points, size)),
+            np.zeros((n_points, size)),
+            np.zeros((n_points, size)),
+        )
+        for j in range(n_points):
+            for e in range(size):
+                factors[j, e] = ks[j, e % width]
         for i in range(first, last, step):
             n_rows = min(step, last - i)
-            _spread_weights(weights, i, n_rows, width, row_weights)
             start, stop = i * width, (i + n_rows) * width
-            s, d, z = scores[start:stop], steps[start:stop], points[: stop - start]
-            for e in range(stop - start):
-                z[e] = np.float64(s[e]) + factors[e] * np.float64(d[e])
-            _fill_losses(formula, margin, z, targets[start:stop], parameter, row_weights, losses, slopes)
-            for e in range(stop - start):
-                lane_values[e] += losses[e]
-                lane_derivatives[e] += slopes[e] * np.float64(d[e])
-        _add_lanes(lane_values, values)
-        _add_lanes(lane_derivatives, derivatives)
+            n = stop - start
+            _spread_weights(weights, i, n_rows, width, row_weights)
+            _fill_lines(margin, scores[start:stop], steps[start:stop], targets[start:stop], origins, ways)
+            if margin:
+                _leave_out(targets[start:stop], row_weights)
+            for j in range(n_points):
+                _add_losses(
+                    *(formula, origins[:n], ways, factors[j], parameter, row_weights),
+                    *(lane_values[j], lane_derivatives[j]),
+                )
+        for j in range(n_points):
+            _add_lanes(lane_values[j], values[j])
+            _add_lanes(lane_derivatives[j], derivatives[j])
 
     return along_columns
 
@@ -280,21 +316,23 @@ def _build_evaluate_rows(formula):
 
 def _build_along_rows(formula):
     @jit
-    def along_rows(scores, steps, k, targets, weights, first, last, values, derivatives):
-        """values[0], derivatives[0] = (w * L).sum(), (w * L' * steps).sum(), both at scores + k[0] * steps
+    def along_rows(scores, steps, ks, targets, weights, first, last, values, derivatives):
+        """values[j, 0], derivatives[j, 0] = (w * L).sum(), (w * L' * steps).sum(), both at scores + ks[j, 0] * steps
 
         scores, steps        (n, P) float      targets  (n,) int64, a column each      weights  (n,) float64
-        values, derivatives  (1,)   float64    added to in place
+        ks                   (K, 1) float64    how far the scores go, K times
+        values, derivatives  (K, 1) float64    added to in place
         """
         points, slopes = np.empty(scores.shape[1]), np.empty(scores.shape[1])
         for i in range(first, last):
-            for c in range(scores.shape[1]):
-                points[c] = np.float64(scores[i, c]) + k[0] * np.float64(steps[i, c])
-            value, change = formula(points, targets[i], slopes), 0.0
-            for c in range(scores.shape[1]):
-                change += slopes[c] * np.float64(steps[i, c])
-            values[0] += weights[i] * value
-            derivatives[0] += weights[i] * change
+            for j in range(ks.shape[0]):
+                for c in range(scores.shape[1]):
+                    points[c] = np.float64(scores[i, c]) + ks[j, 0] * np.float64(steps[i, c])
+                value, change = formula(points, targets[i], slopes), 0.0
+                for c in range(scores.shape[1]):
+                    change += slopes[c] * np.float64(steps[i, c])
+                values[j, 0] += weights[i] * value
+                derivatives[j, 0] += weights[i] * change
 
     return along_rows
 

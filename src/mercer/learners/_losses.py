@@ -76,13 +76,13 @@ class Loss(ABC):
         Parameters
         ----------
         start, step : float32 or float64 of shape (n, P)
-        k : (Q,), or one number for all problems
+        k : (Q,), or one number for all problems; (K, Q) for K points, which then share one pass over the arrays
         targets, weights, n_jobs : as for :meth:`evaluate`
 
         Returns
         -------
-        values : float64 (Q,)
-        derivatives : float64 (Q,), ascending in k; at a kink, a number between the derivatives of its two sides
+        values : float64 (Q,), or (K, Q)
+        derivatives : as values, ascending in k; at a kink, a number between the derivatives of its two sides
         """
 
     def curvature(self, scores, targets, weights, n_jobs=None):
@@ -112,17 +112,17 @@ class ColumnLoss(Loss):
         def add(first, last, values, offsets):
             loop(s, t, parameter, weights, first, last, g, values, offsets)
 
-        return *_ordered_sums(add, scores.shape, scores.shape[1], n_jobs), slopes
+        return *_ordered_sums(add, scores.shape, scores.shape[1:], n_jobs), slopes
 
     def along(self, start, step, k, targets, weights, n_jobs=None):
         (start, targets), step = _contiguous(start, targets), np.ascontiguousarray(step)
-        loop, parameter, k = self._loops.along(), float(self._parameter), _distances(k, start.shape[1])
+        loop, parameter, ks = self._loops.along(), float(self._parameter), _distances(k, start.shape[1])
         s, d, t = start.reshape(-1), step.reshape(-1), targets.reshape(-1)
 
         def add(first, last, values, derivatives):
-            loop(s, d, k, t, parameter, weights, first, last, values, derivatives)
+            loop(s, d, ks, t, parameter, weights, first, last, values, derivatives)
 
-        return _ordered_sums(add, start.shape, start.shape[1], n_jobs)
+        return _per_point(_ordered_sums(add, start.shape, ks.shape, n_jobs), k)
 
 
 class SmoothColumnLoss(ColumnLoss):
@@ -161,16 +161,16 @@ class JointLoss(Loss):
         def add(first, last, values, offsets):
             loop(scores, targets, weights, first, last, slopes, values, offsets)
 
-        return *_ordered_sums(add, scores.shape, 1, n_jobs), slopes
+        return *_ordered_sums(add, scores.shape, (1,), n_jobs), slopes
 
     def along(self, start, step, k, targets, weights, n_jobs=None):
         (start, targets), step = _contiguous(start, targets), np.ascontiguousarray(step)
-        loop, k = self._loops.along(), _distances(k, 1)
+        loop, ks = self._loops.along(), _distances(k, 1)
 
         def add(first, last, values, derivatives):
-            loop(start, step, k, targets, weights, first, last, values, derivatives)
+            loop(start, step, ks, targets, weights, first, last, values, derivatives)
 
-        return _ordered_sums(add, start.shape, 1, n_jobs)
+        return _per_point(_ordered_sums(add, start.shape, ks.shape, n_jobs), k)
 
 
 class Hinge(ColumnLoss):
@@ -290,7 +290,14 @@ def _contiguous(scores, targets):
 
 
 def _distances(k, n_problems):
-    return np.array(np.broadcast_to(np.asarray(k, dtype=np.float64), (n_problems,)))
+    """k as an array of (points, problems)."""
+    k = np.atleast_2d(np.asarray(k, dtype=np.float64))
+    return np.array(np.broadcast_to(k, (len(k), n_problems)))
+
+
+def _per_point(sums, k):
+    """Sums of (points, problems), or of the problems if k is no list of points."""
+    return sums if np.ndim(k) == 2 else sums[:, 0]
 
 
 def _row_blocks(shape):
@@ -298,13 +305,13 @@ def _row_blocks(shape):
     return [(first, min(first + size, shape[0])) for first in range(0, shape[0], size)]
 
 
-def _ordered_sums(add, shape, n_problems, n_jobs):
-    """Two arrays (Q,) of sums over the rows, to which ``add(first, last, *sums)`` adds those of some rows."""
+def _ordered_sums(add, shape, sums_shape, n_jobs):
+    """Two arrays of sums over the rows, to which ``add(first, last, *sums)`` adds those of some rows."""
 
     def sums_of(part):
-        sums = np.zeros((2, n_problems))
-        if n_problems:
+        sums = np.zeros((2, *sums_shape))
+        if sums.size:
             add(*part, *sums)
         return sums
 
-    return sum(run_blocks(sums_of, _row_blocks(shape), n_jobs), start=np.zeros((2, n_problems)))
+    return sum(run_blocks(sums_of, _row_blocks(shape), n_jobs), start=np.zeros((2, *sums_shape)))

@@ -73,7 +73,7 @@ class RowSide:
     def along(self, ks):
         """[(losses, derivatives by k)] at best + k step, per problem, for each k."""
         facts = self.targets, self.weights, self.design.n_jobs
-        return [self.loss.along(self._start, self.step, k, *facts) for k in ks]
+        return list(zip(*self.loss.along(self._start, self.step, np.stack(ks), *facts), strict=True))
 
     def advance(self, k):
         """Make best + k step the best point, k (columns worked on,); the point ahead stays where it is."""

@@ -51,7 +51,7 @@ class ClassColumns:
 
     def signs(self, codes):
         """+1, -1 or, for rows that have no part in a column, 0: int8 (n, P)."""
-        return np.where(codes[:, None] == np.arange(self.n_classes), 1, -1).astype(np.int8)
+        return _signs_where(codes[:, None] == np.arange(self.n_classes))
 
     def decision(self, scores):
         """What ``decision_function`` returns: (n,) for two classes, else (n, K)."""
@@ -81,7 +81,7 @@ class OneVsRest(ClassColumns):
         self.n_columns = 1 if n_classes == 2 else n_classes
 
     def signs(self, codes):
-        return super().signs(codes)[:, -self.n_columns :]
+        return _signs_where(codes[:, None] == np.arange(self.n_classes)[-self.n_columns :])
 
     def decision(self, scores):
         return scores[:, 0] if self.n_columns == 1 else scores
@@ -159,7 +159,7 @@ class Labels(ClassColumns):
     name, title = "labels", "one per label"
 
     def signs(self, codes):
-        return np.where(codes > 0, 1, -1).astype(np.int8)
+        return _signs_where(codes > 0)
 
     def choose(self, decision):
         return (decision > 0).astype(np.int64)
@@ -206,3 +206,7 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
         n_pairs = n_classes * (n_classes - 1) // 2
         multi_class = "ovo" if n_classes <= MOST_CLASSES and n_pairs * n_factors <= MOST_WEIGHTS else "ovr"
     return class_columns(multi_class, n_classes)
+
+
+def _signs_where(is_positive):
+    return np.where(is_positive, np.int8(1), np.int8(-1))
