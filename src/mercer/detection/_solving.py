@@ -37,7 +37,8 @@ class ShiftedLoss:
     joint = False
 
     def __init__(self, loss, shift):
-        self.loss, self.shift, self.task, self.name = loss, shift, loss.task, loss.name
+        self.loss, self.shift = loss, shift
+        self.task, self.name, self.is_smooth = loss.task, loss.name, loss.is_smooth
 
     def evaluate(self, scores, targets, weights, n_jobs=None):
         """As :meth:`Loss.evaluate`; the line that touches it is one of the scores without the shift."""

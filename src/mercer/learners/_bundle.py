@@ -7,9 +7,10 @@ planes so far make a small problem over their simplex, whose value bounds the op
 the next point. One iteration is one pass over the rows for scores and one for a plane, for all classes together.
 
 Beyond the paper: an exact line search between the best point and the solution of the small problem, and the next plane
-taken near the best point ([franc09optimized]); planes in factor space (with codes: words / block size times smaller
-than in feature space); a bounded number of planes; a stop on the relative duality gap of every problem; weights v in
-the range of H by construction, where the paper's (11) has a spurious minimum outside it.
+taken near the best point ([franc09optimized]), for smooth losses no further from it than the step was; planes in factor
+space (with codes: words / block size times smaller than in feature space); a bounded number of planes; a stop on the
+relative duality gap of every problem; weights v in the range of H by construction, where the paper's (11) has a
+spurious minimum outside it.
 """
 
 __all__ = ["solve_bundle"]
@@ -28,7 +29,7 @@ from mercer.learners._problem import Solution, relative_gaps
 from mercer.learners._simplex import solve_simplex
 
 FEWEST_COORDINATES = 4096  # of a problem whose planes are worth a thread
-NEAR_BEST = 0.1  # where the next plane is taken: so far from the best point towards the small problem's solution
+NEAR_BEST = 0.1  # where the next plane is taken: so far, at most, from the best point to the small problem's solution
 
 
 def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
@@ -94,7 +95,7 @@ class _Work:
         self.planes = start.get("planes") or self._no_planes(max_planes)
         if start:
             self._begin_at(start["u"], start["intercept"])
-        values = self._cut(0.0)
+        values = self._cut(np.zeros(self.P))
         self.primal = 0.5 * (self.best.u**2).sum(axis=1) + self.C * values
 
     def _no_planes(self, most):
@@ -165,12 +166,15 @@ class _Work:
         best.u[active] = u + k[:, None] * direction
         best.b[active] = b + k[:, None] * (small.b - b)
         self.side.advance(np.repeat(k, self.per))
-        self._cut(NEAR_BEST)
+        # A plane of a smooth loss says little about a best point that is far nearer than it, and one at the best point
+        # itself makes the next direction one of descent. At a corner the plane there may be the same again and again.
+        near = np.minimum(NEAR_BEST, k) if self.loss.is_smooth else np.full_like(k, NEAR_BEST)
+        self._cut(np.repeat(near, self.per))
 
     # ------------------------------------------------------------------------------------------------- helpers
 
     def _cut(self, share):
-        """Add the planes that touch R so far from the best point; returns the sums of the losses there."""
+        """Add the planes that touch R so far from the best point, (columns,); returns the sums of the losses there."""
         found, active = self.side.cut(share), self.active
 
         def add(k):

@@ -78,15 +78,21 @@ class RowSide:
     def advance(self, k):
         """Make best + k step the best point, k (columns worked on,); the point ahead stays where it is."""
         k = k.astype(self.step.dtype)
-        self._start, self._rest = self._start + k * self.step, 1 - k
+        moved = k * self.step
+        moved += self._start
+        self._start, self._rest = moved, 1 - k
         if self.which is None:
             self.best = self._start
         else:
             self.best[:, self.which] = self._start
 
     def cut(self, share):
-        """The plane so far from the best point to the one ahead."""
-        scores = self._start + self.step.dtype.type(share) * self._rest * self.step if share else self._worked_on()
+        """The plane so far from the best point to the one ahead, share (columns worked on,)."""
+        if share.any():
+            scores = share.astype(self.step.dtype) * self._rest * self.step
+            scores += self._start
+        else:
+            scores = self._worked_on()
         values, offsets, slopes = self.loss.evaluate(scores, self.targets, self.weights, self.design.n_jobs)
         return Plane(values, offsets, self.design.accumulate(slopes), slopes.sum(axis=0, dtype=np.float64))
 
