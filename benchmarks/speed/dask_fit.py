@@ -10,7 +10,7 @@ FITTED = "rows fitted over the memory that all workers may take together"
 ONE_PROCESS, ONE_WORKER, TWO_WORKERS = "one process", "one worker", "two workers"
 ROWS, CHUNK = 5_000_000, 250_000
 PASSES = 10  # of the bundle solver, the same for every side
-REPEATS = 2
+REPEATS = 3
 WORKER_BYTES, TIMES, WIDE_CHUNK = 800_000_000, 4, 10_000
 QUICK_ROWS = 400_000
 
