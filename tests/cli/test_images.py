@@ -73,6 +73,7 @@ def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
         (["--encoder", "fisher", "--words", "4", "--reduce", "2", "--kernel", "chi2"],
          {"encoder": FisherVectors, "words": 4, "reduce": 2, "kernel": "chi2"}),
         (["--probability"], {"probability": True}),
+        (["--multi-class", "ovr"], {"multi_class": "ovr"}),
         (["--reduce", "5", "--reduce-by", "convex", "-p", "soft=2", "-p", "assignment=ivf"],
          {"reduce": 5, "reduce_method": "convex", "soft": 2, "assignment": "ivf"}),
         (["--descriptor", "centrist", "--sizes", "12"], {"descriptor": LocalCENTRIST(4, (12,))}),

@@ -216,6 +216,7 @@ def test_a_class_without_a_readable_image_is_refused(scene, tmp_path):
         ({"C": -1.0}, "C as a finite number > 0"),
         ({"cv": 1}, "cv as a whole number >= 2"),
         ({"strict": 3}, "strict as True or False"),
+        ({"multi_class": "all"}, "multi_class as one of 'auto', 'ovr', 'ovo', got multi_class='all'"),
     ],
 )
 def test_wrong_parameters_are_refused(scene, parameters, words):
@@ -270,8 +271,11 @@ def test_the_contributions_of_patches_and_the_constant_are_the_score(scene, kern
     images, kinds = scene
     reduce = parameters.get("reduce")
     encoder = bags(**{name: value for name, value in parameters.items() if name != "reduce"})
-    found = model(encoder, kernel, reduce=reduce).fit(images, kinds)
+    # scores of a class: those of its own column, or means over its pairs
+    multi_class = "ovr" if reduce or parameters.get("soft") else "ovo"
+    found = model(encoder, kernel, reduce=reduce, multi_class=multi_class).fit(images, kinds)
     learner = found.classifier_
+    assert learner.multi_class_ == multi_class
     for image in images[:4]:
         scores = learner._by_class(learner.predictor_(found.encode([image]).features) + learner.intercept_)[0]
         for label, score in zip(found.classes_, scores, strict=True):

@@ -106,6 +106,15 @@ def train(
         str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates.")
     ] = "auto",
     folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Parts of the cross-validation.")] = 5,
+    multi_class: Annotated[
+        Literal["auto", "ovr", "ovo"],
+        typer.Option(
+            "--multi-class",
+            metavar="WAY",
+            help="ovr sets each class against the rest, which ranks images best; ovo against each other one; auto "
+            "takes ovo for few classes.",
+        ),
+    ] = "auto",
     probability: Annotated[
         bool, typer.Option("--probability", help="Calibrate, so that predict --proba works.")
     ] = False,
@@ -199,6 +208,7 @@ def train(
         _encoder(encoder, described, words, pyramid, param or []), kernel, reduce, reduce_by, C, folds, probability
     )
     model.set_params(
+        multi_class=multi_class,
         strict=strict,
         cache=None if cache is None else str(cache),
         random_state=settings.seed,

@@ -20,6 +20,7 @@ from mercer._base.errors import InputError
 from mercer.kernels import Linear, get_kernel
 from mercer.learners import KernelClassifier, KernelClassifierCV
 from mercer.learners._base import check_number
+from mercer.learners._targets import MULTI_CLASS
 from mercer.maps import ConvexReduction
 from mercer.maps._landmarks import check_count
 from mercer.maps._reduction_checks import METHODS
@@ -32,6 +33,7 @@ from mercer.vision._fisher import FisherVectors
 from mercer.vision._located_words import MOST, locate_words
 from mercer.vision._pyramid import Pyramid
 from mercer.vision._sift import DenseSIFT
+from mercer.vision._vocabulary import check_choice
 
 ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
 STEP, SIZES = 4, (4, 8)  # of the descriptors of an encoder that is given by its name
@@ -71,6 +73,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     reduce_method : {"merge", "supervised", "convex", "energy", "random"} or None
         How words are found that are left, see :class:`~mercer.ConvexReduction`. None: "merge" for histograms, "convex"
         for Fisher vectors, which cannot be merged.
+    multi_class : {"auto", "ovr", "ovo"}
+        One-vs-rest or one-vs-one, as in :class:`~mercer.KernelClassifier`: "auto" takes pairs up to 20 classes. Pairs
+        decide a little better, by votes; the scores of one-vs-rest put the images of a class in a better order.
     cv : int
         Parts of the cross-validation, as many as the smallest class has images at most.
     class_weight : dict, "balanced" or None
@@ -125,6 +130,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         C="auto",
         reduce=None,
         reduce_method=None,
+        multi_class="auto",
         cv=5,
         class_weight=None,
         probability=False,
@@ -138,6 +144,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.C = C
         self.reduce = reduce
         self.reduce_method = reduce_method
+        self.multi_class = multi_class
         self.cv = cv
         self.class_weight = class_weight
         self.probability = probability
@@ -277,6 +284,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     def _classifier(self, rows, y):
         """The learner for these rows, not fitted."""
         options = {
+            "multi_class": self.multi_class,
             "class_weight": self.class_weight,
             "probability": self.probability,
             "random_state": self._seed,
@@ -339,6 +347,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         check_count(self.cv, "cv", who)
         if self.cv < 2:
             raise InputError(f"{who} needs cv as a whole number >= 2, got cv={self.cv!r}.")
+        check_choice(self.multi_class, "multi_class", MULTI_CLASS, who)
         if self.reduce is not None:
             check_count(self.reduce, "reduce", who)
         if self.reduce_method is not None and self.reduce_method not in METHODS:
