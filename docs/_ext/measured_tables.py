@@ -47,7 +47,7 @@ COSTS = ("dimensions", "relative error", "recall@10", "ms / 1,000 rows", "bytes 
 SHORT = ("features", "error", "recall@10", "ms", "bytes")
 
 DASK_ROWS = "5,000,000 rows"  # the table of dask-fit
-TASKS, TASK_SECONDS = 9, 1e-3  # of a thread in a pass of the bundle solver; of Dask's scheduler, about
+TASKS, TASK_SECONDS = 7, 1e-3  # of a thread in a pass of the bundle solver; of Dask's scheduler, about
 
 
 def front(results):
