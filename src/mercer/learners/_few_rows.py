@@ -19,7 +19,9 @@ from mercer.spaces.factored import BlockFactor, CumulativeSum
 
 MOST_NUMBERS = 2**22  # in the dense rows: 32 MiB
 MOST_FEATURES = 2**24  # numbers of rows with all their features, from which others are computed
+MOST_PLAIN = 2**26  # the same of dense rows, whose products need no copy of all of them
 MOST_IN_GRAM = 2048  # rows whose Gram matrix is decomposed, which takes a few seconds
+GRAM_COLUMNS = 4096  # that are in float64 at a time
 WIDER = 2  # times as many factors as rows, from which that pays
 
 
@@ -51,11 +53,12 @@ def are_few(rows, inner):
     if n == 0 or r == 0 or isinstance(rows, CSRRows) or isinstance(inner, CumulativeSum):
         return False  # sparse rows and tables of levels have quick steps of their own
     decoded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1
-    if n * (r if decoded else rows.shape[1]) > MOST_FEATURES:
+    is_plain = isinstance(rows, DenseRows) and isinstance(inner, Identity)
+    if n * (r if decoded else rows.shape[1]) > (MOST_PLAIN if is_plain else MOST_FEATURES):
         return False
     if r >= WIDER * n:
         return n <= MOST_IN_GRAM
-    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, (BitRows, DenseRows)))
+    return n * r <= MOST_NUMBERS and not (is_plain or (isinstance(inner, Identity) and isinstance(rows, BitRows)))
 
 
 def few_rows(design):
@@ -67,13 +70,24 @@ def few_rows(design):
 
 def _made(design):
     n, r = design.shape
-    Z = _dense(design.rows, design.inner)
     if r < WIDER * n:
-        return FewRows(Design(Z, Identity(r), design.n_jobs), design, None)
+        return FewRows(Design(_dense(design.rows, design.inner), Identity(r), design.n_jobs), design, None)
     with single_threaded():
-        values, vectors = positive_eigenpairs(Z @ Z.T)
+        values, vectors = positive_eigenpairs(_gram(design.rows, design.inner))
     roots = np.sqrt(values)
     return FewRows(Design(vectors * roots, Identity(len(roots)), design.n_jobs), design, vectors / roots)
+
+
+def _gram(rows, inner):
+    """K = Z Z', float64 (n, n)."""
+    if not (isinstance(rows, DenseRows) and isinstance(inner, Identity)):
+        Z = _dense(rows, inner)
+        return Z @ Z.T
+    K = np.zeros((len(rows), len(rows)))
+    for start in range(0, rows.shape[1], GRAM_COLUMNS):
+        part = rows.X[:, start : start + GRAM_COLUMNS].astype(np.float64)
+        K += part @ part.T
+    return K
 
 
 def _dense(rows, inner):
