@@ -258,10 +258,8 @@ def _build_along_columns(formula, margin):
             if margin:
                 _leave_out(targets[start:stop], row_weights)
             for j in range(n_points):
-                _add_losses(
-                    *(formula, origins[:n], ways, factors[j], parameter, row_weights),
-                    *(lane_values[j], lane_derivatives[j]),
-                )
+                sums = lane_values[j], lane_derivatives[j]
+                _add_losses(formula, origins[:n], ways, factors[j], parameter, row_weights, *sums)
         for j in range(n_points):
             _add_lanes(lane_values[j], values[j])
             _add_lanes(lane_derivatives[j], derivatives[j])
