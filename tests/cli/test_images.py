@@ -373,6 +373,7 @@ def _odd_folders(folder):
         (1, ["class stripes has a single one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
         (2, ["no directory nowhere"], "train train --out nowhere/t.mercer"),
+        (2, ["'--multi-class': 'all' is not one of 'auto'"], "train train --multi-class all --out t.mercer"),
         (2, ["--sizes", "4,8"], "train train --sizes 4x --out t.mercer"),
         (2, ["sizes", "256"], "train train --sizes 1000 --out t.mercer"),
         (2, ["--pyramid", "1x1,2x2"], "train train --pyramid 2 --out t.mercer"),

@@ -58,7 +58,8 @@ def explain(error: Exception) -> tuple[str, int]:
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     help_of = context.command_path if context is not None else "mercer"
-    return f"{_sentence(error.format_message())} See '{help_of} --help'."
+    said = error.format_message().replace(": Value error, ", ": ")  # which typer says of words that are no choice
+    return f"{_sentence(said)} See '{help_of} --help'."
 
 
 def _sentence(message: str) -> str:
