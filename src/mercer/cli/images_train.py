@@ -111,8 +111,7 @@ def train(
         typer.Option(
             "--multi-class",
             metavar="WAY",
-            help="ovr sets each class against the rest, which ranks images best; ovo against each other one; auto "
-            "takes ovo for few classes.",
+            help="ovr sets each class against the rest, ovo against each other one; auto takes ovo for few classes.",
         ),
     ] = "auto",
     probability: Annotated[

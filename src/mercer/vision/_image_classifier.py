@@ -74,8 +74,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         How words are found that are left, see :class:`~mercer.ConvexReduction`. None: "merge" for histograms, "convex"
         for Fisher vectors, which cannot be merged.
     multi_class : {"auto", "ovr", "ovo"}
-        One-vs-rest or one-vs-one, as in :class:`~mercer.KernelClassifier`: "auto" takes pairs up to 20 classes. Pairs
-        decide a little better, by votes; the scores of one-vs-rest put the images of a class in a better order.
+        One-vs-rest, by scores, or one-vs-one, by votes, as in :class:`~mercer.KernelClassifier`: "auto" takes pairs up
+        to 20 classes.
     cv : int
         Parts of the cross-validation, as many as the smallest class has images at most.
     class_weight : dict, "balanced" or None
