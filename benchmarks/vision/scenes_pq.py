@@ -12,7 +12,7 @@ FASTER_THAN_DENSE = "learning by delayed expansion against dense rows in BLAS, G
 SIZES = (4, 8, 10, 16)
 ROTATIONS = (None, "permutation")
 TOL, C = 1e-3, 3.0
-SOLVER = "projected"  # the one that "auto" takes for more factors than rows
+SOLVER = "projected"  # the one that "auto" takes for codes of more factors than rows
 DENSE, BLAS = "dense", "dense, plain BLAS"
 
 

@@ -242,7 +242,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y), weights
         y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y)  # unique's own inverse sorts all rows: 4 to 15 times as long
+        codes = np.searchsorted(self.classes_, y)  # unique's own inverse sorts all rows, which takes longer
         if len(self.classes_) < 2:
             raise InputError(
                 f"{who}: the number of classes has to be greater than one, but there is only one class: {len(codes)} "

@@ -58,7 +58,7 @@ def are_few(rows, inner):
         return False
     if r >= WIDER * n:
         return n <= MOST_IN_GRAM
-    return n * r <= MOST_NUMBERS and not (is_plain or (isinstance(inner, Identity) and isinstance(rows, BitRows)))
+    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, (BitRows, DenseRows)))
 
 
 def few_rows(design):
