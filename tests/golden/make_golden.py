@@ -1,7 +1,7 @@
 """Write the golden files that do not exist yet: ``python -m tests.golden.make_golden``. See README.md."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from mercer._base.container import FORMAT_VERSION
 from mercer.kernels import KERNELS
 
 FOLDER = Path(__file__).parent / f"v{FORMAT_VERSION}"
+INDEXES = Path(__file__).parent / "index-v1"
 
 # zeros, a zero row, values above and below 1: what separates one kernel from another
 HISTOGRAMS = [[0.0, 0.25, 0.5, 0.25], [1.0, 0.0, 3.0, 2.0], [0.0, 0.0, 0.0, 0.0], [0.125, 0.5, 0.0, 0.375]]
@@ -186,6 +187,50 @@ def detectors() -> Iterator[tuple[str, Any, str, list]]:
     yield "detector-bytes", plain, "detect", picture
 
 
+def indexes() -> Iterator[tuple[str, mercer.KernelIndex, Callable[[mercer.KernelIndex], Any]]]:
+    """Name, index, and what is done to it on the disk: dense, sparse, rounded and no rows, ids of both kinds."""
+    X = np.random.default_rng(0).gamma(0.5, 1.0, (60, 6)).astype(np.float32)
+    X[:, 0] += 1  # no empty row
+    X[X < 0.25] = 0
+    counts, rows, texts = np.rint(10 * X), sparse.csr_array(X), [f"row {i} é" for i in range(60)]
+    small = {"embedding": "kpca", "n_components": 3, "n_landmarks": 8, "effort": "low", "random_state": 0, "n_jobs": 1}
+
+    dense = mercer.KernelIndex("chi2", bytes_per_item=3, **small).fit(X).add(X[:50])
+    yield "dense", dense, lambda index: index.remove([3, 7]).update(X[55:57], [5, 6]).add(X[50:55])
+    of_words = mercer.KernelIndex("jensen-shannon", bytes_per_item=3, measure="distance", **small)
+    of_words.fit(rows).add(rows[:50], texts[:50])
+    yield "sparse-texts", of_words, lambda index: index.remove([texts[0], texts[49]]).add(rows[50:], texts[50:])
+    of_counts = mercer.KernelIndex("intersection", bytes_per_item=4, code="lsh", **small)
+    of_counts.fit(counts).add(counts, range(100, 160))
+    yield "counts-compacted", of_counts, lambda index: index.remove([100, 159]).compact()
+    codes_only = mercer.KernelIndex(mercer.RBF(0.5), bytes_per_item=12, code="flat", vectors=None, **small)
+    yield "codes-only", codes_only.fit(X).add(X), lambda index: index.remove([9])
+
+
+def index_expectation(index: mercer.KernelIndex) -> dict[str, Any]:
+    """What a later version must find again: the nearest by codes and, where rows are kept, exactly."""
+    queries = np.array([[1, 0, 2, 0, 0, 1], [2.5, 0.25, 0, 0, 3, 0], [1, 1, 1, 1, 1, 1]], dtype=float)
+    found = {"rows": len(index), "queries": queries.tolist()}
+    for exact in (False, True) if index.stats()["vectors"] else (False,):
+        ids, values = index.search(queries, k=5, exact=exact)
+        found["exact" if exact else "by_codes"] = {"ids": ids.tolist(), "values": values.tolist()}
+    return found
+
+
+def write_indexes() -> None:
+    """The directories that do not exist yet, without the file of the lock, which is the writer's alone."""
+    for name, index, change in indexes():
+        path = INDEXES / name
+        if path.exists():
+            continue
+        change(index.persist(path))
+        text = json.dumps(index_expectation(index), indent=1)
+        index.close()
+        (path / "writer.lock").unlink()
+        path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+        print(f"wrote {path.name}")
+
+
 def expectation(model: Any, method: str, data: list) -> dict[str, Any]:
     """What a later version must find again."""
     plain = {
@@ -213,6 +258,7 @@ def main() -> None:
         mercer.save(model, path)
         path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
         print(f"wrote {path.name}")
+    write_indexes()
 
 
 if __name__ == "__main__":
