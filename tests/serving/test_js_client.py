@@ -220,12 +220,50 @@ async (client, { url, options, rows }) => {
     for (const step of ["classify", "neighbours", "change", "classify", "refresh", "classify"]) {
         try {
             if (step === "change") await one.request("POST", "/change");
-            else told.push(await (step === "refresh" ? one.refresh().then(() => "new") : one[step](rows, 3)));
+            else if (step === "refresh") told.push(await one.refresh().then(() => "new"));
+            else told.push(await one[step](rows, ...(step === "neighbours" ? [3] : [])));
         } catch (error) { told.push([error.name, error.status, error.code ?? null]); }
     }
     return told;
 }
 """
+
+
+NAMED = """
+async (client, { url, rows }) => {
+    const one = new client.Client(url);
+    const [names, mixed] = [["a", "b", "c"], ["c", "label", "a", "b"]];
+    const objects = rows.map(([a, b, c]) => ({ c, label: "x", b, a }));
+    const told = [(await one.classify(rows)).labels, (await one.classify(objects)).labels];
+    told.push((await one.classify(rows.map(([a, b, c]) => [c, "x", a, b]), mixed)).labels);
+    for (const [given, columns] of [[[{ a: 1, b: 2 }], null], [[[1, 2, 3]], ["a", "b", "b"]], [[[1, 2]], names]]) {
+        try { told.push(await one.classify(given, columns)); } catch (error) { told.push(error.message); }
+    }
+    return told;
+}
+"""
+
+
+class Named(Service):
+    """A service that tells the names of its columns."""
+
+    def answer(self, method, path, headers, body, peer):
+        status, extra, content = super().answer(method, path, headers, body, peer)
+        if path.startswith("/v1/embedding"):
+            content |= {"columns": ["a", "b", "c"], "model": "ff"}
+        return status, extra, content
+
+
+def test_named_columns_are_brought_into_the_order_of_the_model(javascript, rng):
+    if javascript is run_in_chromium:
+        pytest.skip("a page of another origin may not ask the service: this needs node")
+    with running(Named()) as url:
+        rows = (rng.normal(size=(20, 3)) * 100).tolist()
+        *answers, missing, twice, short = javascript(NAMED, {"url": url, "rows": rows})
+    assert answers[0] == answers[1] == answers[2]
+    assert missing == 'Columns that the model takes are missing: "c".'
+    assert twice == 'Columns must have different names; more than once: "b".'
+    assert short == "A row needs a value for each of the 3 columns, got 2."
 
 
 class Changing(Service):

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -347,7 +348,46 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
             tab.set_input_files("#numbers-file", file)
         settled(tab)
         assert_sent(tab, model, row)
-        assert tab.inner_text("#numbers-count") == "the first of 2 rows"
+        assert tab.inner_text("#numbers-count") == "the first of 2 rows; left out: digit"
+
+
+def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
+    X, y = rows_and_labels()
+    names = ["a, b", 'the "c"', *(f"pixel {i}" for i in range(62))]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    plain = KernelClassifier("linear").fit(pd.DataFrame(X[:300], columns=names), y[:300])
+    row, order = X[7], np.random.default_rng(0).permutation(64)
+    mixed = f"digit,{','.join(quoted[i] for i in order)}\nseven,{','.join(str(row[i]) for i in order)}\n"
+    expected = str(plain.predict(pd.DataFrame([row], columns=names))[0])
+    assert expected == str(model.predict([row])[0])
+    for served_model in (looking_at(model, type="vector", names=names), plain):
+        with served(served_model) as url:
+            opened(tab, url)
+            box = tab.get_by_label("One row of numbers")
+            box.fill(mixed)
+            assert settled(tab) == expected
+            if served_model is plain:
+                assert tab.messages[-1].post_data_json == {"rows": [row.tolist()], "columns": names}
+            else:
+                assert_sent(tab, model, row)
+            assert tab.inner_text("#numbers-count") == "64 of 64 numbers; left out: digit"
+            box.fill(mixed.replace("pixel 5,", "pixel five,").replace('"pixel 5"', '"pixel five"'))
+            tab.get_by_role("alert").get_by_text('missing: "pixel 5".').wait_for()
+            box.fill(mixed.replace("digit", "pixel 5"))
+            tab.get_by_role("alert").get_by_text('more than once: "pixel 5".').wait_for()
+
+
+def test_ids_and_labels_that_do_not_show_are_escaped(tab):
+    X, y = rows_and_labels()
+    index = KernelIndex("intersection", random_state=0).fit(X[:50]).add(X[:2], ids=["\x1b[2J", "\u202eabc"])
+    plain = KernelClassifier("linear").fit(X[:300], np.array(["bell\x07", "half\ud83d"])[y[:300] % 2])
+    with served(plain, index) as url:
+        opened(tab, url)
+        tab.get_by_label("One row of numbers").fill(" ".join(map(str, X[0])))
+        assert settled(tab) in ("bell\\u{7}", "half\\u{d83d}")
+        assert sorted(tab.locator("#bars th").all_inner_texts()) == ["bell\\u{7}", "half\\u{d83d}"]
+        tab.wait_for_selector("#near .id")
+        assert tab.locator("#near .id").all_inner_texts() == ["\\u{1b}[2J", "\\u{202e}abc"]
 
 
 RED = """() => { const canvas = document.createElement("canvas"); canvas.width = canvas.height = 80;

@@ -149,9 +149,9 @@ def test_every_rate_of_any_ladder_is_served(embedding):
     served = ServedModel(model)
     assert len(served.rates) == len(rates)
     for bits in served.rates:
-        specification, fingerprint = served.specification(bits)
-        codes = Embedding(specification).encode(X[:20])
-        assert served.knows(bits, fingerprint[:16])
+        told = served.embedding(bits)
+        codes = Embedding(told["specification"]).encode(X[:20])
+        assert served.knows(bits, told["fingerprint"][:16])
         np.testing.assert_array_equal(served.encode(X[:20], bits), codes)
         np.testing.assert_array_equal(
             served.answer("codes", codes, bits).scores, served.answer("rows", X[:20], bits).scores

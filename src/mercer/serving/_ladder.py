@@ -98,13 +98,11 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """Classes, by the longest code."""
-        check_is_fitted(self)
-        return self.classifiers_[-1].predict(X)
+        return self.classifiers_[-1].predict(self._checked(X))
 
     def decision_function(self, X):
         """Scores as of KernelClassifier, by the longest code."""
-        check_is_fitted(self)
-        return self.classifiers_[-1].decision_function(X)
+        return self.classifiers_[-1].decision_function(self._checked(X))
 
     def decision_codes(self, codes, n_bits):
         """Scores of codes that came over a wire.
@@ -131,6 +129,11 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         return self.embedding_.specification_
 
     # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _checked(self, X):
+        """Rows, whose columns, if they are named, are those of ``fit`` in the same order."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
 
     def _at(self, n_bits):
         check_is_fitted(self)

@@ -190,8 +190,7 @@ def _add_questions(app, service):
         bits = _whole(request, "bits", served.rates[-1])
         if bits not in served.rates:
             raise Fault(404, "bits", f"The rates of this model are {', '.join(map(str, served.rates))}.")
-        specification, fingerprint = served.specification(bits)
-        return _json({"specification": specification, "fingerprint": fingerprint})
+        return _json(served.embedding(bits))
 
 
 def _add_operations(app, service):

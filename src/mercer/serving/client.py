@@ -5,6 +5,8 @@ One file that needs numpy and the standard library (Python 3.9 or newer); it may
     client = Client("http://localhost:8321")
     client.classify(X).labels
 
+X is an array, whose columns are in the order of the model, or a data frame, whose columns are found by name.
+
 The bits are defined in whole numbers by the page "Bits on the wire" of Mercer's manual, docs/wire-format.md, whose
 sections and letters are used here. Doubles hold whole numbers below 2^53 only, so no sum is ever rounded.
 """
@@ -49,7 +51,7 @@ class ServiceError(Exception):
 
 
 class FingerprintError(ServiceError):
-    """A service uses another embedding than the one that was pinned, or that was fetched first."""
+    """A service uses another embedding, or other columns, than what was pinned or fetched first."""
 
 
 class Embedding:
@@ -188,6 +190,10 @@ def pack_message(codes, n_bits, fingerprint):
 class Client:
     """Classifies and searches with a service, to which it sends bits only.
 
+    Rows are an array, or a data frame (anything with ``columns`` and ``to_numpy``). Columns of a frame are taken by
+    name, in the order of the model: all that it knows must be there, each once; others, such as a label, are left out.
+    If the model knows no names, or the rows have none, columns are taken by position.
+
     The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
     called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
     the service asks for (Retry-After), never after 4xx, but that after 413 rows are sent in shorter messages. Several
@@ -227,7 +233,7 @@ class Client:
             if not (token.isascii() and token.isprintable()):
                 raise ValueError("Client needs a token of printable ASCII characters.")  # which is not shown
             self._headers["Authorization"] = f"Bearer {token}"
-        self._embedding, self._local = None, threading.local()
+        self._embedding, self._columns, self._model, self._local = None, None, None, threading.local()
 
     @property
     def embedding(self):
@@ -236,8 +242,13 @@ class Client:
 
     def refresh(self):
         """Fetch the embedding and use it from now on. A fingerprint that was given must still be met."""
-        self._embedding = self._fetched(self._pinned)
+        self._embedding, self._columns, self._model = self._fetched(self._pinned)
         return self._embedding
+
+    @property
+    def columns(self):
+        """The names of the columns in the order of the model, or None if it knows none."""
+        return self._columns if self.embedding else None
 
     def model(self):
         """The card of the model, a dict."""
@@ -266,18 +277,28 @@ class Client:
             if fingerprint is not None and fingerprint != embedding.fingerprint:
                 is_not = f"has the fingerprint {embedding.fingerprint}, not {fingerprint}, {whose}"
                 raise FingerprintError(f"The embedding of the service {is_not}. To accept it, refresh() or pin it.")
-        return embedding
+        return embedding, answer.get("columns"), answer.get("model")
 
     def _sent(self, path, X):
-        embedding = self.embedding
-        codes = embedding.encode(X)
+        embedding, columns = self.embedding, self._columns
+        codes = embedding.encode(_in_order(X, columns) if hasattr(X, "columns") and hasattr(X, "to_numpy") else X)
         parts = [codes[first : first + ROWS] for first in range(0, max(len(codes), 1), ROWS)]
         try:
-            return [answer for part in parts for answer in self._answers(path, part, embedding)]
+            answers = [answer for part in parts for answer in self._answers(path, part, embedding)]
         except ServiceError as error:
             if error.status in (400, 404, 409, 422):
                 self._fetched(embedding.fingerprint)  # a FingerprintError tells more, if that is the reason
             raise
+        if columns is not None and any(answer.get("model") != self._model for answer in answers):
+            self._check_columns(embedding, columns)
+        return answers
+
+    def _check_columns(self, embedding, columns):
+        """Another model answers: its embedding is the same, and its columns must be too."""
+        _, found, model = self._fetched(embedding.fingerprint)
+        if found != columns:
+            raise FingerprintError("The service has a model of other columns now. To accept it, refresh().")
+        self._model = model
 
     def _answers(self, path, codes, embedding):
         """To one message or, where the service wants shorter ones, to several."""
@@ -334,6 +355,19 @@ def _count(value, name, least):
     except TypeError:
         pass
     raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
+
+
+def _in_order(frame, columns):
+    """The columns of a data frame in the order of the model, as an array; without names all of them as they are."""
+    if columns is None:
+        return frame.to_numpy()
+    counts = collections.Counter(frame.columns)
+    for what, times in (("missing", 0), ("there more than once", 2)):
+        wrong = [name for name in columns if min(counts[name], 2) == times]
+        if wrong:
+            names = ", ".join(map(ascii, wrong[:5])) + (f" and {len(wrong) - 5} more" if wrong[5:] else "")
+            raise ValueError(f"Client needs each column of the model once; {what}: {names}.")
+    return frame[list(columns)].to_numpy()
 
 
 def _joined(answers, key, of_rows=False):

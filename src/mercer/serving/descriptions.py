@@ -7,7 +7,18 @@ _ROWS = {
     "required": ["rows"],
     "additionalProperties": False,
     "properties": {
-        "rows": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}}},
+        "rows": {
+            "type": "array",
+            "minItems": 1,
+            "description": "Lists of numbers, or objects from the names of columns to numbers.",
+            "items": {"oneOf": [{"type": "array", "items": {}}, {"type": "object"}]},
+        },
+        "columns": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Names of the columns of rows that are lists, in any order; without it they are in the "
+            "order of the model. Columns that the model does not take are left out and named in the answer.",
+        },
         "bits": {"type": "integer", "description": "Encode the rows at this rate; without it the longest code."},
     },
 }

@@ -14,7 +14,7 @@ class Fault(Exception):
     ----------
     status : of HTTP
     code : one word or two, for programs
-    message : a sentence: what was needed, what came; nothing of the body is repeated
+    message : a sentence: what was needed, what came; of the body nothing is repeated but names of columns, escaped
     headers : further ones
     """
 

@@ -9,6 +9,7 @@
 
 __all__ = ["Answers", "ServedModel", "load_served"]
 
+import copy
 import os
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.models import describe
 from mercer.serving._ladder import CodeScorer, WireClassifier
+from mercer.serving.columns import named_columns
 from mercer.serving.replies import plain
 from mercer.spaces.coded_rows import FEW_ROWS
 
@@ -56,6 +58,7 @@ class ServedModel:
     name, task : class of the model; "classification", "labels" or "regression"
     classes : list for JSON, or None
     n_features : numbers of a raw row
+    columns : names of these, in the order of the model, or None
     rates : bits of the codes that it takes, ascending; empty if it takes raw rows only
     """
 
@@ -65,8 +68,9 @@ class ServedModel:
                 f"The service answers by a fitted classifier or regressor, not {type(model).__name__}. "
                 "Make one with mercer fit."
             )
-        self._model, self.sha256 = model, sha256
+        self._model, self.sha256 = _without_names(model), sha256
         self.name, self.n_features = type(model).__name__, int(model.n_features_in_)
+        self.columns = named_columns(model)
         classes = getattr(model, "classes_", None)
         self._classes = None if classes is None else np.asarray(classes)
         self.classes = plain(classes)
@@ -88,15 +92,21 @@ class ServedModel:
             "task": self.task,
             "classes": self.classes,
             "n_features": self.n_features,
+            "columns": None if self.columns is None else list(self.columns),
             "input": plain(getattr(self._model, "input_", None)),
             "rates": list(self.rates),
             "curve": plain(getattr(self._model, "curve_", None)),
         }
 
-    def specification(self, bits=None):
-        """(JSON object, fingerprint) of the embedding at a rate, of the longest code without one."""
+    def embedding(self, bits=None):
+        """What ``/v1/embedding`` tells: how rows become bits, and of which columns; the longest code without a rate."""
         bits = self.rates[-1] if bits is None else bits
-        return self._specifications[bits].to_dict(), self._fingerprints[bits]
+        return {
+            "specification": self._specifications[bits].to_dict(),
+            "fingerprint": self._fingerprints[bits],
+            "columns": None if self.columns is None else list(self.columns),
+            "model": self.sha256,
+        }
 
     def knows(self, bits, fingerprint):
         """Whether codes of so many bits, by an embedding whose fingerprint begins so, are of this model."""
@@ -143,6 +153,15 @@ class ServedModel:
         for bits in self.rates:
             for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
                 self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)
+
+
+def _without_names(model):
+    """The model as it takes arrays. Rows are brought into its order before: it has no names to compare, or to miss."""
+    if "feature_names_in_" not in vars(model):
+        return model
+    bare = copy.copy(model)
+    del bare.feature_names_in_
+    return bare
 
 
 def classifiers_of_bits(model):

@@ -12,6 +12,7 @@ import numpy as np
 from mercer import KernelIndex, hamming_top_k
 from mercer._base.errors import InputError
 from mercer.kernels import get_kernel
+from mercer.serving.columns import named_columns, permutation
 from mercer.serving.labels import read_labels
 from mercer.serving.replies import plain
 
@@ -36,6 +37,10 @@ class Neighbours:
     index : KernelIndex with rows in it
     model : ServedModel; if it takes codes, the kept rows are encoded by its embedding, once for every rate
     labels : dict from ids, as text, to labels; or None
+
+    Attributes
+    ----------
+    columns : names of the columns by which raw queries are taken, those of the model if it has any; or None
     """
 
     def __init__(self, index, model, labels=None):
@@ -46,6 +51,11 @@ class Neighbours:
                 f"The index has rows of {index.n_features_in_} numbers, but the model takes {model.n_features}. "
                 "Build the index from rows of the same kind."
             )
+        own = named_columns(index)
+        self.columns = own if model.columns is None else model.columns
+        # rows are in the order of the index in it, and in the order of the model outside
+        self._to_model = permutation(own, model.columns, "The index")
+        self._to_index = None if self._to_model is None else np.argsort(self._to_model)
         self._index, self._model, self._labels = index, model, labels
         self._collection = index._rows
         self._positions = np.flatnonzero(~self._collection.snapshot.removed)
@@ -79,7 +89,7 @@ class Neighbours:
             positions, similarity = self._positions[which], 1.0 - distances / bits
             ids = self._collection.ids.at(positions)
         else:
-            ids, similarity = self._index.search(queries, k)
+            ids, similarity = self._index.search(_reordered(queries, self._to_index), k)
             positions = None
         rows = None
         if with_rows:
@@ -108,8 +118,13 @@ class Neighbours:
         return np.concatenate([self._model.encode(part, bits) for part in parts])
 
     def _rows(self, positions):
+        """Rows at positions, dense, in the order of the model."""
         rows = self._collection.take(positions)
-        return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+        return _reordered(rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows), self._to_model)
+
+
+def _reordered(rows, order):
+    return rows if order is None else np.ascontiguousarray(rows[:, order])
 
 
 def open_neighbours(index, model, labels=None):

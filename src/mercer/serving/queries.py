@@ -3,7 +3,8 @@
 | content type | body |
 |---|---|
 | application/octet-stream | a message of docs/wire-format.md |
-| application/json | {"rows": [[...], ...], "bits": N or absent} |
+| application/json | {"rows": [[...], ...], "columns": ["name", ...] or absent, "bits": N or absent} |
+| application/json | {"rows": [{"name": number, ...}, ...], "bits": N or absent} |
 | application/json | {"codes": ["base64", ...], "fingerprint": "..."} |
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.serving.columns import check_present, picker, places_of
 from mercer.serving.faults import Fault
 from mercer.serving.wire import WireError, unpack_message
 
@@ -31,20 +33,25 @@ class Query:
     kind : "rows" or "codes"
     rows : float64 array of shape (n, n_features), or uint8 array of shape (n, bytes)
     bits : of the codes; for rows the rate at which they are to be encoded, or None
+    ignored : names of columns that came with the rows and that the model does not take
     """
 
     kind: str
     rows: np.ndarray
     bits: int | None
+    ignored: tuple[str, ...] = ()
 
 
-def read_query(content_type, body, model, max_rows):
-    """The rows or codes in a body, checked against the model that will answer."""
+def read_query(content_type, body, model, max_rows, columns=None):
+    """The rows or codes in a body, checked against the model that will answer.
+
+    ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position.
+    """
     media = content_type.partition(";")[0].strip().lower()
     if media == "application/octet-stream":
         query = _from_message(body, model)
     elif media == "application/json":
-        query = _from_json(body, model)
+        query = _from_json(body, model, columns)
     else:
         raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
     if len(query.rows) > max_rows:
@@ -61,21 +68,22 @@ def _from_message(body, model):
     return Query("codes", message.codes, message.n_bits)
 
 
-def _from_json(body, model):
+def _from_json(body, model, names):
     content = _parsed(body)
     if type(content) is not dict:
         raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
     keys = set(content)
-    if "rows" in keys and keys <= {"rows", "bits"}:
-        return Query("rows", _numbers(content["rows"], model.n_features), _rate(content.get("bits"), model))
+    if "rows" in keys and keys <= {"rows", "columns", "bits"}:
+        rows, ignored = _in_order(content, model.n_features, names)
+        return Query("rows", _numbers(rows, model.n_features), _rate(content.get("bits"), model), tuple(ignored))
     if keys == {"codes", "fingerprint"}:
         return _from_codes(content["codes"], content["fingerprint"], model)
-    raise Fault(422, "keys", 'The keys must be "rows" and perhaps "bits", or "codes" and "fingerprint".')
+    raise Fault(422, "keys", 'The keys must be "rows" and perhaps "columns" and "bits", or "codes" and "fingerprint".')
 
 
 def _parsed(body):
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object)
     except RecursionError:
         raise Fault(400, "json", "The JSON is nested too deeply.") from None
     except ValueError:  # of decoding, of the syntax, of a number with thousands of digits
@@ -84,6 +92,45 @@ def _parsed(body):
 
 def _refuse_constant(name):
     raise ValueError(name)
+
+
+def _object(pairs):
+    """An object whose names are all different: of two values for one name nobody can tell which is meant."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Fault(422, "keys", "The names in an object of JSON must be different; one is there twice.")
+    return found
+
+
+def _in_order(content, width, names):
+    """(rows as lists in the order of the model, names of the columns that were left out)."""
+    rows = content["rows"]
+    if type(rows) is list and rows and type(rows[0]) is dict:
+        if "columns" in content:
+            raise Fault(422, "columns", 'Rows that are objects name their columns themselves; leave "columns" out.')
+        return _of_objects(rows, width, names)
+    if "columns" not in content or type(rows) is not list:
+        return rows, []
+    columns = content["columns"]
+    places, ignored = places_of(columns, names, width)
+    for i, row in enumerate(rows):
+        if type(row) is not list or len(row) != len(columns):
+            what = f"{len(row)} values" if type(row) is list else "no list"
+            raise Fault(422, "rows", f"A row must have {len(columns)} values, one for each column; row {i} has {what}.")
+    return list(map(picker(places), rows)), ignored
+
+
+def _of_objects(rows, width, names):
+    if names is None:
+        raise Fault(422, "columns", f"The model knows no names of columns. Send rows as lists of {width} numbers.")
+    known, others = set(names), {}
+    for i, row in enumerate(rows):
+        if type(row) is not dict:
+            raise Fault(422, "rows", f"Rows must all be objects, as the first is; row {i} is none.")
+        if len(row) != width or not known.issuperset(row):
+            check_present(list(row), names)
+            others.update(dict.fromkeys(name for name in row if name not in known))
+    return list(map(picker(names), rows)), list(others)
 
 
 def _numbers(rows, width):

@@ -44,7 +44,7 @@ class Service:
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
             model = self.store.present.model
-            query = await self._query(request, model)
+            query = await self._query(request, model, model.columns)
             answers = await self._in_time(self._batcher.answer(model, query.kind, query.rows, query.bits))
         _check_finite(answers.labels if answers.scores is None else answers.scores)
         self._count(request, "/v1/classify", query)
@@ -55,6 +55,7 @@ class Service:
             "scores": None if answers.scores is None else answers.scores.tolist(),
             "bits": longest if query.bits is None else query.bits,
             "model": model.sha256,
+            **_ignored(query),
         }
 
     async def neighbours(self, request, k, with_rows):
@@ -67,7 +68,7 @@ class Service:
                 raise Fault(404, "no-index", "This service has no index. Start it with --index DIR.")
             if with_rows and not (self.settings.show_rows and index.can_show_rows):
                 raise Fault(403, "rows-hidden", "This service does not give away rows of its index.")
-            query = await self._query(request, loaded.model)
+            query = await self._query(request, loaded.model, index.columns)
             if query.kind == "codes" and not index.takes_codes:
                 raise Fault(409, "raw-only", "The index keeps no rows, so it is searched by raw rows only.")
             loop = asyncio.get_running_loop()
@@ -76,6 +77,7 @@ class Service:
         _check_finite(found.similarity)
         self._count(request, "/v1/neighbours", query)
         answer = {"ids": found.ids, "similarity": found.similarity.tolist(), "model": loaded.model.sha256}
+        answer |= _ignored(query)
         more = {"labels": found.labels, "rows": found.rows}
         return answer | {name: value for name, value in more.items() if value is not None}
 
@@ -111,10 +113,10 @@ class Service:
             "needs_token": settings.token is not None,
         }
 
-    async def _query(self, request, model):
+    async def _query(self, request, model, columns):
         settings = self.settings
         body = await read_body(request, settings.max_body_bytes, settings.timeout)
-        return read_query(request.headers.get("content-type", ""), body, model, settings.max_rows)
+        return read_query(request.headers.get("content-type", ""), body, model, settings.max_rows, columns)
 
     async def _in_time(self, work):
         """What is awaited, unless it takes too long or the model refuses the rows."""
@@ -130,6 +132,11 @@ class Service:
     def _count(self, request, route, query):
         self.metrics.rows.labels(route, query.kind).inc(len(query.rows))
         request.state.exchange.notes.update(rows=len(query.rows), kind=query.kind, bits=query.bits)
+
+
+def _ignored(query):
+    """What an answer says of columns that were left out, if any were."""
+    return {"ignored_columns": list(query.ignored)} if query.ignored else {}
 
 
 def _label_lists(labels, model):

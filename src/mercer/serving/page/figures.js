@@ -1,6 +1,7 @@
 /** What the page draws: bars, bits, the curve and the small pictures of neighbours. */
 
 import { paintRow } from "./drawing.js";
+import { visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_BARS = 12;
@@ -30,7 +31,7 @@ export function showBars(table, classes, scores) {
     const cell = make("td", { class: "bar" });
     cell.append(bar);
     const score = make("td", { class: "score" }, scores ? signed(scores[i]) : "");
-    line.append(make("th", { scope: "row" }, String(classes[i])), cell, score);
+    line.append(make("th", { scope: "row" }, visible(classes[i])), cell, score);
     return line;
   });
   table.tBodies[0].replaceChildren(...lines);
@@ -111,10 +112,10 @@ export function showNear(list, found, input, told) {
   const drawn = rows && ["drawing", "image"].includes(input?.type);
   const items = ids.map((id, i) => {
     const item = make("li");
-    if (drawn) item.append(make("canvas", { role: "img", "aria-label": `Example ${id}` }));
-    else item.append(make("span", { class: "id" }, String(id)));
+    if (drawn) item.append(make("canvas", { role: "img", "aria-label": `Example ${visible(id)}` }));
+    else item.append(make("span", { class: "id" }, visible(id)));
     const label = labels?.[i] ?? null;
-    if (label !== null) item.append(make("span", { class: "label" }, String(label)));
+    if (label !== null) item.append(make("span", { class: "label" }, visible(label)));
     item.append(make("span", { class: "hint" }, told(similarity[i])));
     return item;
   });

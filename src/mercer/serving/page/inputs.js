@@ -1,6 +1,8 @@
 /** The ways to enter a row, by what the model looks at. Each tells `changed(row)`, with null for nothing yet. */
 
 import { DrawingPad } from "./drawing.js";
+import { placesOf } from "./mercer-client.js";
+import { visible } from "./text.js";
 
 const element = (id) => document.getElementById(id);
 
@@ -10,7 +12,7 @@ export function openInput(card, changed) {
   const pixels = (input.height ?? 0) * (input.width ?? 0);
   if (input.type === "drawing" && pixels === card.n_features) return openDrawing(card, input, changed);
   if (input.type === "image" && [pixels, 3 * pixels].includes(card.n_features)) return openImage(card, input, changed);
-  return openVector(card, input, changed);
+  return openVector(card, changed);
 }
 
 function openDrawing(card, input, changed) {
@@ -76,19 +78,20 @@ function pixelRow(data, n, maximum) {
   return row.map((value) => (value * maximum) / 255);
 }
 
-function openVector(card, input, changed) {
+function openVector(card, changed) {
   element("vector").hidden = false;
   element("input-title").textContent = "Your numbers";
   const wanted = card.n_features;
   const box = element("numbers");
-  const names = input.names?.length ? ` They are: ${shortened(input.names)}.` : "";
+  const names = card.columns ? ` They are: ${shortened(card.columns)}.` : "";
   const between = "with commas, semicolons, tabs or spaces between them";
   element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a file with such a row.${names}`;
   const read = () => {
-    const { row, count, rows, problem } = readRow(box.value, wanted, input.names);
+    const { row, count, rows, problem, ignored } = readRow(box.value, wanted, card.columns);
     const told = rows > 1 ? `the first of ${rows} rows` : `${count} of ${wanted} numbers`;
-    element("numbers-count").textContent = box.value.trim() ? told : "";
-    changed(row, problem);
+    const left = ignored?.length ? `; left out: ${shortened(ignored)}` : "";
+    element("numbers-count").textContent = box.value.trim() ? told + left : "";
+    changed(row, problem && visible(problem));
   };
   const open = async (file) => {
     if (!file) return;
@@ -107,23 +110,26 @@ function openVector(card, input, changed) {
 }
 
 function shortened(names) {
-  return names.length > 12 ? `${names.slice(0, 12).join(", ")} and ${names.length - 12} more` : names.join(", ");
+  const some = names.slice(0, 12).map(visible).join(", ");
+  return names.length > 12 ? `${some} and ${names.length - 12} more` : some;
 }
 
 /**
- * The first row of numbers in a text: { row or null, count of its numbers, rows, problem or null }. A heading is passed
- * over; one that has all the names tells which columns are meant, so that a table with others, such as labels, may be
- * dropped as it is.
+ * The first row of numbers in a text: { row or null, count of its numbers, rows, problem or null, ignored }. By the names
+ * of the model a heading tells which columns are meant, in which order, so that a table with others, such as labels, may
+ * be dropped as it is: these are `ignored`. A heading that lacks a name is refused. For a model without names a
+ * heading is passed over.
  */
 export function readRow(text, wanted, names = null) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   if (!lines.length) return { row: null, count: 0, problem: null };
-  const table = chosenColumns(lines, names) ?? lines.map(cellsOf);
+  const { table, problem: unfit, ignored } = chosenColumns(lines, names) ?? { table: lines.map(cellsOf), ignored: [] };
+  if (unfit) return { row: null, count: 0, problem: unfit };
   const numeric = table.filter((cells) => cells.every(isNumber)).map((cells) => cells.map(Number));
   // one line with all numbers, or all lines together
   const whole = numeric.filter((numbers) => numbers.length === wanted);
   const row = whole[0] ?? numeric.flat();
-  if (row.length === wanted) return { row, count: wanted, rows: whole.length, problem: null };
+  if (row.length === wanted) return { row, count: wanted, rows: whole.length, problem: null, ignored };
   if (row.length > wanted) {
     return { row: null, count: row.length, problem: `These are ${row.length} numbers; the model takes ${wanted}.` };
   }
@@ -137,14 +143,33 @@ export function readRow(text, wanted, names = null) {
 const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
 const cellsOf = (line) => line.trim().replace(/[,;]$/, "").split(/\s*[,;\t]\s*|\s+/);
 
-/** The cells of the lines below a heading, in the columns of the names; null if the first line is no such heading. */
+/** { table: cells of the lines below a heading, in the order of the names; ignored } or { problem }; null: no heading. */
 function chosenColumns(lines, names) {
+  if (!names || lines.length < 2) return null;
   const separator = [",", ";", "\t"].find((each) => lines[0].includes(each));
-  if (!names?.length || lines.length < 2 || !separator) return null;
-  const split = (line) => line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-  const places = names.map((name) => split(lines[0]).indexOf(String(name)));
-  if (places.includes(-1)) return null;
-  return lines.slice(1).map((line) => places.map((place) => split(line)[place] ?? ""));
+  const split = (line) => (separator ? csvCells(line, separator) : names.length > 1 ? cellsOf(line) : [line.trim()]);
+  const heading = split(lines[0]);
+  const isHeading = heading.some((cell) => cell && !isNumber(cell)) || names.every((name) => heading.includes(name));
+  if (!isHeading) return null;
+  try {
+    const places = placesOf(heading, names, names.length);
+    const table = lines.slice(1).map(split).map((cells) => places.map((place) => cells[place] ?? ""));
+    return { table, ignored: heading.filter((name) => !names.includes(name)) };
+  } catch (error) {
+    return { problem: `The first line is no heading of this model. ${error.message}` };
+  }
+}
+
+/** The cells of a line; those in quotes may hold the separator, and quotes as two. */
+function csvCells(line, separator) {
+  const cells = [""];
+  let quoted = false;
+  for (const character of line) {
+    if (character === '"') quoted = !quoted;
+    if (character === separator && !quoted) cells.push("");
+    else cells[cells.length - 1] += character;
+  }
+  return cells.map((cell) => cell.trim().replace(/^"(.*)"$/s, "$1").replaceAll('""', '"'));
 }
 
 function acceptDrops(target, read) {

@@ -60,7 +60,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** A service uses another embedding than the one that was pinned, or that was fetched first. */
+/** A service uses another embedding, or other columns, than what was pinned or fetched first. */
 export class FingerprintError extends ServiceError {}
 
 /** Bits of rows, by the specification of section 6: an object as parsed from JSON. */
@@ -79,6 +79,7 @@ export class Embedding {
     this.shift = this.shifts();
     this.exact = this.reach() + 2 ** (s.bits + 1) * s.step < EXACT; // whether doubles can hold all that levels compute
     this.kept = null;
+    this.columns = this.model = null; // names of the columns and checksum of the model, if a service has told them
   }
 
   /** Codes of rows (arrays of nFeatures numbers): a Uint8Array of nBytes per row, lowest bit first. */
@@ -298,14 +299,24 @@ export class Client {
     return this.request("GET", "/v1/model");
   }
 
-  /** { labels, classes, scores, bits, model } of rows. */
-  async classify(rows) {
-    return this.send("/v1/classify", (await this.embedding()).encode(rows));
+  /** { labels, classes, scores, bits, model } of rows; `columns` as for `encode`. */
+  async classify(rows, columns = null) {
+    return this.send("/v1/classify", await this.encode(rows, columns));
   }
 
   /** { ids, similarity, labels } of the k nearest rows of the index of the service. */
-  async neighbours(rows, k = 10) {
-    return this.send(`/v1/neighbours?k=${k}`, (await this.embedding()).encode(rows));
+  async neighbours(rows, k = 10, columns = null) {
+    return this.send(`/v1/neighbours?k=${k}`, await this.encode(rows, columns));
+  }
+
+  /**
+   * Packed rows. Rows are lists of numbers, or objects from names of columns to numbers; `columns` are the names of lists.
+   * Named columns are brought into the order of the model: all that it knows must be there, each once; others are left
+   * out. Without names columns are taken by position.
+   */
+  async encode(rows, columns = null) {
+    const embedding = await this.embedding();
+    return embedding.encode(inOrder(rows, columns, embedding.columns, embedding.nFeatures));
   }
 
   /** The answer to packed rows; lists of several messages are joined. */
@@ -321,6 +332,14 @@ export class Client {
       // a FingerprintError tells more, if that is the reason
       if ([400, 404, 409, 422].includes(error.status)) await this.offered(embedding.fingerprint);
       throw error;
+    }
+    if (embedding.columns && answers.some((answer) => (answer.model ?? null) !== embedding.model)) {
+      // another model answers: its embedding is the same, and its columns must be too
+      const found = await this.offered(embedding.fingerprint);
+      if (JSON.stringify(found.columns) !== JSON.stringify(embedding.columns)) {
+        throw new FingerprintError("The service has a model of other columns now. To accept it, refresh().");
+      }
+      embedding.model = found.model;
     }
     const joined = { ...answers[0] };
     for (const answer of answers.slice(1)) {
@@ -346,6 +365,8 @@ export class Client {
     const query = this.bits === null ? "" : `?bits=${this.bits}`;
     const answer = await this.request("GET", "/v1/embedding" + query);
     const embedding = new Embedding(answer.specification);
+    embedding.columns = answer.columns ?? null; // names in the order of the model
+    embedding.model = answer.model ?? null;
     for (const fingerprint of [answer.fingerprint ?? null, wanted]) {
       if (fingerprint !== null && fingerprint !== embedding.fingerprint) {
         throw new FingerprintError(
@@ -388,6 +409,38 @@ export class Client {
     const signal = AbortSignal.timeout(1000 * this.timeout);
     return fetch(this.url + path, { method, headers, body, signal, cache: "no-store" });
   }
+}
+
+/** Rows as lists in the order of the wanted columns. */
+function inOrder(rows, columns, wanted, width) {
+  const places = columns && placesOf(columns, wanted, width);
+  return Array.from(rows, (row) => {
+    const isObject = row !== null && typeof row === "object" && !Array.isArray(row) && !ArrayBuffer.isView(row);
+    if (!isObject) {
+      if (!places) return row;
+      if (row?.length === columns.length) return places.map((place) => row[place]);
+      throw new RangeError(`A row needs a value for each of the ${columns.length} columns, got ${row?.length}.`);
+    }
+    if (!wanted) throw new RangeError("The model knows no names of columns: give rows as lists of numbers.");
+    const names = Object.keys(row);
+    return placesOf(names, wanted, width).map((place) => row[names[place]]);
+  });
+}
+
+/** Where the wanted columns are among named ones; columns of a model without names are taken by position. */
+export function placesOf(columns, wanted, width) {
+  const names = columns.map(String);
+  const where = new Map(names.map((name, i) => [name, i]));
+  const told = (list) => list.slice(0, 5).map((name) => JSON.stringify(name)).join(", ") + (list.length > 5 ? " ..." : "");
+  const twice = [...new Set(names.filter((name, i) => where.get(name) !== i))];
+  if (twice.length) throw new RangeError(`Columns must have different names; more than once: ${told(twice)}.`);
+  if (!wanted) {
+    if (names.length === width) return names.map((_, i) => i);
+    throw new RangeError(`The model knows no names of columns and takes ${width} by position, got ${names.length}.`);
+  }
+  const missing = wanted.filter((name) => !where.has(name));
+  if (missing.length) throw new RangeError(`Columns that the model takes are missing: ${told(missing)}.`);
+  return wanted.map((name) => where.get(name));
 }
 
 /** The object in JSON text, or null. */

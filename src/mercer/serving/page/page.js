@@ -3,6 +3,7 @@
 import { Client, FingerprintError, ServiceError } from "./mercer-client.js";
 import { percent, showBars, showBits, showCurve, showNear } from "./figures.js";
 import { openInput } from "./inputs.js";
+import { visible } from "./text.js";
 
 const NEAR = 8; // examples that are shown
 const PAUSE = 120; // milliseconds after a change before it is sent
@@ -165,6 +166,9 @@ function markStale() {
 async function byBits(number) {
   const client = clientFor(state.bits);
   const embedding = await client.embedding();
+  if (JSON.stringify(embedding.columns) !== JSON.stringify(state.card.columns)) {
+    throw new FingerprintError("The model has other columns now."); // the row is in the order of the card
+  }
   const code = embedding.encode([state.row]);
   if (number === state.asked) showSent(code, embedding);
   return (path) => client.send(path, code);
@@ -172,8 +176,9 @@ async function byBits(number) {
 
 /** The function that sends the row itself. */
 function byRow() {
-  const body = JSON.stringify({ rows: [state.row] });
-  element("bytes").replaceChildren("Sent ", strong(`${body.length} bytes`), ", the numbers as text");
+  const { columns } = state.card;
+  const body = JSON.stringify({ rows: [state.row], ...(columns && { columns }) });
+  element("bytes").replaceChildren("Sent ", strong(`${new Blob([body]).size} bytes`), ", the numbers as text");
   return (path) => clientFor(null).request("POST", path, body, "application/json");
 }
 
@@ -212,7 +217,7 @@ function showAnswer({ labels, classes, scores }) {
 }
 
 function tidy(label) {
-  return typeof label === "number" && !Number.isInteger(label) ? label.toPrecision(5) : String(label);
+  return typeof label === "number" && !Number.isInteger(label) ? label.toPrecision(5) : visible(label);
 }
 
 function showSent(code, embedding) {
