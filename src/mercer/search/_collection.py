@@ -1,11 +1,17 @@
 """The rows of an index: storage, ids, kept vectors and the store that scans codes, always of one moment."""
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "columns_of", "format_of"]
+
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.models import save
 from mercer.search._ids import ID_COLUMNS, IdTable, as_ids, pack_ids
+from mercer.search._index_model import load_model
+from mercer.search._storage import Snapshot
 from mercer.search._storage_blocks import Column
 from mercer.search._storage_memory import MemoryStorage
 from mercer.search._vectors import VectorFormat
@@ -15,8 +21,25 @@ LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
 
 
+@dataclass(eq=False)
+class View:
+    """A snapshot of a storage and all that is derived from it. What is None is derived when it is first asked for."""
+
+    storage: Any
+    snapshot: Snapshot
+    model: Any
+    ids: IdTable
+    store: Any = None
+    bounds: Any = None
+    relaxed: Any = None
+
+
 class Collection:
     """Rows by id.
+
+    What a storage has committed is the truth, and one attribute, ``view``, is all that is remembered of it: a view
+    whose snapshot is not that of the storage is not looked at any more. So a change that is interrupted has happened or
+    has not, and memory and disk agree on it, whichever line it had reached: see :meth:`settled`.
 
     Parameters
     ----------
@@ -29,46 +52,77 @@ class Collection:
     """
 
     def __init__(self, model, vectors, n_lists="auto", n_jobs=None, storage=None):
-        self.model, self.vectors = model, vectors
+        self.vectors = vectors
         self._n_lists, self._n_jobs = n_lists, n_jobs
-        self.storage = storage or MemoryStorage(columns_of(model, vectors), {})
-        self._view()
+        storage = storage or MemoryStorage(columns_of(model, vectors), {})
+        self._moving = None  # a storage in a directory that is being filled with the rows
+        self.view = View(storage, storage.snapshot, model, _ids_of(storage))
 
     # ------------------------------------------------------------------------------------------------------ one view
 
-    def _view(self):
-        """Build everything that is derived from the storage."""
-        self.snapshot = self.storage.snapshot
-        self.ids = IdTable(self.storage.header.get("highest_id", -1))
-        for segment in self.snapshot.segments:
-            self.ids.load(segment)
-        self.ids.remove(np.flatnonzero(self.snapshot.removed))
-        self._store = None
+    storage = property(lambda self: self.view.storage)
+    snapshot = property(lambda self: self.view.snapshot)
+    model = property(lambda self: self.view.model)
+    ids = property(lambda self: self.view.ids)
+
+    def settled(self):
+        """The collection itself, after what an interrupted change has left was cleared away.
+
+        Everything that is asked of an index begins here.
+        """
+        if self._moving is not None:
+            self._settle_move()
+        storage = self.view.storage
+        storage.settle()
+        if self.view.snapshot is not storage.snapshot:
+            self.view = self._derived(storage)
+        return self
+
+    def _settle_move(self):
+        if self._moving.is_filled() and self.view.storage is not self._moving:
+            self.view = View(self._moving, self._moving.snapshot, self.model, _ids_of(self._moving))
+        self._moving = None
+
+    def _derived(self, storage):
+        """The view of what a storage holds now; what was found out of the same generation is kept."""
+        before = self.view
+        model, generation = storage.snapshot.model, storage.snapshot.generation
+        if model is None:
+            same = generation == before.snapshot.generation
+            model = before.model if same else load_model(storage, self._n_jobs)
+        snapshot = storage.snapshot  # loading may have found a still newer generation
+        view = View(storage, snapshot, model, _ids_of(storage))
+        if snapshot.generation == before.snapshot.generation:
+            view.bounds, view.relaxed = before.bounds, before.relaxed
+        return view
 
     def refresh(self):
         """See what another process has committed since."""
-        if hasattr(self.storage, "refresh") and any(self.storage.refresh()):
-            self._view()
+        if hasattr(self.storage, "refresh"):
+            self.storage.refresh()
+        self.settled()
 
     def _advance(self, ids, removed):
-        before = self.snapshot.n_positions
-        self.snapshot = self.storage.snapshot
-        self.ids.remove(removed)
-        self.ids.append(ids)
-        if isinstance(self._store, FaissStore):  # lists are found once, and then filled
-            new = np.arange(before, self.snapshot.n_positions)
+        """The view behind a commit, without deriving everything again. Interrupted, it leaves the view out of date."""
+        view, snapshot = self.view, self.view.storage.snapshot
+        before = view.snapshot.n_positions
+        view.ids.remove(removed)
+        view.ids.append(ids)
+        store = view.store if isinstance(view.store, FaissStore) else None
+        if store is not None:  # lists are found once, and then filled
+            new = np.arange(before, snapshot.n_positions)
             if len(new):
-                self._store.upsert(new, self._gather("codes", new))
-            self._store.delete(removed)
-        else:
-            self._store = None
+                store.upsert(new, _gathered(snapshot, "codes", new))
+            store.delete(removed)
+        self.view = replace(view, snapshot=snapshot, store=store)
 
     @property
     def store(self):
         """What scans the codes."""
-        if self._store is None:
-            self._store = self._scanner() if self._lists == 0 else self._inverted(self._lists)
-        return self._store
+        view = self.view
+        if view.store is None:
+            view.store = self._scanner() if self._lists == 0 else self._inverted(self._lists)
+        return view.store
 
     @property
     def _lists(self):
@@ -150,7 +204,7 @@ class Collection:
         alive = np.flatnonzero(~self.snapshot.removed)
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
-            arrays = {name: self._gather(name, positions) for name in self._names}
+            arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
             if model is not None:
                 Z, lost = model.embed(self.take(positions))
                 rounded = arrays["flags"] & np.uint8(2)
@@ -162,30 +216,22 @@ class Collection:
     def _names(self):
         return [column.name for column in self.snapshot.columns]
 
-    def _gather(self, name, positions):
-        parts, lengths = [], []
-        for segment in self.snapshot.segments:
-            mine = positions[(positions >= segment.first) & (positions < segment.first + segment.n_rows)]
-            places = mine - segment.first
-            array = segment.arrays[name]
-            if isinstance(array, tuple):
-                values, offsets = array
-                counts = offsets[places + 1] - offsets[places]
-                starts = np.concatenate([[0], np.cumsum(counts)])
-                parts.append(values[np.arange(starts[-1]) + np.repeat(offsets[places] - starts[:-1], counts)])
-                lengths.append(counts)
-            else:
-                parts.append(array[places])
-        return (np.concatenate(parts), np.concatenate(lengths)) if lengths else np.concatenate(parts)
-
     def rewrite(self, who, model=None, write_model=None):
         """A new generation without removed rows, encoded by another model if one is given; wholly or not at all."""
         columns = columns_of(model or self.model, self.vectors)
         # the largest id may be that of a removed row, whose number must not be given again
         header = {**self.storage.header, "highest_id": self.ids.highest}
-        self.storage.rewrite(columns, self.batches(model), write_model, header, who)
-        self.model = model or self.model
-        self._view()
+        self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
+        self.settled()
+
+    def move(self, storage, header):
+        """Go over to a directory, which has all rows that are left or none."""
+        self._moving = storage
+        try:
+            columns = columns_of(self.model, self.vectors)
+            storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
+        finally:
+            self.settled()
 
     def check_known(self, positions, ids, who):
         """Raise for an id that is not in the index."""
@@ -205,3 +251,29 @@ def columns_of(model, vectors):
 def format_of(name, is_sparse, width):
     """The format of kept vectors, or None."""
     return None if name is None else VectorFormat(name, is_sparse, width)
+
+
+def _ids_of(storage):
+    table = IdTable(storage.header.get("highest_id", -1))
+    for segment in storage.snapshot.segments:
+        table.load(segment)
+    table.remove(np.flatnonzero(storage.snapshot.removed))
+    return table
+
+
+def _gathered(snapshot, name, positions):
+    """A column at ascending positions, as it is appended to a storage."""
+    parts, lengths = [], []
+    for segment in snapshot.segments:
+        mine = positions[(positions >= segment.first) & (positions < segment.first + segment.n_rows)]
+        places = mine - segment.first
+        array = segment.arrays[name]
+        if isinstance(array, tuple):
+            values, offsets = array
+            counts = offsets[places + 1] - offsets[places]
+            starts = np.concatenate([[0], np.cumsum(counts)])
+            parts.append(values[np.arange(starts[-1]) + np.repeat(offsets[places] - starts[:-1], counts)])
+            lengths.append(counts)
+        else:
+            parts.append(array[places])
+    return (np.concatenate(parts), np.concatenate(lengths)) if lengths else np.concatenate(parts)

@@ -20,8 +20,8 @@ __all__ = ["MODEL_NAME", "Change", "DirectoryStorage"]
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ from mercer.search._directory_files import (
 )
 from mercer.search._directory_place import check_index, delete_leftovers, make_place, refuse_occupied
 from mercer.search._directory_segments import SegmentFiles, load_segment
-from mercer.search._storage import Removed, Segment, Snapshot, Storage, Transaction
+from mercer.search._storage import Removed, Segment, Snapshot, Storage
 from mercer.search._storage_blocks import Column, RowWriter, as_columns
 
 MODEL_NAME = "model.mercer"
@@ -81,7 +81,7 @@ class DirectoryStorage(Storage):
     _uncertain = False  # a commit was begun and its end not seen
     _lock: io.FileIO | None = None
     _catalogue: Any = None  # a Catalogue, if open for writing
-    _filling: SegmentFiles  # the files of the present change, or the last
+    _filling: SegmentFiles | None = None  # the files of the present change, or the last
 
     def __init__(self, path: Path):
         super().__init__()
@@ -107,32 +107,66 @@ class DirectoryStorage(Storage):
         write_model : is called with the path at which it writes the model file
         header : a dictionary that JSON can hold, kept beside the rows
         """
-        require_posix()
-        columns = as_columns(columns)
-        storage = cls(Path(path).absolute())
-        with disk_errors(storage.path, "a new index"):
-            make_place(storage.path)
-            storage._lock = lock_for_writing(storage.path)
-            try:
-                refuse_occupied(storage.path)  # again: another process may have been faster
-                delete_leftovers(storage.path, keep=None)
-                storage._create(columns, write_model, header)
-            except BaseException:
-                if not os.path.lexists(storage.path / CATALOGUE_NAME):
-                    delete_leftovers(storage.path, keep=None)
-                storage.close()
-                raise
+        storage = cls.at(path)
+        try:
+            storage.fill(columns, write_model, header)
+        except BaseException:
+            storage.close()
+            raise
         return storage
 
-    def _create(self, columns, write_model, header) -> None:
-        model = self._begin_generation(1, write_model)
-        contents = Contents(1, columns, header, model)
-        sync(self.path)
-        Catalogue.create(self.path / CATALOGUE_NAME, contents)
-        sync(self.path)
-        sync(self.path.parent)
-        self._catalogue = Catalogue(self.path / CATALOGUE_NAME)
-        self._install(self._catalogue.read())
+    @classmethod
+    def at(cls, path: str | os.PathLike) -> "DirectoryStorage":
+        """A storage that is still to be filled: nothing is read or written, so that its maker can keep hold of it."""
+        require_posix()
+        return cls(Path(path).absolute())
+
+    def fill(
+        self,
+        columns: Sequence[Column],
+        write_model: Callable[[Path], None],
+        header: dict[str, Any],
+        batches: Iterable[Mapping[str, Any]] = (),
+        model: Any = None,
+    ) -> None:
+        """Create the index with its first rows, in one step: it is there when its catalogue gets its name.
+
+        See :meth:`create` and :meth:`Storage.rewrite` for the parameters.
+        """
+        columns = as_columns(columns)
+        with disk_errors(self.path, "a new index"):
+            make_place(self.path)
+            self._lock = lock_for_writing(self.path)
+            try:
+                refuse_occupied(self.path)  # again: another process may have been faster
+                delete_leftovers(self.path, keep=None)
+                self._filling = SegmentFiles(self._folder_path(1), columns, {})
+                contents = self._write_generation(1, columns, header, write_model, batches)
+                self._uncertain = True
+                Catalogue.create(self.path / CATALOGUE_NAME, contents)
+                sync(self.path)
+                sync(self.path.parent)
+                self.is_filled(model)
+            except BaseException:
+                self.is_filled(model)
+                raise
+
+    def is_filled(self, model: Any = None) -> bool:
+        """Whether ``fill`` got as far as to the catalogue: then this is open, else closed, and its files are deleted.
+
+        Can be repeated after it was interrupted.
+        """
+        if self._uncertain and os.path.lexists(self.path / CATALOGUE_NAME):
+            if self._catalogue is None:
+                self._catalogue = Catalogue(self.path / CATALOGUE_NAME)
+            self._install(self._catalogue.read(), model=model)
+            self._uncertain = False
+        if self._state is None and self._filling is not None:
+            self._filling.abandon()
+            delete_leftovers(self.path, keep=None)
+        if self._state is None:
+            self.close()
+        return self._state is not None
 
     @classmethod
     def open(cls, path: str | os.PathLike, mode: str = "r", verify: bool = True) -> "DirectoryStorage":
@@ -171,7 +205,7 @@ class DirectoryStorage(Storage):
 
     def close(self) -> None:
         """Give back the lock. Snapshots, and the segments in them, stay usable."""
-        if self._turn.locked():
+        if self._turn.taken:
             raise InputError("An index cannot be closed inside its own transaction.")
         self._closed = True
         if self._process != os.getpid():
@@ -212,9 +246,7 @@ class DirectoryStorage(Storage):
         with reading_errors(self.path):
             self._reload(verify=False)
         after = self._contents
-        new_generation = before.generation != after.generation
-        new_rows = before.segments != after.segments or len(before.removed) != len(after.removed)
-        return Change(new_generation or new_rows, new_generation)
+        return Change(before is not after, before.generation != after.generation)
 
     def verify(self) -> None:
         """Read all files and compare their checksums. The error names the damaged file and says what to do."""
@@ -241,10 +273,12 @@ class DirectoryStorage(Storage):
                 self._stamp = stamp
                 return
 
-    def _install(self, contents: Contents, verify: bool = False) -> None:
+    def _install(self, contents: Contents, verify: bool = False, model: Any = None) -> None:
         segments = self._map(contents, verify)
+        if self._state and contents.is_same(self._contents):
+            return  # the same snapshot, so that nothing has to be derived from it again
         removal = Removed(contents.n_positions).changed(contents.n_positions, contents.removed)
-        self._state = contents, Snapshot(contents.generation, contents.columns, segments, removal)
+        self._state = contents, Snapshot(contents.generation, contents.columns, segments, removal, model)
 
     def _map(self, contents: Contents, verify: bool) -> tuple[Segment, ...]:
         """The segments; those that the present snapshot has mapped already are taken from there."""
@@ -266,10 +300,12 @@ class DirectoryStorage(Storage):
 
     # ------------------------------------------------------------------------------------------------------- changes
 
-    @contextmanager
-    def transaction(self, who: str = "transaction") -> Iterator[Transaction]:
-        with disk_errors(self.path, "the transaction"), super().transaction(who) as transaction:
-            yield transaction
+    def settle(self) -> None:
+        if self._process == os.getpid():  # a fork has no say in what becomes of the files
+            super().settle()
+
+    def _errors(self, what: str) -> AbstractContextManager:
+        return disk_errors(self.path, what)
 
     def _check_open(self, name: str) -> None:
         if self._closed:
@@ -293,50 +329,52 @@ class DirectoryStorage(Storage):
         return RowWriter(files.columns, n_positions, n_segments, files.begin, limits)
 
     def _commit(self, writer: RowWriter, removed: np.ndarray) -> None:
+        assert self._filling is not None
+        before = self._contents
         records = self._filling.finish(writer.touched)
-        contents = replace(self._contents, segments=self._contents.segments | records)
+        gone = np.concatenate([before.removed, removed])
+        contents = replace(before, segments=before.segments | records, removed=gone)
         # mapped before the commit: behind it nothing may fail any more
         segments = self._map(contents, verify=False)
         removal = self.snapshot.removal.changed(writer.n_positions, removed)
-        state = contents, Snapshot(contents.generation, contents.columns, segments, removal)
+        state = contents, replace(self.snapshot, segments=segments, removal=removal)
         self._uncertain = True
         self._catalogue.commit(list(records.values()), removed)
         self._state = state
         self._uncertain = False
 
-    def _rewrite(self, columns, batches, write_model, header) -> None:
+    def _rewrite(self, columns, batches, write_model, header, model) -> None:
         columns, header = as_columns(columns), self.header if header is None else header
         number = self._contents.generation + 1
         self._filling = SegmentFiles(self._folder_path(number), columns, {})
-        with disk_errors(self.path, "the new generation"):
-            try:
-                delete_leftovers(self.path, keep=self._contents.generation)
-                model = self._begin_generation(number, write_model)
-                writer = self._rows_into(self._filling, 0, 0)
-                for batch in batches:
-                    writer.append(batch)
-                records = self._filling.finish(writer.touched)
-                sync(self.path)
-                self._switch(Contents(number, columns, header, model, records))
-            except BaseException:
-                self._undo()
-                raise
-        with suppress(OSError):  # it has happened, whatever becomes of the old files
-            delete_leftovers(self.path, keep=number)
-
-    def _switch(self, contents: Contents) -> None:
-        segments = self._map(contents, verify=False)
+        delete_leftovers(self.path, keep=self._contents.generation)
+        contents = self._write_generation(number, columns, header, write_model, batches)
         removal = Removed(contents.n_positions)
-        state = contents, Snapshot(contents.generation, contents.columns, segments, removal)
+        state = contents, Snapshot(number, columns, self._map(contents, verify=False), removal, model)
         self._uncertain = True
         self._catalogue.replace(contents)
         self._state = state
         self._uncertain = False
+        with suppress(OSError):  # it has happened, whatever becomes of the old files
+            delete_leftovers(self.path, keep=number)
+
+    def _write_generation(self, number: int, columns, header, write_model, batches) -> Contents:
+        """A folder with model and rows, which is on the disk and not part of the index yet."""
+        assert self._filling is not None
+        model = self._begin_generation(number, write_model)
+        writer = self._rows_into(self._filling, 0, 0)
+        for batch in batches:
+            writer.append(batch)
+        records = self._filling.finish(writer.touched)
+        sync(self.path)
+        return Contents(number, columns, header, model, records)
 
     def _undo(self) -> None:
         """Back to what the catalogue says, which is asked when the end of a commit was not seen."""
         self._broken = True
-        self._filling.abandon()
+        if self._filling is not None:
+            self._filling.abandon()
+        self._catalogue.roll_back()
         with suppress(OSError, FileProblem):
             if self._uncertain:
                 self._install(self._catalogue.read())

@@ -20,7 +20,7 @@ import sqlite3
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -72,26 +72,32 @@ class Catalogue:
 
     def commit(self, segments: list[SegmentRecord], removed: np.ndarray) -> None:
         """Make appended rows and removals part of the index."""
-        with self._transaction() as execute:
-            insert_changes(execute, segments, removed)
+        self._change(lambda execute: insert_changes(execute, segments, removed))
 
     def replace(self, contents: Contents) -> None:
         """Put a new generation in the place of the present one."""
-        with self._transaction() as execute:
+
+        def change(execute):
             for table in TABLES:
                 execute(f"DELETE FROM {table}")
             insert_generation(execute, contents)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Any]:
+        self._change(change)
+
+    def roll_back(self) -> None:
+        """End a transaction that was interrupted before its commit."""
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _change(self, change: Callable[[Any], None]) -> None:
         with _writing_errors(self._path):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                yield self._connection.execute
+                change(self._connection.execute)
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
+                self.roll_back()
                 raise
 
     @staticmethod

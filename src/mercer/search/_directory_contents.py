@@ -92,6 +92,11 @@ class Contents:
         """Rows of all segments."""
         return sum(record.n_rows for record in self.segments.values())
 
+    def is_same(self, other: "Contents") -> bool:
+        """Whether both say the same, of one generation: there, rows are only ever added and removed."""
+        mine = self.generation, self.model, self.segments, len(self.removed)
+        return mine == (other.generation, other.model, other.segments, len(other.removed))
+
 
 # ------------------------------------------------------------------------------------------------------------- writing
 

@@ -121,6 +121,7 @@ def lock_for_writing(path: Path) -> io.FileIO:
         with suppress(OSError):  # a full disk must not keep rows from being removed; the message can do without
             file.truncate(0)
             file.write(b"%d\n" % os.getpid())
+        return file
     except BlockingIOError:
         holder = file.read(20).strip()
         file.close()
@@ -131,13 +132,13 @@ def lock_for_writing(path: Path) -> io.FileIO:
     except BaseException:
         file.close()
         raise
-    return file
 
 
 def unlock(file: io.FileIO) -> None:
     """Give the lock back, also on behalf of forked processes, which hold the same open file."""
-    fcntl.flock(file, fcntl.LOCK_UN)
-    file.close()
+    if not file.closed:
+        fcntl.flock(file, fcntl.LOCK_UN)
+        file.close()
 
 
 # ----------------------------------------------------------------------------------------------------- folder of files

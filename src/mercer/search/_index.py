@@ -133,15 +133,12 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         self._check_parameters()
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
-        self.model_ = self._new_model().fit(X)
+        model = self._new_model().fit(X)
         is_sparse, name = sparse.issparse(X), self.vectors
         if name == "auto":
             name = _vector_type(sparse.csr_array(X).data if is_sparse else np.asarray(X))
-        self.n_features_in_ = self.model_.n_features_in_
-        self._collection = Collection(
-            self.model_, format_of(name, is_sparse, self.n_features_in_), self.n_lists, self.n_jobs
-        )
-        self._forget_bounds()
+        kept = format_of(name, is_sparse, model.n_features_in_)
+        self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
         return self
 
     def add(self, X, ids=None):
@@ -203,14 +200,11 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
             raise InputError("KernelIndex.refit needs rows in the index.")
         model = self._new_model().fit(rows.take(alive))
         rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
-        self.model_ = model
-        self._forget_bounds()
         return self
 
     def compact(self):
         """Give back the space of removed rows."""
         self._rows.rewrite("KernelIndex.compact")
-        self._forget_bounds()
         return self
 
     def __len__(self):
@@ -221,7 +215,22 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         return len(self) > 0 and self._rows.ids.positions(self._listed([id], "KernelIndex"))[0] >= 0
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "model_")
+        return hasattr(self, "_collection")
+
+    @property
+    def model_(self):
+        """Embedding and code."""
+        return self._fitted("model_").model
+
+    @property
+    def n_features_in_(self):
+        """Columns of the rows."""
+        return self._fitted("n_features_in_").model.n_features_in_
+
+    def _fitted(self, name):
+        if not hasattr(self, "_collection"):
+            raise AttributeError(f"{type(self).__name__} has no {name!r} before fit.")
+        return self._collection.settled()
 
     @property
     def plan_(self):
@@ -307,7 +316,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
             "vectors": rows.vectors.name if rows.vectors else None,
             "rounded_rows": int(np.count_nonzero(flags & 2)),
             "drift": {"rows": far, "share": far / max(1, len(flags)), "limit": rows.model.residual_limit_},
-            "bounds_bytes": self._bounds.nbytes if self._bounds else 0,
+            "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
             "lists": rows._lists,
             "path": os.fspath(rows.storage.path) if hasattr(rows.storage, "path") else None,
             "plan": self.plan_,
@@ -321,8 +330,9 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
 
     @property
     def _rows(self):
+        """Where every method begins: the rows of this moment, also after a change that was interrupted."""
         check_is_fitted(self)
-        return self._collection
+        return self._collection.settled()
 
     def _kept_rows(self, who):
         if self._rows.vectors is None:
@@ -388,11 +398,8 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         values[positions < 0] = self._measure.nothing
         return rows.ids.at(positions), values
 
-    def _forget_bounds(self):
-        self._bounds = self._relaxed = None
-
     def _refuse_directory(self, who):
-        storage = getattr(getattr(self, "_collection", None), "storage", None)
+        storage = self._rows.storage if hasattr(self, "_collection") else None
         if hasattr(storage, "path"):
             raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {storage.path}.")
 

@@ -65,7 +65,7 @@ class Searches:
 
     def _search_exact(self, Q, k, allowed, exact):
         rows = self._exact_rows(exact)
-        if len(rows) <= BRUTE_FORCE_ROWS and exact != "probable" and self._bounds is None:
+        if len(rows) <= BRUTE_FORCE_ROWS and exact != "probable" and rows.view.bounds is None:
             return self._look_at_all(rows, Q, k, allowed)
         rows, bounds, share, confidence = self._bounded(exact)
         (positions, scores), evaluations = search_bounded(
@@ -97,12 +97,13 @@ class Searches:
         """(rows, bounds of all of them, share of the bounds, confidence)."""
         rows = self._exact_rows(exact)
         with _BUILDING:
-            self._sync_bounds(rows)
+            view = rows.view
+            bounds = self._sync_bounds(rows, view)
             if exact != "probable":
-                return rows, self._bounds, 1.0, 1.0
-            if self._relaxed is None:
-                self._relaxed = self._measure_relaxed(rows)
-            return rows, self._bounds, *self._relaxed
+                return rows, bounds, 1.0, 1.0
+            if view.relaxed is None:
+                view.relaxed = self._measure_relaxed(rows, bounds)
+            return rows, bounds, *view.relaxed
 
     def _exact_rows(self, exact):
         """The rows, if they can be searched exactly."""
@@ -121,21 +122,24 @@ class Searches:
     def _certify(self, rows, bounds, evaluations, exact, confidence):
         self.certificate_ = Certificate(len(rows), evaluations, exact != "probable", confidence, bounds.n_components)
 
-    def _sync_bounds(self, rows):
+    def _sync_bounds(self, rows, view):
         """Bounds of all positions, built at the first exact search and extended after further rows."""
-        if self._bounds is None:
+        bounds, view.bounds = view.bounds, None  # put back when they are complete: interrupted, they are built again
+        if bounds is None:
             alive = np.flatnonzero(~rows.snapshot.removed)
             sample = alive[:: max(1, -(-len(alive) // FIT_ROWS))]
             seed = self.random_state if isinstance(self.random_state, Integral) else 0
-            self._bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
-            self._bounds.fit(rows.take(sample))
+            bounds = Bounds(self._measure, n_landmarks=self.n_landmarks, random_state=seed, n_jobs=self.n_jobs)
+            bounds.fit(rows.take(sample))
         n = rows.snapshot.n_positions
-        if self._bounds.n_rows < n:
-            first = self._bounds.drop_last_partial()
+        if bounds.n_rows < n:
+            first = bounds.drop_last_partial()
             for start in range(first, n, CHUNK_ROWS):
-                self._bounds.add(rows.take(np.arange(start, min(start + CHUNK_ROWS, n))))
+                bounds.add(rows.take(np.arange(start, min(start + CHUNK_ROWS, n))))
+        view.bounds = bounds
+        return bounds
 
-    def _measure_relaxed(self, rows):
+    def _measure_relaxed(self, rows, bounds):
         alive = np.flatnonzero(~rows.snapshot.removed)
         rng = np.random.default_rng(0)
         asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
@@ -145,7 +149,7 @@ class Searches:
         left, places = np.nonzero(found.positions >= 0)
         right = found.positions[left, places]
         other = base[right] != asked[left]  # a row is no neighbour of itself
-        return probable_share(self._bounds, self._measure, left_rows, right_rows, left[other], right[other], CONFIDENCE)
+        return probable_share(bounds, self._measure, left_rows, right_rows, left[other], right[other], CONFIDENCE)
 
     def _may_be_found(self, allowed):
         alive = self._rows.alive

@@ -7,16 +7,21 @@ or codes.
 Changes are transactions: they show when the ``with`` block ends, all of them or none. What is visible is a
 :class:`Snapshot`, which never changes afterwards: columns, segments and removed rows of one moment belong together, and
 whoever holds one may go on using it while rows are added, removed or rewritten.
+
+Ctrl-C may be heard between any two steps, also while a failure is being cleared away. So nothing is believed to have
+been cleared away: a change takes the *turn* before its first step and gives it back behind its last, and whoever finds
+the turn taken by a change that is over calls :meth:`Storage.settle`, which can be interrupted too, and repeated.
 """
 
 __all__ = ["Removed", "Segment", "Snapshot", "Storage", "Transaction"]
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -68,12 +73,13 @@ class Removed:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All rows of one moment."""
+    """All rows of one moment. ``model`` is what the caller gave to ``rewrite`` beside them, None if it is not known."""
 
     generation: int
     columns: tuple[Column, ...]
     segments: tuple[Segment, ...]
     removal: Removed
+    model: Any = None
 
     @property
     def n_positions(self) -> int:
@@ -86,13 +92,69 @@ class Snapshot:
         return self.removal.flags
 
 
-class Transaction:
-    """Changes on their way into a storage. Made by :meth:`Storage.transaction`."""
+class Turn:
+    """Whose turn it is to change a storage: one change at a time. Taking it and giving it back are single steps."""
 
-    def __init__(self, writer: RowWriter):
-        self._writer = writer
+    def __init__(self):
+        self._holder: dict[str, tuple[int, object]] = {}
+
+    def take(self, change: object) -> bool:
+        """Whether ``change`` has the turn now, which the present thread begins."""
+        mine = get_ident(), change
+        return self._holder.setdefault("holder", mine) is mine
+
+    def give_back(self) -> None:
+        """The turn is free."""
+        self._holder.pop("holder", None)
+
+    @property
+    def taken(self) -> bool:
+        """Whether there is a change, under way or left behind."""
+        return bool(self._holder)
+
+    def left_behind(self) -> bool:
+        """Whether the turn is that of a change of this thread, or of one that has ended.
+
+        Asked where no change of this thread can be under way: then it was interrupted, and its clearing up too.
+        """
+        holder = self._holder.get("holder")
+        return holder is not None and (holder[0] == get_ident() or holder[0] not in sys._current_frames())
+
+
+class Transaction:
+    """Changes on their way into a storage. Made by :meth:`Storage.transaction`, for a ``with`` statement."""
+
+    def __init__(self, storage: "Storage", who: str):
+        self._storage, self._who = storage, who
         self._removed: list[np.ndarray] = []
         self.failed = False  # a call failed inside the block, even if its error was caught there
+
+    def __enter__(self) -> "Transaction":
+        self._storage._begin(self, self._who)
+        try:
+            self._writer = self._storage._row_writer()
+        except BaseException:
+            self._storage._clear_away()
+            raise
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        with self._storage._errors("the transaction"):
+            try:
+                if error is not None:
+                    raise error
+                self._finish()
+            except BaseException:  # Ctrl-C included
+                self._storage._clear_away()
+                raise
+        self._storage._turn.give_back()
+
+    def _finish(self) -> None:
+        if self.failed:
+            raise InputError("An append failed in this transaction, so none of it was kept. Begin a new one.")
+        removed = self.newly_removed(self._storage.snapshot.removal)
+        if self._writer.touched or len(removed):
+            self._storage._commit(self._writer, removed)
 
     def append(self, arrays: Mapping[str, Any]) -> int:
         """Append rows: an array per column, (values, lengths) for a ragged one. Returns the position of the first.
@@ -133,7 +195,7 @@ class Storage(ABC):
     snapshot: Snapshot
 
     def __init__(self):
-        self._turn = Lock()  # held by the transaction under way
+        self._turn = Turn()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -154,25 +216,12 @@ class Storage(ABC):
         """The rows as few large pieces, in order. With ``removed`` use those of one ``snapshot``."""
         return list(self.snapshot.segments)
 
-    @contextmanager
-    def transaction(self, who: str = "transaction") -> Iterator[Transaction]:
+    def transaction(self, who: str = "transaction") -> Transaction:
         """Changes that show, and are durable, when the ``with`` block ends; if it fails nothing has happened.
 
         ``who`` is the verb that errors name.
         """
-        with self._alone(who):
-            writer = self._row_writer()
-            transaction = Transaction(writer)
-            try:
-                yield transaction
-                if transaction.failed:
-                    raise InputError("An append failed in this transaction, so none of it was kept. Begin a new one.")
-                removed = transaction.newly_removed(self.snapshot.removal)
-                if writer.touched or len(removed):
-                    self._commit(writer, removed)
-            except BaseException:  # Ctrl-C included
-                self._undo()
-                raise
+        return Transaction(self, who)
 
     def rewrite(
         self,
@@ -181,6 +230,7 @@ class Storage(ABC):
         write_model: Callable[[Path], None] | None = None,
         header: dict | None = None,
         who: str = "rewrite",
+        model: Any = None,
     ) -> None:
         """Replace everything by a new generation, in one step that happens wholly or not at all.
 
@@ -191,19 +241,37 @@ class Storage(ABC):
         write_model : writes the new model to a path; None keeps the present one
         header : the new header; None keeps the present one
         who : the verb that errors name
+        model : what the new snapshot has as its ``model``
         """
-        with self._alone(who):
-            self._rewrite(tuple(columns), batches, write_model, header)
+        self._begin(batches, who)
+        with self._errors("the new generation"):
+            try:
+                self._rewrite(tuple(columns), batches, write_model, header, model)
+            except BaseException:
+                self._clear_away()
+                raise
+        self._turn.give_back()
 
-    @contextmanager
-    def _alone(self, name: str) -> Iterator[None]:
-        self._check_writable(name)
-        if not self._turn.acquire(blocking=False):
-            raise InputError(f"{name} cannot begin while another transaction of the same storage is under way.")
-        try:
-            yield
-        finally:
-            self._turn.release()
+    def settle(self) -> None:
+        """Clear away what an interrupted change has left, so that memory and disk show the same: before it, or after.
+
+        Nothing happens while a change is under way in another thread. Not to be called inside a change.
+        """
+        if self._turn.taken and self._turn.left_behind():
+            self._clear_away()
+
+    def _begin(self, change: object, who: str) -> None:
+        self._check_writable(who)
+        if not self._turn.take(change):
+            raise InputError(f"{who} cannot begin while another transaction of the same storage is under way.")
+
+    def _clear_away(self) -> None:
+        self._undo()
+        self._turn.give_back()
+
+    def _errors(self, what: str) -> AbstractContextManager:
+        """Errors that name the place of ``what`` could not be written."""
+        return nullcontext()
 
     @abstractmethod
     def close(self) -> None:
@@ -225,7 +293,8 @@ class Storage(ABC):
     def _commit(self, writer: RowWriter, removed: np.ndarray) -> None: ...
 
     @abstractmethod
-    def _undo(self) -> None: ...
+    def _undo(self) -> None:
+        """Be what is committed, in memory and on the disk; can be repeated after it was interrupted."""
 
     @abstractmethod
-    def _rewrite(self, columns, batches, write_model, header) -> None: ...
+    def _rewrite(self, columns, batches, write_model, header, model) -> None: ...

@@ -3,6 +3,8 @@
 __all__ = ["MemoryStorage"]
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +33,19 @@ class MemoryStorage(Storage):
 
     def __init__(self, columns: Sequence[Column], header: dict | None = None):
         super().__init__()
-        self.header = dict(header or {})
-        self.snapshot = Snapshot(1, as_columns(columns), (), Removed(0))
-        self._writers: list[SegmentWriter] = []
+        # (Snapshot, writers of its segments, header): one assignment, so that they belong together at any moment
+        self._state: Any = Snapshot(1, as_columns(columns), (), Removed(0)), [], dict(header or {})
         self._closed = False
+
+    @property
+    def snapshot(self) -> Snapshot:  # type: ignore[override]
+        """All rows of the last change."""
+        return self._state[0]
+
+    @property
+    def header(self) -> dict:
+        """The dictionary that was given to ``__init__`` or to the last ``rewrite``."""
+        return self._state[2]
 
     def close(self) -> None:
         self._closed = True
@@ -44,25 +55,26 @@ class MemoryStorage(Storage):
             raise InputError(f"{name} needs an open storage; this one is closed.")
 
     def _row_writer(self) -> RowWriter:
-        columns, writers = self.columns, self._writers
+        columns, writers = self.columns, self._state[1]
         limits = self.segment_rows, self.segment_bytes
         return RowWriter(columns, self.n_positions, len(writers), _begin_in(writers, columns), limits)
 
     def _commit(self, writer, removed):
-        before = self.snapshot
+        before, writers, header = self._state
         segments = list(before.segments)
         for segment in writer.touched:
             segments[segment.number :] = [_view(segment, segments[: segment.number])]
         removal = before.removal.changed(writer.n_positions, removed)
-        self.snapshot = Snapshot(before.generation, before.columns, tuple(segments), removal)
+        self._state = replace(before, segments=tuple(segments), removal=removal), writers, header
 
     def _undo(self):
-        segments = self.snapshot.segments
-        del self._writers[len(segments) :]
+        snapshot, writers, _ = self._state
+        segments = snapshot.segments
+        del writers[len(segments) :]
         if segments:
-            _cut_back(self._writers[-1], segments[-1])
+            _cut_back(writers[-1], segments[-1])
 
-    def _rewrite(self, columns, batches, write_model, header):
+    def _rewrite(self, columns, batches, write_model, header, model):
         """``write_model`` is for a directory: there is no file here to write."""
         fresh: list[SegmentWriter] = []
         columns = as_columns(columns)
@@ -72,8 +84,9 @@ class MemoryStorage(Storage):
         segments: list[Segment] = []
         for segment in fresh:
             segments.append(_view(segment, segments))
-        self.snapshot = Snapshot(self.snapshot.generation + 1, columns, tuple(segments), Removed(writer.n_positions))
-        self._writers, self.header = fresh, self.header if header is None else dict(header)
+        generation = self.snapshot.generation + 1
+        snapshot = Snapshot(generation, columns, tuple(segments), Removed(writer.n_positions), model)
+        self._state = snapshot, fresh, self.header if header is None else dict(header)
 
 
 class _GrowingArray:
