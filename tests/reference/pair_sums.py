@@ -46,16 +46,5 @@ def sparse_pair_sums(name, signed=False):
     return sum_pairs
 
 
-def sparse_squared_differences(p_x, k_x, X, p_y, k_y, Y, out):
-    for i in range(len(out)):
-        left = dict(zip(k_x[p_x[i] : p_x[i + 1]], X[p_x[i] : p_x[i + 1]], strict=True))
-        right = dict(zip(k_y[p_y[i] : p_y[i + 1]], Y[p_y[i] : p_y[i + 1]], strict=True))
-        out[i] = sum((left.get(k, 0.0) - right.get(k, 0.0)) ** 2 for k in sorted({*left, *right}))
-
-
-def squared_differences(X, Y, out):
-    out[:] = ((X - Y) ** 2).sum(axis=1)
-
-
 def logarithms(values):
     return np.array([np.log2(abs(value)) if value else 0.0 for value in values.ravel()]).reshape(values.shape)

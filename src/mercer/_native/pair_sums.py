@@ -86,39 +86,6 @@ def sparse_pair_sums(name, signed=False):
     return sum_pairs
 
 
-@jit
-def squared_differences(X, Y, out):
-    """out[i] = sum_k (X[i, k] - Y[i, k])^2, in ascending order of k; float64"""
-    n, d = X.shape
-    for i in range(n):
-        total = 0.0
-        for k in range(d):
-            step = X[i, k] - Y[i, k]
-            total += step * step
-        out[i] = total
-
-
-@jit
-def sparse_squared_differences(p_x, k_x, X, p_y, k_y, Y, out):
-    """As `squared_differences`, for rows as CSR with ascending columns: bins that either row has, in ascending order"""
-    for i in range(out.shape[0]):
-        q, r = p_x[i], p_y[i]
-        total = 0.0
-        while q < p_x[i + 1] or r < p_y[i + 1]:
-            if r == p_y[i + 1] or (q < p_x[i + 1] and k_x[q] < k_y[r]):
-                step = X[q]
-                q += 1
-            elif q == p_x[i + 1] or k_x[q] > k_y[r]:
-                step = Y[r]
-                r += 1
-            else:
-                step = X[q] - Y[r]
-                q += 1
-                r += 1
-            total += step * step
-        out[i] = total
-
-
 def logarithms(values):
     """Base-2 logarithms of magnitudes, 0 where the value is 0."""
     return np.log2(np.where(values != 0, np.abs(values), 1.0))

@@ -90,13 +90,14 @@ def power_mean_single_pair(x, log_x, y, log_y, p):
 def power_mean_double_pair(x, log_x, y, log_y, p):
     """As the single-precision function, with the longer polynomials."""
     w = one_minus_exp2_double(p * abs(log_x - log_y))
-    return min(x, y) * exp2_double(log2_ratio_double(w / (4.0 - w)) / p)
+    root = exp2_double(log2_ratio_double(w / (4.0 - w)) / (p + p))  # of a factor that may leave the range by itself
+    return (min(x, y) * root) * root
 
 
 @inline
 def common_part_pair(x, log_x, y, log_y, p):
     """min(|x|, |y|) where the signs agree, else 0: |x - y| = |x| + |y| - 2 common_part(x, y)"""
-    return max(min(x, y), min(-x, -y)) if x * y > 0 else x - x
+    return max(max(min(x, y), min(-x, -y)), x - x)
 
 
 @inline
@@ -107,5 +108,5 @@ def difference_pair(x, log_x, y, log_y, p):
 
 @inline
 def chi2_distance_pair(x, log_x, y, log_y, p):
-    """(x - y)^2 / (x + y), zeros included; p is the smallest positive normal number"""
+    """(x - y)^2 / (x + y), zeros included; p is the smallest positive number"""
     return (x - y) * ((x - y) / max(x + y, p))

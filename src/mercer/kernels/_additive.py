@@ -31,7 +31,8 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
-from mercer.kernels._engine import bin_sums, pair_sums, product
+from mercer.kernels._engine import bin_sums, pair_sums, product, refuse_overflow
+from mercer.kernels._near import difference_sums, gaussian_exponents
 
 
 class AdditiveKernel(Kernel):
@@ -50,6 +51,8 @@ class HistogramKernel(AdditiveKernel):
     homogeneity = 1.0
     signed: bool = False
     _loop: ClassVar[str]
+    _difference: ClassVar[str]
+    _has_differences = True
 
     def signed_form(self):
         return replace(self, signed=True)
@@ -58,13 +61,19 @@ class HistogramKernel(AdditiveKernel):
         return 0.0
 
     def _gram(self, X, Y, n_jobs):
-        return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, n_jobs=n_jobs)
+        who = type(self).__name__
+        return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, who=who, n_jobs=n_jobs)
 
     def _pairs(self, X, Y):
-        return pair_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed)
+        sums = pair_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed)
+        return refuse_overflow(sums, type(self).__name__)
 
     def _diag(self, X):
-        return _row_sums(abs(X) if self.signed else X)
+        return refuse_overflow(_row_sums(abs(X) if self.signed else X), type(self).__name__)
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        how = {"param": self._parameter(), "signed": self.signed, "weight": weight}
+        return difference_sums(self._difference, X, Y, left, right, **how)
 
     def _check_values(self, X, name):
         if not self.signed:
@@ -87,8 +96,9 @@ class HistogramKernel(AdditiveKernel):
 
 
 def _row_sums(X):
-    """Row sums accumulated in float64, in the dtype of X."""
-    return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel().astype(X.dtype)
+    """Row sums accumulated in float64, in the dtype of X; infinite beyond its largest number."""
+    with np.errstate(over="ignore"):
+        return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel().astype(X.dtype)
 
 
 def _ratio(x, y):
@@ -113,18 +123,28 @@ class Linear(AdditiveKernel):
 
     name = "linear"
     homogeneity = 2.0
+    _has_differences = True
 
     def signed_form(self):
         return self  # odd already
 
     def _gram(self, X, Y, n_jobs):
-        return product(X, Y, n_jobs)
+        return product(X, Y, n_jobs, who="Linear")
 
     def _pairs(self, X, Y):
-        return pair_sums("product", X, Y)
+        return refuse_overflow(pair_sums("product", X, Y), "Linear")
 
     def _diag(self, X):
-        return _row_sums(X.multiply(X) if sparse.issparse(X) else X * X)
+        with np.errstate(over="ignore"):
+            squares = X.multiply(X) if sparse.issparse(X) else X * X
+        return refuse_overflow(_row_sums(squares), "Linear")
+
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
+        root = 1.0 if weight is None else np.sqrt(weight)
+        return gaussian_exponents(X, Y, root, n_jobs, relative=weight is None)
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        return difference_sums("squared", X, Y, left, right, param=np.sqrt(weight))
 
     def scalar(self, x, y):
         return np.asarray(x) * np.asarray(y)
@@ -142,13 +162,14 @@ class Hellinger(HistogramKernel):
 
     signed: bool = False
     name = "hellinger"
+    _difference = "hellinger"
 
     def _gram(self, X, Y, n_jobs):
         left = _signed_power(X, 0.5)
-        return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs)
+        return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs, who="Hellinger")
 
     def _pairs(self, X, Y):
-        return pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5))
+        return refuse_overflow(pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5)), "Hellinger")
 
     def _magnitude(self, x, y):
         return np.sqrt(x) * np.sqrt(y)
@@ -173,14 +194,15 @@ class Chi2(HistogramKernel):
 
     signed: bool = False
     name = "chi2"
-    _loop = "chi2"
+    _loop = _difference = "chi2"
 
-    def _sq_distance(self, X, Y, n_jobs):
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
         # sum (x - y)^2 / (x + y): no cancellation, so float32 will do. Not for signs, nor for sparse rows.
         if self.signed or sparse.issparse(X) or sparse.issparse(Y):
-            return super()._sq_distance(X, Y, n_jobs)
-        tiny = np.finfo(np.result_type(X.dtype, Y.dtype)).tiny
-        return bin_sums("chi2-distance", X, Y, param=tiny, keep_zeros=True, n_jobs=n_jobs)
+            return super()._sq_distance(X, Y, n_jobs, weight)
+        tiny = np.finfo(np.result_type(X.dtype, Y.dtype)).smallest_subnormal
+        scale = 1.0 if weight is None else weight
+        return bin_sums("chi2-distance", X, Y, param=tiny, keep_zeros=True, weight=scale, n_jobs=n_jobs)
 
     def _magnitude(self, x, y):
         low, _, ratio = _ratio(x, y)
@@ -199,12 +221,13 @@ class Intersection(HistogramKernel):
 
     signed: bool = False
     name = "intersection"
-    _loop = "minimum"
+    _loop, _difference = "minimum", "absolute"
 
-    def _sq_distance(self, X, Y, n_jobs):
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
         if self.signed or sparse.issparse(X) or sparse.issparse(Y):
-            return super()._sq_distance(X, Y, n_jobs)
-        return bin_sums("difference", X, Y, keep_zeros=True, n_jobs=n_jobs)
+            return super()._sq_distance(X, Y, n_jobs, weight)
+        scale = 1.0 if weight is None else weight
+        return bin_sums("difference", X, Y, keep_zeros=True, weight=scale, n_jobs=n_jobs)
 
     def _magnitude(self, x, y):
         return np.minimum(x, y)
@@ -226,7 +249,8 @@ class JensenShannon(HistogramKernel):
 
     signed: bool = False
     name = "jensen-shannon"
-    _loop = "jensen-shannon"
+    _loop = _difference = "jensen-shannon"
+    _roundings = 512  # logarithms of values far from 1
 
     def _magnitude(self, x, y):
         low, high, ratio = _ratio(x, y)
@@ -252,7 +276,8 @@ class PowerMean(HistogramKernel):
     p: float = -2.0
     signed: bool = False
     name = "power-mean"
-    _loop = "power-mean"
+    _loop = _difference = "power-mean"
+    _roundings = 512  # logarithms of values far from 1
 
     def __post_init__(self):
         if not self.p <= 0:
@@ -277,9 +302,14 @@ class PowerMean(HistogramKernel):
         special = self._special()
         return special._pairs(X, Y) if special else super()._pairs(X, Y)
 
-    def _sq_distance(self, X, Y, n_jobs):
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
         special = self._special()
-        return special._sq_distance(X, Y, n_jobs) if special else super()._sq_distance(X, Y, n_jobs)
+        return special._sq_distance(X, Y, n_jobs, weight) if special else super()._sq_distance(X, Y, n_jobs, weight)
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        special = self._special()
+        how = special._induced if special else super()._induced
+        return how(X, Y, left, right, weight)
 
     def _magnitude(self, x, y):
         special = self._special()
@@ -302,6 +332,7 @@ class GeneralizedIntersection(AdditiveKernel):
 
     beta: float = 1.0
     name = "generalized-intersection"
+    _has_differences = True
 
     def __post_init__(self):
         if not 0 < self.beta < np.inf:
@@ -314,16 +345,30 @@ class GeneralizedIntersection(AdditiveKernel):
 
     def _gram(self, X, Y, n_jobs):
         left = self._power(X)
-        return bin_sums("minimum", left, left if X is Y else self._power(Y), n_jobs=n_jobs)
+        right = left if X is Y else self._power(Y)
+        return bin_sums("minimum", left, right, who=type(self).__name__, n_jobs=n_jobs)
 
     def _pairs(self, X, Y):
-        return pair_sums("minimum", self._power(X), self._power(Y))
+        return refuse_overflow(pair_sums("minimum", self._power(X), self._power(Y)), type(self).__name__)
 
     def _power(self, X):
-        return _signed_power(abs(X), self.beta) if self.beta != 1 else abs(X)
+        if self.beta == 1:
+            return abs(X)
+        with np.errstate(over="ignore"):
+            powers = _signed_power(abs(X), self.beta)
+        if not np.isfinite(powers.data if sparse.issparse(powers) else powers).all():
+            raise InputError(
+                f"{self!r}: values to the power {self.beta:g} are beyond the largest {X.dtype.name} number. "
+                "Scale the rows down, for instance divide all of them by the largest absolute value."
+            )
+        return powers
 
     def _diag(self, X):
-        return _row_sums(self._power(X))
+        return refuse_overflow(_row_sums(self._power(X)), type(self).__name__)
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        sums = difference_sums("power", abs(X), abs(Y), left, right, param=self.beta)
+        return sums * weight
 
     def scalar(self, x, y):
         return np.minimum(np.abs(x), np.abs(y)) ** self.beta

@@ -11,6 +11,8 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.memory import row_chunks
 from mercer._base.validation import as_rows, check_same_width, refuse_negative
+from mercer.kernels._engine import refuse_overflow, shrinking, weigh
+from mercer.kernels._near import accuracy_of, refine
 
 kernel_class = dataclass(eq=True, unsafe_hash=True)
 TOP_K_COLUMNS = 8192  # right-hand rows scored at once by top_k
@@ -62,7 +64,7 @@ class Kernel:
     def distance(self, X, Y=None, n_jobs=None):
         """Induced distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)): the Euclidean distance of the feature vectors."""
         X, Y = self._checked(X, Y)
-        squared = self._sq_distance(X, Y, n_jobs)
+        squared = refuse_overflow(self._sq_distance(X, Y, n_jobs), type(self).__name__)
         if X is Y:
             np.fill_diagonal(squared, 0)
         return np.sqrt(squared, out=squared)
@@ -142,13 +144,53 @@ class Kernel:
         """K(x, x) = 1 for every row."""
         return False
 
-    def _sq_distance(self, X, Y, n_jobs):
-        # Differences of nearly equal numbers: in float64 whatever the input, then back.
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
+        """weight * (K(x, x) + K(y, y) - 2 K(x, y)), to the digits that exp(-...) needs; without weight, all digits.
+
+        Differences of nearly equal numbers: in float64 whatever the input, then back.
+        """
+        scale = 1.0 if weight is None else weight
+        left = X.astype(np.float64)
+        right = left if X is Y else Y.astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # what overflows is computed again
+            factor = shrinking(left, right) if self.homogeneity == 1 and weight is not None else 1.0
+            energies, values = self._weighed(left, right, scale, factor, n_jobs)
+            squared = np.maximum(energies[0][:, None] + energies[1] - 2 * values, 0)
         dtype = np.result_type(X.dtype, Y.dtype)
-        left, right = X.astype(np.float64), (X if X is Y else Y).astype(np.float64)
-        right = left if X is Y else right
-        squared = self._diag(left)[:, None] + self._diag(right) - 2 * self._gram(left, right, n_jobs)
-        return np.maximum(squared, 0, out=squared).astype(dtype, copy=False)
+        if self._has_differences or weight is not None:
+
+            def again(i, j):
+                return self._induced(left, right, i, j, scale)
+
+            accuracy = accuracy_of(dtype, X.shape[1])
+            refine(
+                squared,
+                *energies,
+                again,
+                terms=X.shape[1] + self._roundings,
+                accuracy=accuracy,
+                relative=weight is None,
+            )
+        with np.errstate(over="ignore"):
+            return squared.astype(dtype, copy=False)
+
+    def _weighed(self, X, Y, weight, factor, n_jobs):
+        """(weight * K(x, x), weight * K(y, y)), weight * K(x, y), computed of rows times factor."""
+        left = X * factor if factor != 1 else X
+        right = left if X is Y else Y * factor if factor != 1 else Y
+        energies = [weigh(self._diag(side), weight, factor) for side in (left, right)]
+        return energies, weigh(self._gram(left, right, n_jobs), weight, factor)
+
+    _has_differences = False  # whether `_induced` has a formula
+    _roundings = 16  # of a value beside those of its sum, as a multiple of the last place
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        """weight * (K(x, x) + K(y, y) - 2 K(x, y)) of float64 rows X[left[i]], Y[right[i]], bin by bin."""
+        raise InputError(
+            f"Exponential: with gamma={weight:g}, row {left[0]} of X and row {right[0]} of Y are so near in {self!r} "
+            "that K(x, x) + K(y, y) - 2 K(x, y) has too few digits left. Take a smaller gamma, or scale the rows "
+            "down; of a normalized kernel, take the kernel itself and rows scaled by kernel.normalize(X)."
+        )
 
     # -------------------------------------------------------------------------------------------------- parameters
 

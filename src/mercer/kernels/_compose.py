@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer.kernels._additive import Linear
 from mercer.kernels._base import Kernel, _inverse, kernel_class
+from mercer.kernels._engine import in_range, per_side, unit_rows
 
 
 class _Composite(Kernel):
@@ -106,9 +108,19 @@ class SumKernel(_Composite):
     def _diag(self, X):
         return sum(X.dtype.type(w) * kernel._diag(X) for kernel, w in zip(self.kernels, self.weights, strict=True))
 
-    def _sq_distance(self, X, Y, n_jobs):
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
         parts = zip(self.kernels, self.weights, strict=True)
-        return sum(X.dtype.type(w) * kernel._sq_distance(X, Y, n_jobs) for kernel, w in parts)
+        if weight is None:
+            return sum(X.dtype.type(w) * kernel._sq_distance(X, Y, n_jobs) for kernel, w in parts)
+        return sum(kernel._sq_distance(X, Y, n_jobs, w * weight) for kernel, w in parts)
+
+    @property
+    def _has_differences(self):
+        return all(kernel._has_differences for kernel in self.kernels)
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        parts = zip(self.kernels, self.weights, strict=True)
+        return sum(kernel._induced(X, Y, left, right, w * weight) for kernel, w in parts)
 
 
 def _check_weight(weight):
@@ -199,24 +211,55 @@ class NormalizedKernel(Kernel):
         self.kernel._check_values(X, name)
 
     def _gram(self, X, Y, n_jobs):
+        dtype = np.result_type(X.dtype, Y.dtype)
+        X, Y = self._in_range(X, Y)
         gram = self.kernel._gram(X, Y, n_jobs)
-        left = self._inverse_norms(X)
-        right = left if X is Y else self._inverse_norms(Y)
+        left = self._inverse_norms(X, "X")
+        right = left if X is Y else self._inverse_norms(Y, "Y")
         for i, factor in enumerate(left):  # the product of both factors first, so that the result stays symmetric
-            gram[i] *= (factor * right).astype(gram.dtype)
+            gram[i] = _divided(gram[i], factor, right)
         if X is Y:
-            np.fill_diagonal(gram, self._diag(X))
-        return gram
+            np.fill_diagonal(gram, left > 0)
+        return gram.astype(dtype, copy=False)
 
     def _pairs(self, X, Y):
-        return self.kernel._pairs(X, Y) * (self._inverse_norms(X) * self._inverse_norms(Y))
+        X, Y = self._in_range(X, Y)
+        return _divided(self.kernel._pairs(X, Y), self._inverse_norms(X, "X"), self._inverse_norms(Y, "Y"))
 
-    def _inverse_norms(self, X):
+    def _in_range(self, X, Y):
+        """Both sides scaled so that neither their kernel values overflow nor those of a row with itself vanish.
+
+        The kernel's homogeneity makes that one number for all rows; a linear kernel allows one for each.
+        """
+        if isinstance(self.kernel, Linear):
+            return per_side(unit_rows, X, Y)
+        return in_range(X, Y, self.kernel.homogeneity)
+
+    def _inverse_norms(self, X, name):
         # in float64 whatever the rows: float32 norms beside float64 values look like a kernel that is not definite
-        return _inverse(np.sqrt(self.kernel._diag(X.astype(np.float64, copy=False))))
+        X = X.astype(np.float64, copy=False)
+        energy = self.kernel._diag(X)
+        lost = np.flatnonzero(energy < np.finfo(np.float64).tiny)
+        if len(lost) and (empty := np.asarray(abs(X[lost]).sum(axis=1)).ravel() == 0).size and not empty.all():
+            raise InputError(
+                f"NormalizedKernel: K(x, x) of row {lost[~empty][0]} of {name} is below the smallest number with all "
+                f"digits, {np.finfo(np.float64).tiny:.3g}, so that nothing can be divided by it. Scale the rows up, or "
+                "normalize each one first."
+            )
+        return _inverse(np.sqrt(energy))
 
     def _diag(self, X):
-        return (self.kernel._diag(X) > 0).astype(X.dtype)
+        return (self._inverse_norms(self._in_range(X, X)[0], "X") > 0).astype(X.dtype)
+
+
+def _divided(values, left, right):
+    """values * (left * right), also where that product leaves the range that the result does not leave."""
+    with np.errstate(over="ignore"):
+        factors = left * right
+    if np.isfinite(factors).all():
+        return values * factors.astype(values.dtype)
+    (left, shift), (right, other) = np.frexp(left), np.frexp(right)
+    return np.ldexp(values * (left * right), shift + other).astype(values.dtype)
 
 
 @kernel_class

@@ -4,13 +4,27 @@ The compiled loops of `mercer._native.gram` want values in a safe range and a pa
 giving them that. Block sizes follow from the shapes alone, so the number of threads never changes a result.
 """
 
-__all__ = ["bin_sums", "magnitude_bounds", "mirror", "pair_sums", "product"]
+__all__ = [
+    "bin_sums",
+    "in_range",
+    "magnitude_bounds",
+    "mirror",
+    "pair_sums",
+    "per_side",
+    "product",
+    "refuse_overflow",
+    "shrinking",
+    "summable",
+    "unit_rows",
+    "weigh",
+]
 
 from functools import partial
 
 import numpy as np
 from scipy import sparse
 
+from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, run_row_blocks
 from mercer._native.gram import GROUP, LOOPS, accumulate_minimum, magnitude_range, pack_dense_rows, pack_sparse_rows
 
@@ -18,6 +32,7 @@ from mercer._native.gram import GROUP, LOOPS, accumulate_minimum, magnitude_rang
 # 1022 / 3 in float64. Outside, float32 is computed in float64 (whose range swallows float32's), and float64 by
 # formulas that divide first.
 SAFE_EXPONENT = {"f": 40, "d": 300}
+HUGE = {"f": 2.0**100, "d": 2.0**1000}  # sums and differences of larger values may overflow
 TILE_BYTES_PER_BIN = 2048  # one tile row: 512 float32 or 256 float64 right-hand rows
 PRODUCT_ROWS = 512  # left-hand rows per matrix product
 CACHE_LINE = 64
@@ -35,19 +50,23 @@ FULL_ROWS = 0.5
 LIST_COLUMNS = 4096
 
 
-def _pick_loop(name, X, Y):
+def _pick_loop(name, X, Y, weight):
     """(loop name, dtype character, factor) under which the values of X and Y are safe.
 
-    Both sides are to be multiplied by ``factor`` (a power of two), which a kernel of homogeneity 1 takes out again.
+    Both sides are to be multiplied by ``factor`` (a power of two), which a kernel of homogeneity 1 takes out again. A
+    small weight may bring back sums that would not be finite, at the cost of differences too small to show beside it.
     """
     dtype = "f" if X.dtype == np.float32 and Y.dtype == np.float32 else "d"
-    if name in ("minimum", "difference", "common-part"):  # no products: any range will do
-        return name, dtype, 1.0
     low, high = _range_of(X, Y)
+    if name in ("minimum", "difference", "common-part"):  # no products: any range will do, as long as sums are finite
+        dtype = "d" if high > HUGE["f"] else dtype
+        return name, dtype, 2.0**-64 if high > HUGE["d"] and weight < 1 else 1.0
     if dtype == "f" and not _inside(low, high, "f"):
         dtype = "d"
     if dtype == "d" and not _inside(low, high, "d"):
         name = name + "-wide" if name in ("chi2", "jensen-shannon") else name
+        if high > HUGE["d"] and weight < 1:
+            return name, dtype, 2.0**-64
         return name, dtype, 0.125 if high > 2.0**1020 else 1.0  # 3 times the largest value must be finite
     return name, dtype, 1.0
 
@@ -74,29 +93,105 @@ def _flat(X):
     return X.data if sparse.issparse(X) else X.ravel()
 
 
-def product(X, Y, n_jobs=None):
+def shrinking(X, Y):
+    """A power of two by which float64 rows are multiplied so that sums of a formula of homogeneity 1 stay finite."""
+    return 2.0**-64 if _range_of(X, Y)[1] > HUGE["d"] else 1.0
+
+
+def summable(X, Y):
+    """The rows, in a type and scaled by one number so that their sums are finite, which changes no ratio of sums."""
+    high = _range_of(X, Y)[1]
+    if high <= HUGE[np.result_type(X.dtype, Y.dtype).char]:
+        return X, Y
+    factor = 2.0**-64 if high > HUGE["d"] else 1.0
+    left = X.astype(np.float64) * factor
+    return left, left if X is Y else Y.astype(np.float64) * factor
+
+
+def in_range(X, Y, homogeneity):
+    """The rows scaled by one power of two, as float64, where their values to the power ``homogeneity`` ask for it."""
+    low, high = _range_of(X, Y)
+    dtype = np.result_type(X.dtype, Y.dtype).char
+    room = (60 if dtype == "f" else 400) / max(homogeneity or 1.0, 1e-3)
+    if high == 0 or (np.log2(low) >= -room and np.log2(high) <= room):
+        return X, Y
+    top = int(min(1000 - 32, 900 / max(homogeneity, 1e-3))) if homogeneity else 0
+    shift = top - int(np.frexp(high)[1]) if homogeneity else 0
+    return per_side(lambda side: _shifted(side.astype(np.float64), shift), X, Y)
+
+
+def unit_rows(X):
+    """Each row scaled by a power of two so that its largest magnitude lies between 1/2 and 1; as float64."""
+    X = X.astype(np.float64)
+    top = abs(X).max(axis=1)
+    shift = -np.frexp(top.toarray().ravel() if sparse.issparse(top) else top)[1].astype(np.int64)
+    return _shifted(X, np.repeat(shift, np.diff(X.indptr)) if sparse.issparse(X) else shift[:, None])
+
+
+def per_side(function, X, Y):
+    """(function(X), function(Y)), the same object where X is Y."""
+    left = function(X)
+    return left, left if X is Y else function(Y)
+
+
+def _shifted(X, shift):
+    """X * 2**shift, of rows that the caller does not need any more."""
+    if sparse.issparse(X):
+        X.data = np.ldexp(X.data, shift)
+        return X
+    return np.ldexp(X, shift)
+
+
+def weigh(sums, weight, factor):
+    """sums * weight / factor, in place, infinite only where the result is."""
+    with np.errstate(over="ignore"):
+        first, second = (weight, 1 / factor) if weight <= 1 else (1 / factor, weight)
+        for number in (first, second):
+            if number != 1:
+                sums *= sums.dtype.type(number)
+    return sums
+
+
+def refuse_overflow(values, who):
+    """Raise for the first of the kernel's values that its type cannot hold, naming the rows."""
+    if np.isfinite(values).all():
+        return values
+    at = np.unravel_index(int(np.argmin(np.isfinite(values))), values.shape)
+    rows = " and ".join(f"row {row} of {side}" for row, side in zip(at, "XY", strict=False))
+    raise InputError(
+        f"{who}: the value of {rows} is beyond the largest {values.dtype.name} number. Scale the rows down, for "
+        "instance divide all of them by the largest absolute value."
+    )
+
+
+def product(X, Y, n_jobs=None, who="The product"):
     """X Y' as a dense array, exactly symmetric when X is Y; dense or sparse on either side."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
     right = Y.T
 
     def fill(rows):
-        block = X[rows] @ right
-        out[rows] = block.toarray() if sparse.issparse(block) else block
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = X[rows] @ right
+            out[rows] = block.toarray() if sparse.issparse(block) else block
 
     run_row_blocks(fill, X.shape[0], PRODUCT_ROWS, n_jobs)
+    if _range_of(X, Y)[1] > np.sqrt(HUGE[out.dtype.char]):
+        refuse_overflow(out, who)
     if X is Y:
         mirror(out)
     return out
 
 
-def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, n_jobs=None):
-    """out[i, j] = sum_k pair(X[i, k], Y[j, k]), as float32 if both sides are, else float64.
+def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, weight=1.0, who=None, n_jobs=None):
+    """out[i, j] = weight * sum_k pair(X[i, k], Y[j, k]), as float32 if both sides are, else float64.
+
+    Sums beyond the largest number are infinite, or refused in the name of ``who``.
 
     ``keep_zeros`` for pairs that do not vanish at x = 0 (distances): dense rows only. When X is Y the result is exactly
     symmetric and half of it is computed.
     """
     out_dtype = np.result_type(X.dtype, Y.dtype)
-    name, dtype, factor = _pick_loop(name, X, Y)
+    name, dtype, factor = _pick_loop(name, X, Y, weight)
     symmetric = X is Y
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
@@ -111,9 +206,10 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, n_jobs=No
         band = _band_length(X)
         pack = partial(_pack, band=band, logs=logs, keep_zeros=keep_zeros)
         _by_tiles(loops.tile(signed), pack, band, X, Y, logs, param, out, n_jobs)
-    if factor != 1.0:
-        out /= factor
-    return out.astype(out_dtype, copy=False)
+    with np.errstate(over="ignore"):
+        out = weigh(out, weight, factor).astype(out_dtype, copy=False)
+    may_overflow = who is not None and (out.dtype != X.dtype or _range_of(X, Y)[1] > HUGE["d"])
+    return refuse_overflow(out, who) if may_overflow else out
 
 
 def pair_sums(name, X, Y, *, param=0.0, signed=False):

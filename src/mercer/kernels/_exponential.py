@@ -10,18 +10,15 @@ __all__ = ["RBF", "ExpChi2", "Exponential", "Laplacian"]
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
-from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.pair_sums import sparse_squared_differences, squared_differences
+from mercer._base.threads import run_blocks
 from mercer.kernels._additive import Chi2, JensenShannon, _row_sums
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
-from mercer.kernels._engine import bin_sums, mirror, pair_sums
+from mercer.kernels._engine import bin_sums, weigh
+from mercer.kernels._near import accuracy_of, difference_sums, gaussian_exponents, lost_digits
 
 EXP_ROWS = 64  # rows per task of the final exponential
-DISTANCE_ROWS = 512  # rows per block of Euclidean distances
 
 
 class _ExponentialKernel(Kernel):
@@ -31,15 +28,15 @@ class _ExponentialKernel(Kernel):
         if not 0 < self.gamma < np.inf:
             raise InputError(f"{type(self).__name__} needs a finite gamma > 0, got gamma={self.gamma!r}.")
 
-    def _distances(self, X, Y, n_jobs):
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        """gamma D(x, y) for all pairs of rows; ``relative``: all digits also of small ones."""
         raise NotImplementedError
 
     def _gram(self, X, Y, n_jobs):
-        out = self._distances(X, Y, n_jobs)
-        factor = out.dtype.type(-self.gamma)
+        out = self._exponents(X, Y, n_jobs)
 
         def finish(rows):
-            np.multiply(out[rows], factor, out=out[rows])
+            np.negative(out[rows], out=out[rows])
             np.exp(out[rows], out=out[rows])
 
         run_blocks(finish, [slice(i, i + EXP_ROWS) for i in range(0, len(out), EXP_ROWS)], n_jobs)
@@ -48,19 +45,38 @@ class _ExponentialKernel(Kernel):
         return out
 
     def _pairs(self, X, Y):
-        return np.exp(-self.gamma * self._pair_distances(X, Y))
+        return np.exp(-self._pair_exponents(X, Y, *_paired(X)))
 
-    def _pair_distances(self, X, Y):
-        """D(x_i, y_i) for float64 rows, a function of the two rows alone."""
+    def _pair_exponents(self, X, Y, left, right):
+        """gamma D(x, y) of float64 rows X[left[i]], Y[right[i]], a function of the two rows alone."""
         raise NotImplementedError
 
     def _diag(self, X):
         return np.ones(X.shape[0], dtype=X.dtype)
 
-    def _sq_distance(self, X, Y, n_jobs):
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
         # 2 - 2 exp(-t) without cancellation
-        t = self._distances(X, Y, n_jobs)
-        return -2 * np.expm1(t.dtype.type(-self.gamma) * t)
+        t = self._exponents(X, Y, n_jobs, relative=True)
+        return (1 if weight is None else t.dtype.type(weight)) * (-2 * np.expm1(-t))
+
+    _has_differences = True
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        return weight * (-2 * np.expm1(-self._pair_exponents(X, Y, left, right)))
+
+
+def _weighed(kernel, gamma, X, Y, n_jobs, relative):
+    """gamma times the squared distances that a kernel induces."""
+    if relative and kernel._has_differences:
+        squared = kernel._sq_distance(X, Y, n_jobs)
+        return weigh(squared, gamma, 1.0)
+    return kernel._sq_distance(X, Y, n_jobs, gamma)
+
+
+def _paired(X):
+    """The positions of all rows, for both sides."""
+    rows = np.arange(X.shape[0])
+    return rows, rows
 
 
 @kernel_class
@@ -76,25 +92,27 @@ class RBF(_ExponentialKernel):
     gamma: float = 1.0
     name = "rbf"
 
-    def _distances(self, X, Y, n_jobs):
-        out = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
-        norms = row_norms(Y, squared=True)[None, :] if Y.dtype == np.float64 else None  # float32 is widened inside
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return gaussian_exponents(X, Y, np.sqrt(self.gamma), n_jobs, relative)
 
-        def fill(rows):
-            out[rows] = euclidean_distances(X[rows], Y, Y_norm_squared=norms, squared=True)
+    def _pair_exponents(self, X, Y, left, right):
+        return difference_sums("squared", X, Y, left, right, param=np.sqrt(self.gamma))
 
-        run_row_blocks(fill, X.shape[0], DISTANCE_ROWS, n_jobs)
-        if X is Y:
-            mirror(out)
-        return out
 
-    def _pair_distances(self, X, Y):
-        out = np.empty(X.shape[0])
-        if sparse.issparse(X):
-            sparse_squared_differences(X.indptr, X.indices, X.data, Y.indptr, Y.indices, Y.data, out)
-        else:
-            squared_differences(X, Y, out)
-        return out
+class _CommonPart(Kernel):
+    """sum_j min(|x_j|, |y_j|) over columns where the signs agree, whose distance is sum_j |x_j - y_j|."""
+
+    homogeneity = 1.0
+    _has_differences = True
+
+    def _gram(self, X, Y, n_jobs):
+        return bin_sums("common-part", X, Y, n_jobs=n_jobs)
+
+    def _diag(self, X):
+        return _row_sums(abs(X))
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        return difference_sums("absolute", X, Y, left, right, weight=weight)
 
 
 @kernel_class
@@ -110,23 +128,13 @@ class Laplacian(_ExponentialKernel):
     gamma: float = 1.0
     name = "laplacian"
 
-    def _distances(self, X, Y, n_jobs):
+    def _exponents(self, X, Y, n_jobs, relative=False):
         if not (sparse.issparse(X) or sparse.issparse(Y)):
-            return bin_sums("difference", X, Y, keep_zeros=True, n_jobs=n_jobs)
-        # |x - y| = |x| + |y| - 2 common part, summed in float64 because it cancels
-        dtype = np.result_type(X.dtype, Y.dtype)
-        left, right = X.astype(np.float64), Y.astype(np.float64)
-        common = bin_sums("common-part", left, left if X is Y else right, n_jobs=n_jobs)
-        total = _row_sums(abs(left))[:, None] + _row_sums(abs(right))
-        return np.maximum(total - 2 * common, 0).astype(dtype)
+            return bin_sums("difference", X, Y, keep_zeros=True, weight=self.gamma, n_jobs=n_jobs)
+        return _weighed(_CommonPart(), self.gamma, X, Y, n_jobs, relative)
 
-    def _pair_distances(self, X, Y):
-        total = _row_sums(abs(X)) + _row_sums(abs(Y))
-        return np.maximum(total - 2 * pair_sums("common-part", X, Y), 0)
-
-
-def _induced_distances(kernel, X, Y):
-    return np.maximum(kernel._diag(X) + kernel._diag(Y) - 2 * kernel._pairs(X, Y), 0)
+    def _pair_exponents(self, X, Y, left, right):
+        return _CommonPart()._induced(X, Y, left, right, self.gamma)
 
 
 @kernel_class
@@ -157,11 +165,24 @@ class Exponential(_ExponentialKernel):
     def _check_values(self, X, name):
         self.kernel._check_values(X, name)
 
-    def _distances(self, X, Y, n_jobs):
-        return self.kernel._sq_distance(X, Y, n_jobs)
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return _weighed(self.kernel, self.gamma, X, Y, n_jobs, relative)
 
-    def _pair_distances(self, X, Y):
-        return _induced_distances(self.kernel, X, Y)
+    @property
+    def _has_differences(self):
+        return self.kernel._has_differences
+
+    def _pair_exponents(self, X, Y, left, right):
+        kernel = self.kernel
+        if kernel._has_differences:
+            return kernel._induced(X, Y, left, right, self.gamma)
+        X, Y = X[left], Y[right]
+        energies = self.gamma * (kernel._diag(X) + kernel._diag(Y))
+        exponents = np.maximum(energies - 2 * self.gamma * kernel._pairs(X, Y), 0)
+        lost = lost_digits(exponents, energies, X.shape[1] + kernel._roundings, accuracy_of(np.float64, X.shape[1]))
+        if lost.any():
+            kernel._induced(X, Y, left[lost], right[lost], self.gamma)  # refuses
+        return exponents
 
 
 @kernel_class
@@ -181,8 +202,8 @@ class ExpChi2(_ExponentialKernel):
     def _check_values(self, X, name):
         require_non_negative(X, "ExpChi2", name, "Exponential(Chi2(signed=True)) takes features with signs.")
 
-    def _distances(self, X, Y, n_jobs):
-        return Chi2()._sq_distance(X, Y, n_jobs)
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return _weighed(Chi2(), self.gamma, X, Y, n_jobs, relative)
 
-    def _pair_distances(self, X, Y):
-        return _induced_distances(Chi2(), X, Y)
+    def _pair_exponents(self, X, Y, left, right):
+        return Chi2()._induced(X, Y, left, right, self.gamma)

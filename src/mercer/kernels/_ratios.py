@@ -14,6 +14,8 @@ import numpy as np
 
 from mercer.kernels._additive import Intersection, _row_sums
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
+from mercer.kernels._engine import summable
+from mercer.kernels._near import difference_sums
 
 
 class _SharedPart(Kernel):
@@ -30,11 +32,15 @@ class _SharedPart(Kernel):
         return np.ones(X.shape[0], dtype=X.dtype)
 
     def _gram(self, X, Y, n_jobs):
+        dtype = np.result_type(X.dtype, Y.dtype)
+        X, Y = summable(X, Y)
         common = Intersection()._gram(X, Y, n_jobs)
         left = _row_sums(X)
-        return self._share(common, left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype))
+        total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
+        return self._share(common, total).astype(dtype, copy=False)
 
     def _pairs(self, X, Y):
+        X, Y = summable(X, Y)
         return self._share(Intersection()._pairs(X, Y), _row_sums(X) + _row_sums(Y))
 
     def _share(self, common, total):
@@ -49,11 +55,16 @@ class _SharedPart(Kernel):
         # K(x, x) = 1: rounding of the sums must not push a similarity above it
         return np.minimum(common, 1, out=common)
 
-    def _sq_distance(self, X, Y, n_jobs):
-        # 2 - 2 K, in float64 because it cancels
-        left = X.astype(np.float64)
-        squared = 2 - 2 * self._gram(left, left if X is Y else Y.astype(np.float64), n_jobs)
-        return squared.astype(np.result_type(X.dtype, Y.dtype), copy=False)
+    _has_differences = True
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        # 1 - K = sum |x - y| / (sum x + sum y), or over sum max = (sum x + sum y + sum |x - y|) / 2
+        X, Y = summable(X, Y)
+        apart = difference_sums("absolute", X, Y, left, right)
+        total = _row_sums(X)[left] + _row_sums(Y)[right]
+        if not self._common_twice:
+            total = (total + apart) / 2
+        return 2 * weight * np.divide(apart, total, out=np.zeros_like(apart), where=total > 0)
 
 
 @kernel_class

@@ -8,20 +8,17 @@ __all__ = ["UniversalRBF", "share_of_bits", "slope_of_share"]
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
 from mercer.kernels._base import Kernel, kernel_class
-from mercer.kernels._exponential import RBF
+from mercer.kernels._near import difference_sums, gaussian_exponents
 
 # Below this share of delta, (9) needs ever more terms, and the line of (12) has no error that float64 could hold;
 # above it, 16 terms are enough.
 NEAR, TERMS = 0.1, 16
 ODD = 2 * np.arange(TERMS) + 1
 ROWS = 64  # rows per task of the series
-CANCELLED = 1e-4  # of the norms: smaller squared distances have lost too many digits
-PAIRS = 4096  # of them at once
 
 
 def share_of_bits(ratio):
@@ -77,7 +74,7 @@ class UniversalRBF(Kernel):
     name = "universal-rbf"
 
     def __post_init__(self):
-        if not 0 < self.delta < np.inf:
+        if not np.finfo(np.float64).tiny <= self.delta < np.inf:
             raise InputError(f"UniversalRBF needs a finite delta > 0, got delta={self.delta!r}.")
         if self.block_size is not None and (not isinstance(self.block_size, (int, np.integer)) or self.block_size < 1):
             raise InputError(f"UniversalRBF needs block_size as a whole number >= 1 or None, got {self.block_size!r}.")
@@ -99,32 +96,24 @@ class UniversalRBF(Kernel):
         for block in blocks:
             left = _columns(X, block).astype(np.float64)
             right = left if X is Y else _columns(Y, block).astype(np.float64)
-            squares = _squares(left, right, n_jobs)
+            # all digits of small distances too, where the kernel is steep
+            squares = gaussian_exponents(left, right, 1 / self.delta, n_jobs, relative=True)
 
             def add(rows, squares=squares):
-                out[rows] += (0.5 - share_of_bits(np.sqrt(squares[rows]) / self.delta)) / len(blocks)
+                out[rows] += (0.5 - share_of_bits(np.sqrt(squares[rows]))) / len(blocks)
 
             run_blocks(add, [slice(i, i + ROWS) for i in range(0, len(out), ROWS)], n_jobs)
         return out
 
     def _pairs(self, X, Y):
         blocks = self._blocks(X.shape[1])
-        squares = (RBF()._pair_distances(_columns(X, block), _columns(Y, block)) for block in blocks)
-        return sum(0.5 - share_of_bits(np.sqrt(square) / self.delta) for square in squares) / len(blocks)
+        rows = np.arange(X.shape[0])
+        sides = ((_columns(X, block), _columns(Y, block)) for block in blocks)
+        squares = (difference_sums("squared", *side, rows, rows, param=1 / self.delta) for side in sides)
+        return sum(0.5 - share_of_bits(np.sqrt(square)) for square in squares) / len(blocks)
 
     def _diag(self, X):
         return np.full(X.shape[0], 0.5, dtype=X.dtype)
-
-
-def _squares(X, Y, n_jobs):
-    """Squared distances. A difference of norms loses near rows, where the kernel is steep: these again, by bins."""
-    squares = RBF()._distances(X, Y, n_jobs)
-    norms = row_norms(X, squared=True)[:, None] + row_norms(Y, squared=True)
-    rows, columns = np.nonzero(squares < CANCELLED * norms)
-    for start in range(0, len(rows), PAIRS):
-        i, j = rows[start : start + PAIRS], columns[start : start + PAIRS]
-        squares[i, j] = RBF()._pair_distances(X[i], Y[j])
-    return squares
 
 
 def _columns(X, block):

@@ -40,7 +40,7 @@ def resolve_kernel(kernel, X, n_jobs=None):
     sample = X[::step][:DISTANCE_ROWS]
     found._check_values(sample, "X")
     m = sample.shape[0]
-    total = found._distances(sample, sample, n_jobs).sum(dtype=np.float64)
+    total = replace(found, gamma=1.0)._exponents(sample, sample, n_jobs).sum(dtype=np.float64)
     mean = total / (m * (m - 1)) if m > 1 else 0.0
     return replace(found, gamma=float(1 / mean)) if mean > 0 else found
 

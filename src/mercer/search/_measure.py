@@ -19,6 +19,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
+from mercer.kernels._engine import refuse_overflow
 
 MEASURES = ("similarity", "distance")
 PAIRS_PER_TASK = 2048
@@ -62,12 +63,17 @@ class Measure:
 
         def fill(part):
             x, y = as_double(Q[left[part]]), as_double(X[right[part]])
-            out[part] = self.kernel._pairs(x, y)
-            if self.is_distance:
-                out[part] = np.minimum(2 * out[part] - (self.kernel._diag(x) + self.kernel._diag(y)), 0.0)
+            out[part] = -self._sq_distances(x, y) if self.is_distance else self.kernel._pairs(x, y)
 
         run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
         return out
+
+    def _sq_distances(self, X, Y):
+        """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""
+        if self.kernel._has_differences:
+            rows = np.arange(X.shape[0])
+            return refuse_overflow(self.kernel._induced(X, Y, rows, rows), type(self.kernel).__name__)
+        return np.maximum(self.kernel._diag(X) + self.kernel._diag(Y) - 2 * self.kernel._pairs(X, Y), 0.0)
 
     def reported(self, objective):
         """What the caller sees for an objective."""

@@ -4,7 +4,6 @@ __all__ = ["exact_knn"]
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from mercer._base.errors import InputError
 from mercer._base.progress import track
@@ -13,7 +12,6 @@ from mercer._base.validation import as_rows, check_same_width
 from mercer.kernels import get_kernel
 from mercer.kernels._additive import HistogramKernel
 from mercer.kernels._compose import NormalizedKernel
-from mercer.kernels._exponential import RBF
 from mercer.search._best import Best, joined
 from mercer.search._measure import MEASURES, Measure, as_double
 
@@ -109,7 +107,6 @@ class _Base:
         energy = plain if self.factors is None else (plain > 0).astype(np.float64)
         self.offsets = -energy / 2 if measure.is_distance else None
         self.highest = np.abs(energy).max(initial=0.0)
-        self.norms = _largest_norm(measure.kernel, self.rows)
 
     def _diagonal(self, rows):
         return self.measure.plain._diag(as_double(rows)).astype(np.float64)
@@ -144,8 +141,7 @@ class _Base:
         """
         energy = np.sqrt(energy * self.highest)
         if self.rows.dtype == np.float64:
-            lost = DOUBLE_ROUNDING * np.maximum(energy, self.highest)
-            return np.maximum(lost, _cancelled(self.measure.kernel, Q, self.norms))
+            return DOUBLE_ROUNDING * np.maximum(energy, self.highest)
         terms = np.diff(Q.indptr) if sparse.issparse(Q) else np.count_nonzero(Q, axis=1)
         return (terms + 16) * np.finfo(np.float32).eps * energy
 
@@ -192,16 +188,3 @@ def _kth_best(queries, values, n_queries, k):
 def _is_histogram(kernel):
     inner = kernel.kernel if isinstance(kernel, NormalizedKernel) else kernel
     return isinstance(inner, HistogramKernel)
-
-
-def _largest_norm(kernel, X):
-    """Largest squared norm, of the kernels whose blocks take distances as differences of norms."""
-    return row_norms(X, squared=True).max(initial=0.0) if isinstance(kernel, RBF) else 0.0
-
-
-def _cancelled(kernel, Q, norm):
-    """What is lost where blocks take Euclidean distances as differences of norms, far from the origin."""
-    if not isinstance(kernel, RBF):
-        return 0.0
-    norms = row_norms(Q, squared=True) + norm
-    return kernel.gamma * (Q.shape[1] + 4) * np.finfo(np.float64).eps * norms
