@@ -251,7 +251,7 @@ def test_parquet_columns_and_lists_stand_side_by_side_and_what_is_no_number_is_n
     assert read(a=[1.0, 2.0]).X.dtype == np.float64
     with refused(InputError, "t.parquet", "'word'", "string"):
         read(a=[1.0], word=["x"])
-    with refused(InputError, "'a'", "value 1", "missing"):
+    with refused(InputError, "'a'", "row 1", "missing"):
         read(a=[1.0, None])
     with refused(InputError, "'v'", "row 1 holds 1 numbers", "row 0 holds 2"):
         read(v=[[1.0, 2.0], [3.0]])

@@ -106,7 +106,3 @@ def test_the_disk_is_used_when_the_rows_would_fill_the_memory(data, monkeypatch,
     assert KernelClassifier().plan(X, y).storage == "disk"
     assert KernelClassifier(storage="memory").plan(X, y).storage == "memory"
     assert "on disk" in str(KernelClassifier().plan(X, y))
-
-
-def test_memory_is_known():
-    assert 2**20 < _plan.available_memory() < 2**50

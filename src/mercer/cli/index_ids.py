@@ -8,11 +8,13 @@ __all__ = ["as_id", "checked_ids", "ids_of_column", "known_ids", "read_ids"]
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
+from mercer._base.tables.limits import Limit
 
 _LARGEST = 2**63
 
@@ -36,7 +38,8 @@ def read_ids(file: str):
         raise ArgumentError(f"There is no file {file}.")
     if file.lower().endswith(".npy"):
         return _array(file)
-    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    with nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb") as stream:
+        content = Limit.fixed().read(stream, file)
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -45,12 +48,9 @@ def read_ids(file: str):
 
 
 def _array(file: str):
-    import numpy as np
+    from mercer._base.tables.formats import load_array
 
-    try:
-        ids = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{file} cannot be read: {str(error).strip().splitlines()[0]}") from error
+    ids = load_array(file, Limit.fixed())
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         raise InputError(
             f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; ids are whole numbers or words in one "

@@ -9,6 +9,8 @@ from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource, format_of
+from mercer._base.tables.formats import load_array
+from mercer._base.tables.limits import Limit
 from mercer.cli.index_files import sizes
 from mercer.cli.index_ids import ids_of_column, known_ids
 from mercer.cli.learning import blaming
@@ -92,23 +94,19 @@ class Answer:
 
 def read_truth(file: str, n_queries: int, k: int):
     """The true nearest rows of queries: a table of ids, nearest first."""
-    import numpy as np
-
     if not Path(file).is_file():
         raise ArgumentError(f"There is no file {file}.")
+    limit = Limit.fixed()
     if file.lower().endswith(".npy"):
-        try:
-            ids = np.load(file, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise InputError(f"{file} cannot be read: {str(error).strip().splitlines()[0]}") from error
+        ids = load_array(file, limit)
     else:
         if format_of(file) != "ivecs":
             raise ArgumentError(f"{file} is neither npy nor ivecs, the formats of --truth.")
         from mercer._base.tables.reading import _open
         from mercer._base.tables.vectors import parse_vectors
 
-        with _open(file, "ivecs") as stream:
-            ids = parse_vectors(stream.read(), file, "ivecs")
+        with _open(file, "ivecs", limit) as stream:
+            ids = parse_vectors(limit.read(stream, file), file, "ivecs")
     if ids.ndim != 2 or ids.dtype.kind not in "iuU":
         raise InputError(f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; a table of ids is needed.")
     if len(ids) != n_queries:

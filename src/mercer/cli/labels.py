@@ -2,7 +2,6 @@
 
 __all__ = ["LabelsOption", "labels_of"]
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import typer
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, InputRules, format_of
+from mercer._base.tables.limits import Limit
 
 LabelsOption = typer.Option(
     "--labels",
@@ -44,7 +44,7 @@ def _read(file: str, rules: dict[str, Any], n_rows: int):
         raise ArgumentError(f"There is no file {path}.")
     format = format_of(path)
     if format in ("npy", "npz"):
-        return _array(path, member)
+        return _array(path, member, Limit.of(rules["max_unpacked"]))
     if format == "svmlight":
         raise ArgumentError(f"{file} is svmlight, which holds rows with their labels. Give it as DATA.")
     if format == "parquet" or rules["header"] is not None:
@@ -54,23 +54,12 @@ def _read(file: str, rules: dict[str, Any], n_rows: int):
     return y if len(y) != n_rows + 1 else _column(path, format, rules | {"header": True})
 
 
-def _array(path: str, member: str):
+def _array(path: str, member: str, limit: Limit):
     """An array of one dimension, or of one column."""
-    import numpy as np
-
+    from mercer._base.tables.formats import load_array
     from mercer._base.tables.rules import tidy_labels
 
-    try:
-        found = np.load(path, allow_pickle=False)
-        if hasattr(found, "files"):
-            with found as members:
-                y = members[_chosen(members.files, path, member)]
-        else:
-            y = found
-    except ArgumentError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    y = load_array(path, limit, member)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -78,19 +67,11 @@ def _array(path: str, member: str):
     return tidy_labels(y)
 
 
-def _chosen(members: list[str], path: str, wanted: str) -> str:
-    if not wanted:
-        wanted = "y" if "y" in members or len(members) != 1 else members[0]
-    if wanted not in members:
-        raise ArgumentError(f"{path} has no member {wanted!r}; it holds {', '.join(members)}.")
-    return wanted
-
-
 def _column(path: str, format: str, rules: dict[str, Any]):
     """The only column of a text or parquet file."""
     from mercer._base.tables.formats import READERS
 
-    kept = {name: rules[name] for name in ("header", "delimiter")}
+    kept = {name: rules[name] for name in ("header", "delimiter", "max_unpacked")}
     with open(path, "rb") as stream:
         X, y, _ = READERS[format](stream, path, InputRules(format=format, label=0, **kept))
     if X.shape[1]:

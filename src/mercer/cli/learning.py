@@ -43,8 +43,8 @@ def open_data(x: str, rules: dict[str, Any], width: int | None = None) -> RowSou
 
 def rows_to_fit(data: RowSource, storage: str):
     """All rows in memory if they may be there and take a small part of it, otherwise the source that reads them."""
+    from mercer._base.memory import available_memory
     from mercer._base.tables.dask_source import DaskSource
-    from mercer.learners._plan import available_memory
 
     if isinstance(data, DaskSource):
         return data

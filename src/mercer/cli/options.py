@@ -189,6 +189,16 @@ def input_options(
             rich_help_panel=_INPUT,
         ),
     ] = None,
+    max_unpacked: Annotated[
+        str | None,
+        typer.Option(
+            "--max-unpacked",
+            metavar="SIZE",
+            help="Memory that a file may take once unpacked, as 8GB.",
+            show_default="a quarter of the memory available",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
 ) -> dict[str, Any]:
     """The rules for reading input, as keywords of ``mercer._base.tables.read_tables``."""
     return {
@@ -199,4 +209,5 @@ def input_options(
         "dtype": dtype,
         "array": array,
         "n_features": n_features,
+        "max_unpacked": max_unpacked,
     }

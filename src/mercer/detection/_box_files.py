@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.tables.limits import Limit
 
 COLUMNS = ("xmin", "ymin", "xmax", "ymax")
 FILE_COLUMNS = ("file", "filename", "image")
@@ -115,7 +116,8 @@ def _reader(path):
 
 def _content(path):
     try:
-        return path.read_bytes()
+        with open(path, "rb") as stream:
+            return Limit.fixed().read(stream, str(path))
     except OSError as error:
         raise InputError(f"read_boxes cannot read {path}: {error.strerror or error}.") from error
 
@@ -171,7 +173,7 @@ def _coco(path):
         images = {one["id"]: str(one["file_name"]) for one in document["images"]}
         labels = {one["id"]: str(one["name"]) for one in document.get("categories", [])}
         annotations = list(document["annotations"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (RecursionError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no file of COCO with images, annotations and categories: {error!r}.") from error
     found = [(name, None, None) for name in images.values()]
     for number, one in enumerate(annotations):

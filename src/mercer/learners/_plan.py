@@ -3,16 +3,14 @@
 The map of a kernel is chosen here, from what the kernel is and never from labels.
 """
 
-__all__ = ["Plan", "available_memory", "choose_map", "choose_storage", "resolve_kernel"]
+__all__ = ["Plan", "choose_map", "choose_storage", "resolve_kernel"]
 
-import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.memory import available_memory
 from mercer.kernels import GeneralizedIntersection, Intersection, SumKernel, get_kernel
 from mercer.kernels._exponential import _ExponentialKernel
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
@@ -103,25 +101,6 @@ def choose_storage(storage, n_bytes, who):
     if storage != "auto":
         return storage
     return "memory" if n_bytes <= MEMORY_SHARE * available_memory() else "disk"
-
-
-def available_memory():
-    """Bytes that this process may still take without swapping, as far as the system tells."""
-    limits = [_system_memory()]
-    limit, used = (Path("/sys/fs/cgroup") / name for name in ("memory.max", "memory.current"))
-    with suppress(OSError, ValueError):  # there may be no control group, or one without a limit
-        limits.append(int(limit.read_text()) - int(used.read_text()))
-    return max(0, min(limits))
-
-
-def _system_memory():
-    with suppress(OSError, StopIteration):  # other systems have no such file
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):
-        return 2**32
 
 
 # ---------------------------------------------------------------------------------------------------------------- plan

@@ -3,8 +3,10 @@
 __all__ = ["read_labels"]
 
 import csv
+import os
 
 from mercer._base.errors import InputError
+from mercer._base.tables.limits import Limit
 
 
 def read_labels(path, classes=()):
@@ -17,6 +19,7 @@ def read_labels(path, classes=()):
     """
     known = {str(name): name for name in classes or ()}
     labels = {}
+    Limit.fixed().check(os.path.getsize(path), os.fspath(path))
     with open(path, newline="", encoding="utf-8") as file:
         for number, line in enumerate(csv.reader(file), start=1):
             if len(line) != 2:

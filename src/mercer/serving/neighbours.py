@@ -4,13 +4,14 @@ __all__ = ["Neighbours", "open_neighbours"]
 
 import os
 import threading
-import zipfile
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import KernelIndex, hamming_top_k
 from mercer._base.errors import InputError
+from mercer._base.tables.formats import load_array
+from mercer._base.tables.limits import Limit
 from mercer.kernels import get_kernel
 from mercer.serving.columns import named_columns, permutation
 from mercer.serving.labels import read_labels
@@ -162,11 +163,8 @@ def _labels_by_id(path, index, model):
 
 def _array_of_labels(path):
     try:
-        found = np.load(path, allow_pickle=False)
-        if hasattr(found, "files"):
-            with found as members:
-                found = members["y"]
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        found = load_array(path, Limit.fixed())
+    except (OSError, InputError) as error:
         raise InputError(f"{path} holds no labels that can be read: {error}") from error
     if found.ndim != 1:
         raise InputError(f"{path} holds an array of shape {found.shape}; labels have one dimension.")

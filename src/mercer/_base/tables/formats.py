@@ -4,17 +4,19 @@ The streams are binary and seekable. Messages name the source; what is wrong wit
 that does not fit the file an ArgumentError.
 """
 
-__all__ = ["READERS"]
+__all__ = ["READERS", "load_array"]
 
 import lzma
+import os
 import zipfile
 import zlib
 from math import prod
 from typing import BinaryIO
 
-from mercer._base.errors import InputError, require_extra
+from mercer._base.errors import InputError
+from mercer._base.tables.limits import CHUNK, Limit
 from mercer._base.tables.npy import npy_header
-from mercer._base.tables.rules import ArgumentError, InputRules, label_position, settle_dtype, tidy_labels
+from mercer._base.tables.rules import ArgumentError, InputRules, label_position, tidy_labels
 from mercer._base.tables.text import read_csv
 from mercer._base.tables.vectors import VECTOR_FORMATS, parse_vectors
 
@@ -29,6 +31,7 @@ _ARCHIVE_ERRORS = (
     EOFError,
     OSError,
 )
+_LINE_BYTES, _ENTRY_BYTES = 32, 32  # memory that a line and an entry of svmlight take while they are read
 _SPARSE_MEMBERS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes for every kind of matrix
 
 
@@ -37,7 +40,7 @@ def read_npy(stream: BinaryIO, name: str, rules: InputRules):
     start = stream.tell()
     size = stream.seek(0, 2) - start
     stream.seek(start)
-    return _split_columns(_load_npy(stream, size, name), name, rules)
+    return _split_columns(_load_npy(stream, size, name, rules.limit), name, rules)
 
 
 def read_npz(stream: BinaryIO, name: str, rules: InputRules):
@@ -53,14 +56,14 @@ def read_npz(stream: BinaryIO, name: str, rules: InputRules):
             what = f"{name}::{member}"
             try:
                 with archive.open(members[member]) as part:
-                    return _load_npy(part, members[member].file_size, what)
+                    return _load_npy(part, members[member].file_size, what, rules.limit)
             except InputError:
                 raise
             except _ARCHIVE_ERRORS as error:
                 raise InputError(f"{what} is damaged: {_first_line(error)}.") from error
 
         if rules.array is None and members.keys() >= _SPARSE_MEMBERS:
-            return _split_columns(_load_sparse(stream, name), name, rules)
+            return _split_columns(_load_sparse(archive, stream, name, rules.limit), name, rules)
         chosen = _choose_member(members, name, rules.array)
         if rules.label in members:
             X, y, names = _two_dimensional(load(chosen), name), tidy_labels(load(rules.label)), None
@@ -79,10 +82,12 @@ def read_svmlight(stream: BinaryIO, name: str, rules: InputRules):
 
     if rules.label is not None:
         raise ArgumentError(f"{name} is svmlight, where each line starts with its label; leave the label option out.")
+    _check_svmlight(stream, name, rules.limit)
     try:
         X, y = load_svmlight_file(stream, zero_based=True)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{name} is not an svmlight file (lines of 'label index:value ...'): {error}.") from error
+    rules.limit.check_row(X.shape[1], name)
     return X, tidy_labels(y), None
 
 
@@ -90,31 +95,19 @@ def read_parquet(stream: BinaryIO, name: str, rules: InputRules):
     """Numeric columns side by side; a column of equally long lists counts as that many columns."""
     import numpy as np
 
-    arrow = require_extra("pyarrow", extra="parquet", purpose="Reading a parquet file")
-    from pyarrow import parquet
+    from mercer._base.tables.parquet_source import ParquetSource
 
-    try:
-        table = parquet.read_table(stream)
-    except (arrow.ArrowException, OSError) as error:
-        raise InputError(f"{name} is not a parquet file, or it is damaged: {_first_line(error)}.") from error
-    y, columns = None, list(range(table.num_columns))
-    if rules.label is not None:
-        position = label_position(rules.label, table.column_names, table.num_columns, name)
-        _refuse_nulls(table.column(position), table.column_names[position], name)
-        y = tidy_labels(np.asarray(table.column(position).to_pylist()))
-        columns.remove(position)
-    blocks, names = [], []
-    for i in columns:
-        title = table.column_names[i]
-        block = _parquet_block(table.column(i), title, name)
-        blocks.append(settle_dtype(block, rules, name) if block.size else block)
-        names += [title] if block.shape[1] == 1 else [f"{title}[{j}]" for j in range(block.shape[1])]
-    X = np.concatenate(blocks, axis=1) if blocks else np.empty((table.num_rows, 0))
-    return X, y, names
+    source = ParquetSource(stream, name, rules)
+    rules.limit.check(source.shape[0] * source.shape[1] * source.dtype.itemsize, name)
+    X = np.empty(source.shape, source.dtype)
+    for rows, part in source.raw_blocks():
+        X[part] = rows
+    return X, source.y, source.feature_names
 
 
 def read_vectors(stream: BinaryIO, name: str, rules: InputRules):
     """Rows of fvecs, bvecs or ivecs."""
+    rules.limit.check_stream(stream, name)
     return _split_columns(parse_vectors(stream.read(), name, str(rules.format)), name, rules)
 
 
@@ -129,12 +122,13 @@ READERS = {
 }
 
 
-def _load_npy(stream, size: int, name: str):
-    """One array; its header is believed only as far as ``size``, the number of bytes there are, allows."""
+def _load_npy(stream, size: int, name: str, limit: Limit):
+    """One array; its header is believed only as far as ``size``, the number of bytes there are, and the limit allow."""
     import numpy as np
 
     shape, fortran_order, dtype = npy_header(stream, size, name)
     n_bytes = prod(shape) * dtype.itemsize
+    limit.check(n_bytes, name)
     array = np.empty(prod(shape), dtype=dtype)
     unfilled = array.view(np.uint8) if n_bytes else array
     while len(unfilled):
@@ -145,16 +139,63 @@ def _load_npy(stream, size: int, name: str):
     return array.reshape(shape, order="F" if fortran_order else "C")
 
 
-def _load_sparse(stream: BinaryIO, name: str):
+def load_array(path: str, limit: Limit, member: str | None = None):
+    """The array of an npy file, or of one member of an npz file (None: ``y``, or the only one)."""
+    with open(path, "rb") as stream:
+        if not path.lower().endswith(".npz"):
+            return _load_npy(stream, os.fstat(stream.fileno()).st_size, path, limit)
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                chosen = member or ("y" if "y" in members or len(members) != 1 else next(iter(members)))
+                if chosen not in members:
+                    raise ArgumentError(f"{path} has no member {chosen!r}; it holds {', '.join(members)}.")
+                with archive.open(members[chosen]) as part:
+                    return _load_npy(part, members[chosen].file_size, f"{path}::{chosen}", limit)
+        except InputError:
+            raise
+        except _ARCHIVE_ERRORS as error:
+            raise InputError(f"{path} is not an npz file, or it is damaged: {_first_line(error)}.") from error
+
+
+def _check_svmlight(stream: BinaryIO, name: str, limit: Limit) -> None:
+    """Refuse a file whose lines and entries take too much; the stream stays where it is."""
+    limit.check_stream(stream, name)
+    start, lines, entries = stream.tell(), 1, 0
+    while part := stream.read(CHUNK):
+        lines += part.count(b"\n")
+        entries += part.count(b":")
+        limit.check(_LINE_BYTES * lines + _ENTRY_BYTES * entries, name)
+    stream.seek(start)
+
+
+def _load_sparse(archive: zipfile.ZipFile, stream: BinaryIO, name: str, limit: Limit):
+    """A matrix as ``scipy.sparse.save_npz`` writes it, its members measured before scipy reads them."""
     import scipy.sparse
 
     stream.seek(0)
     try:
+        _check_sparse(archive, name, limit)
+        stream.seek(0)
         matrix = scipy.sparse.csr_matrix(scipy.sparse.load_npz(stream))
         matrix.check_format(full_check=True)
+    except InputError:
+        raise
     except (*_ARCHIVE_ERRORS, TypeError) as error:
         raise InputError(f"{name} is not a sparse matrix that scipy can read: {_first_line(error)}.") from error
     return matrix
+
+
+def _check_sparse(archive: zipfile.ZipFile, name: str, limit: Limit) -> None:
+    """Refuse members that promise more than they hold, and a shape whose rows or columns alone take too much."""
+    limit.check(sum(info.file_size for info in archive.infolist()), name)
+    for info in archive.infolist():
+        with archive.open(info) as part:
+            if info.filename == "shape.npy":
+                shape = _load_npy(part, info.file_size, f"{name}::shape", limit).ravel().tolist()
+                limit.check(8 * max(map(int, shape), default=0), name, f"a matrix of shape {tuple(shape)}")
+            else:
+                npy_header(part, info.file_size, f"{name}::{info.filename}")
 
 
 def _choose_member(members, name: str, wanted: str | None) -> str:
@@ -188,40 +229,6 @@ def _split_columns(X, name: str, rules: InputRules):
     y = np.asarray(y.todense() if hasattr(y, "todense") else y).ravel()
     kept = np.delete(np.arange(X.shape[1]), position)
     return X[:, kept], tidy_labels(y), None
-
-
-def _parquet_block(column, title: str, name: str):
-    import numpy as np
-    from pyarrow import compute, types
-
-    _refuse_nulls(column, title, name)
-    kind = column.type
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        lengths = np.asarray(compute.list_value_length(column))
-        if lengths.size and (lengths != lengths[0]).any():
-            row = int(np.argmax(lengths != lengths[0]))
-            raise InputError(
-                f"{name}, column {title!r}: row {row} holds {lengths[row]} numbers where row 0 holds {lengths[0]}."
-            )
-        column = compute.list_flatten(column)
-        _refuse_nulls(column, title, name)
-        width = int(lengths[0]) if lengths.size else 0
-    else:
-        width = 1
-    kind = column.type
-    if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
-        raise InputError(
-            f"{name}, column {title!r} holds {kind}, not numbers. Drop it, or name it as the label if it is one."
-        )
-    return column.to_numpy().reshape(-1, width) if width else np.empty((len(lengths), 0))
-
-
-def _refuse_nulls(column, title: str, name: str) -> None:
-    import numpy as np
-
-    if column.null_count:
-        row = int(np.argmax(np.asarray(column.is_null())))
-        raise InputError(f"{name}, column {title!r}: value {row} is missing (counted from 0). Fill or drop it.")
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,28 +2,29 @@
 
 __all__ = ["give_back", "map_npy", "npy_header"]
 
+import io
 import mmap
 import tokenize
 from math import prod
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from mercer._base.errors import InputError
 
+_LONGEST_HEADER = 10_000  # bytes, as numpy has it
 
-def npy_header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...], bool, Any]:
+
+def npy_header(stream: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, Any]:
     """(shape, whether columns come first, dtype) of an array; the stream then stands at its first number.
 
     The header is believed only as far as ``size``, the number of bytes there are, allows.
     """
-    from numpy.lib import format as npy
-
     try:
-        version = npy.read_magic(stream)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran_order, dtype = read_header(stream)
-        if min(shape, default=0) < 0:
+        shape, fortran_order, dtype = _parsed_header(stream)
+        if not all(0 <= length < 2**63 for length in shape):
             raise ValueError(f"its header gives the shape {shape}")
-    except (ValueError, EOFError, tokenize.TokenError) as error:
+        if not dtype.itemsize:  # no bytes promise any number of values, for which numpy would find room
+            raise ValueError(f"its header gives the type {dtype.str}, whose values take no bytes")
+    except (ValueError, EOFError, RecursionError, MemoryError, tokenize.TokenError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
         raise InputError(f"{name} is not an npy array: {reason}.") from error
     if dtype.hasobject:
@@ -34,7 +35,21 @@ def npy_header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...],
     return shape, fortran_order, dtype
 
 
-def map_npy(stream: BinaryIO, path: str, name: str, start: int = 0, size: int | None = None):
+def _parsed_header(stream: IO[bytes]):
+    """What numpy makes of a header, of which no more is read than numpy accepts."""
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(stream)
+    width = 2 if version == (1, 0) else 4  # bytes of the header's length
+    prefix = stream.read(width)
+    length = int.from_bytes(prefix, "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"its header claims {length} bytes")
+    header = io.BytesIO(prefix + stream.read(length))
+    return npy.read_array_header_1_0(header) if width == 2 else npy.read_array_header_2_0(header)
+
+
+def map_npy(stream: IO[bytes], path: str, name: str, start: int = 0, size: int | None = None):
     """The array that starts at byte ``start`` of an open file and takes ``size`` bytes there, header included."""
     import numpy as np
 

@@ -3,9 +3,11 @@
 __all__ = ["ParquetSource"]
 
 from math import inf
+from typing import BinaryIO
 
 from mercer._base.errors import InputError, require_extra
 from mercer._base.tables.formats import _first_line
+from mercer._base.tables.parquet_pages import check_pages
 from mercer._base.tables.rules import _LARGEST_EXACT_INTEGER, InputRules, label_position, tidy_labels
 from mercer._base.tables.sources import BLOCK_ROWS, RowSource
 
@@ -15,33 +17,37 @@ READ_BUFFER = 2**16  # bytes read at a time of each column, instead of all that 
 class ParquetSource(RowSource):
     """Numeric columns side by side; a column of equally long lists counts as that many columns."""
 
-    def __init__(self, path: str, rules: InputRules):
-        self._path = path
+    def __init__(self, file: str | BinaryIO, name: str, rules: InputRules):
+        self._file, self._name, self._limit = file, name, rules.limit
+        self._words: list[str] = []  # columns of words, which stay numbers of words as long as possible
         self._arrow = require_extra("pyarrow", extra="parquet", purpose="Reading a parquet file")
-        with self._open() as file:
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        with self._open() as found:
+            check_pages(file, found.metadata, self._limit, name)
+            schema, n_rows = found.schema_arrow, found.metadata.num_rows
             titles, self._label = schema.names, None
             if rules.label is not None:
-                self._label = label_position(rules.label, titles, len(titles), path)
+                self._label = label_position(rules.label, titles, len(titles), name)
+                self._words = self._columns_of_words(schema)
             self._columns = [i for i in range(len(titles)) if i != self._label]
             self._titles = titles
             self._types = [self._number_type(schema.field(i).type, titles[i]) for i in self._columns]
-            self._widths = [self._width(file, i, schema.field(i).type) for i in self._columns]
+            self._widths = [self._width(found, i, schema.field(i).type) for i in self._columns]
+        self._limit.check_row(sum(1 if width is None else width for width in self._widths), name)
         names = []
         for i, width in zip(self._columns, self._widths, strict=True):
             names += [titles[i]] if width is None else [f"{titles[i]}[{j}]" for j in range(width)]
-        super().__init__((n_rows, len(names)), path, rules, names)
+        super().__init__((n_rows, len(names)), name, rules, names)
 
     def _open(self):
         from pyarrow import parquet
 
         try:
-            return parquet.ParquetFile(self._path, buffer_size=READ_BUFFER)
+            return parquet.ParquetFile(self._file, buffer_size=READ_BUFFER, read_dictionary=self._words)
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damaged(error) from error
 
     def _damaged(self, error):
-        return InputError(f"{self._path} is not a parquet file, or it is damaged: {_first_line(error)}.")
+        return InputError(f"{self._name} is not a parquet file, or it is damaged: {_first_line(error)}.")
 
     def _number_type(self, kind, title):
         from pyarrow import types
@@ -50,8 +56,18 @@ class ParquetSource(RowSource):
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
             return kind
         raise InputError(
-            f"{self._path}, column {title!r} holds {kind}, not numbers. Drop it, or name it as the label if it is one."
+            f"{self._name}, column {title!r} holds {kind}, not numbers. Drop it, or name it as the label if it is one."
         )
+
+    def _columns_of_words(self, schema):
+        """[the label column] if it holds words."""
+        from pyarrow import types
+
+        kind, title = schema.field(self._label).type, schema.names[self._label]
+        if types.is_nested(kind):
+            raise InputError(f"{self._name}, column {title!r} holds {kind}, not labels.")
+        is_words = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
+        return [title] if is_words and schema.names.count(title) == 1 else []
 
     def _width(self, file, i, kind):
         """Numbers in a list of the column; None for a column of single numbers."""
@@ -70,6 +86,10 @@ class ParquetSource(RowSource):
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damaged(error) from error
 
+    def raw_blocks(self):
+        """Blocks of rows as they are stored, unchecked."""
+        return self._raw_blocks(self._default_size())
+
     def _raw_blocks(self, size):
         waiting, start = self._arrow.table({}), 0
         with self._open() as file:
@@ -84,6 +104,9 @@ class ParquetSource(RowSource):
         if waiting.num_rows:
             part = slice(start, start + waiting.num_rows)
             yield self._numbers(waiting, range(part.start, part.stop)), part
+            start = part.stop
+        if start != len(self):
+            raise self._damaged(ValueError(f"it promises {len(self)} rows and holds {start}"))
 
     def _raw_rows(self, chosen):
         import numpy as np
@@ -138,7 +161,7 @@ class ParquetSource(RowSource):
         if column.null_count:
             row = numbers[int(np.argmax(np.asarray(column.is_null()))) // max(1, width)]
             raise InputError(
-                f"{self._path}, column {title!r}: a value of row {row} is missing (counted from 0). Fill or drop it."
+                f"{self._name}, column {title!r}: a value of row {row} is missing (counted from 0). Fill or drop it."
             )
 
     def _natural_dtype(self):
@@ -180,14 +203,36 @@ class ParquetSource(RowSource):
 
         if self._label is None:
             return None
-        title, labels = self._titles[self._label], []
+        title, parts, words, n_rows = self._titles[self._label], [], {}, 0
+        self._limit.check(8 * len(self), self.name, "its labels")
         is_unique = self._titles.count(title) == 1
         with self._open() as file:
             for batch in self._batches(file, BLOCK_ROWS, columns=[title] if is_unique else None):
                 column = batch.column(title if is_unique else self._label)
-                self._refuse_nulls(column, title, range(len(labels), len(labels) + len(column)))
-                labels += column.to_pylist()
-        return tidy_labels(np.asarray(labels))
+                self._refuse_nulls(column, title, range(n_rows, n_rows + len(column)))
+                parts.append(_label_codes(column, words))
+                n_rows += len(column)
+        labels = np.concatenate(parts) if parts else np.empty(0)
+        if not words:
+            return tidy_labels(labels)
+        self._limit.check_words(len(labels), max(len(str(word)) for word in words), self.name)
+        return tidy_labels(np.asarray(list(words))[labels])
+
+
+def _label_codes(column, words):
+    """Numbers as they are; for everything else its number in ``words``, which grows by what is new."""
+    import numpy as np
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        wide = {"f": np.float64, "i": np.int64}.get(values.dtype.kind)
+        return values if wide is None else values.astype(wide)
+    if not types.is_dictionary(kind):
+        column = column.dictionary_encode()
+    known = [words.setdefault(word, len(words)) for word in column.dictionary.to_pylist()]
+    return np.asarray(known, dtype=np.intp)[column.indices.to_numpy(zero_copy_only=False)]
 
 
 def _is_list(kind):

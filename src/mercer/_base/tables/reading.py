@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from mercer._base.errors import InputError
 from mercer._base.tables.formats import READERS
+from mercer._base.tables.limits import Limit
 from mercer._base.tables.rules import PACKABLE, PACKERS, ArgumentError, InputRules, format_of, settle_dtype
 
 
@@ -55,7 +56,7 @@ def _read_one(source, rules: InputRules) -> Table:
         source, member = _split_member(str(source))
         name = "standard input" if source == "-" else source
         format = format_of(source, rules.format)
-        stream = _open(source, format)
+        stream = _open(source, format, rules.limit)
     else:
         name, stream = getattr(source, "name", "stream"), source
         format = format_of(name, rules.format)
@@ -66,6 +67,7 @@ def _read_one(source, rules: InputRules) -> Table:
         X, y, names = READERS[format](stream, name, rules)
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(f"{name} holds no data: {X.shape[0]} rows and {X.shape[1]} columns of numbers.")
+    rules.limit.check_array(X, 8 if rules.dtype == "float64" else 4, name)
     names = None if names is None else tuple(names)
     return Table(settle_dtype(X, rules, name), y, names, name, format)
 
@@ -77,16 +79,17 @@ def _split_member(source: str) -> tuple[str, str | None]:
     return source, None
 
 
-def _open(path: str, format: str) -> BinaryIO:
+def _open(path: str, format: str, limit: Limit) -> BinaryIO:
     """The bytes of a file, a pipe or the standard input, seekable, with what is packed expanded."""
     if path == "-":
-        return io.BytesIO(sys.stdin.buffer.read())
+        return io.BytesIO(limit.read(sys.stdin.buffer, "standard input"))
     suffix = Path(path).suffix.lower()
     try:
         if suffix in PACKERS and format in PACKABLE:
-            return io.BytesIO(_expand(path, suffix))
+            return io.BytesIO(_expand(path, suffix, limit))
         if not Path(path).is_file():  # a pipe, or an error that reading it raises
-            return io.BytesIO(Path(path).read_bytes())
+            with open(path, "rb") as pipe:
+                return io.BytesIO(limit.read(pipe, path))
         return open(path, "rb")
     except FileNotFoundError:
         raise ArgumentError(f"There is no file {path}.") from None
@@ -96,14 +99,14 @@ def _open(path: str, format: str) -> BinaryIO:
         raise ArgumentError(f"{path} cannot be read: permission denied.") from None
 
 
-def _expand(path: str, suffix: str) -> bytes:
+def _expand(path: str, suffix: str, limit: Limit) -> bytes:
     import lzma
     import zlib
     from importlib import import_module
 
     try:
         with import_module(PACKERS[suffix]).open(path, "rb") as stream:
-            return stream.read()
+            return limit.read(stream, path)
     except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mercer._base.errors import InputError
+from mercer._base.tables.limits import Limit, bytes_of
 
 FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "svmlight", "fvecs", "bvecs", "ivecs")
 _FORMAT_OF_SUFFIX = {
@@ -48,6 +49,8 @@ class InputRules:
     dtype : ``float32`` or ``float64``; None follows the module's rule
     array : name of the npz member to read; an error for other formats
     n_features : width of an svmlight matrix; None takes the largest index seen in all files read together
+    max_unpacked : the most memory that a file may take once it is unpacked, a number of bytes or a size like ``"8GB"``;
+        None is a quarter of the memory available. What is read block by block is limited by its blocks
     """
 
     format: str | None = None
@@ -57,6 +60,7 @@ class InputRules:
     dtype: str | None = None
     array: str | None = None
     n_features: int | None = None
+    max_unpacked: str | int | None = None
 
     def __post_init__(self):
         if self.format is not None and self.format not in FORMATS:
@@ -65,6 +69,13 @@ class InputRules:
             raise ArgumentError(f"The dtype must be float32 or float64, not {self.dtype!r}.")
         if self.delimiter is not None and self.delimiter not in ("tab", "space", r"\t") and len(self.delimiter) != 1:
             raise ArgumentError(f"The delimiter must be one character, tab or space, not {self.delimiter!r}.")
+        if self.max_unpacked is not None:
+            bytes_of(self.max_unpacked)
+
+    @property
+    def limit(self) -> Limit:
+        """The most memory that a file may take."""
+        return Limit.of(self.max_unpacked)
 
 
 def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...] = FORMATS) -> str:

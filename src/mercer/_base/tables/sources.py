@@ -59,6 +59,7 @@ class RowSource:
     def __init__(self, shape, name: str, rules: InputRules, feature_names: Sequence[str] | None = None):
         if 0 in shape:
             raise InputError(f"{name} holds no data: {shape[0]} rows and {shape[1]} columns of numbers.")
+        rules.limit.check_row(shape[1], name)
         self.shape: tuple[int, int] = shape
         self.name = name
         self.feature_names = None if feature_names is None else tuple(feature_names)
@@ -233,6 +234,7 @@ class ArraySource(RowSource):
 
         if self._label is None:
             return self._known_labels
+        self._rules.limit.check(8 * len(self), self.name, "its labels")
         parts = []
         for start in range(0, len(self), self._default_size()):
             rows = self._rows[start : start + self._default_size()]
@@ -256,7 +258,8 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
         of an npz file (``"data.npz::X"``), a parquet file and an fvecs, bvecs or ivecs file are read in blocks; other
         formats are read as a whole. A Dask array or data frame is read chunk by chunk
     **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
-        labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file) ...
+        labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file), ``max_unpacked`` (the
+        most memory that a file read as a whole may take, as ``"8GB"``; by default a quarter of what is available) ...
 
     Examples
     --------
@@ -297,16 +300,16 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
     if format == "parquet":
         from mercer._base.tables.parquet_source import ParquetSource
 
-        _open(path, format).close()  # a file that is not there is reported as everywhere
-        return ParquetSource(path, rules)
+        _open(path, format, rules.limit).close()  # a file that is not there is reported as everywhere
+        return ParquetSource(path, path, rules)
     if format in VECTOR_FORMATS and Path(path).suffix.lower() not in PACKERS:
         from mercer._base.tables.vector_source import VectorSource
 
-        _open(path, format).close()
+        _open(path, format, rules.limit).close()
         return VectorSource(path, rules)
     if format not in ("npy", "npz"):
         return _read_whole(path, rules)
-    with _open(path, format) as stream:
+    with _open(path, format, rules.limit) as stream:
         if format == "npy":
             return ArraySource(_two_dimensional(map_npy(stream, path, path), path), path, rules)
         mapped = _map_npz(stream, path, path, rules)
@@ -335,7 +338,7 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
             y, wanted = None, rules.label if titled else "y" if rules.label is None and chosen == "X" else None
             if wanted in members:
                 with archive.open(members[wanted]) as part:
-                    y = tidy_labels(_load_npy(part, members[wanted].file_size, f"{name}::{wanted}"))
+                    y = tidy_labels(_load_npy(part, members[wanted].file_size, f"{name}::{wanted}", rules.limit))
             stream.seek(info.header_offset)
             signature, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
             if signature != b"PK\x03\x04":

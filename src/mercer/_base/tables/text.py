@@ -8,14 +8,20 @@ from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from mercer._base.errors import InputError
+from mercer._base.tables.limits import Limit
 from mercer._base.tables.rules import InputRules, label_position
 
 _CANDIDATE_DELIMITERS = ",;\t|"
+_LOOKED_AT = 5  # lines that tell the delimiter and the header
+_LINE_BYTES, _CELL_BYTES = (
+    144,
+    32,
+)  # memory of a line besides its text; of a character that may be a cell of a split line
 
 
 def read_csv(stream: BinaryIO, name: str, rules: InputRules):
     """Numbers in columns, an optional header line, an optional column of labels that may be words."""
-    lines = _text_lines(stream, name)
+    lines = _text_lines(stream, name, rules.limit)
     if not lines:
         raise InputError(f"{name} is empty.")
     delimiter = _delimiter(lines, rules)
@@ -27,19 +33,25 @@ def read_csv(stream: BinaryIO, name: str, rules: InputRules):
     body = lines[1:] if has_header else lines
     if not body:
         raise InputError(f"{name} has a header and no rows. If its only line is data, say that there is no header.")
-    X, y = _parse(body, delimiter, len(first), names, label, name)
+    rules.limit.check(8 * len(body) * len(first), name)
+    X, y = _parse(body, delimiter, len(first), names, label, name, rules.limit)
     kept = None if names is None else [title for i, title in enumerate(names) if i != label]
     return X, y, kept
 
 
-def _text_lines(stream: BinaryIO, name: str) -> list[tuple[int, str]]:
+def _text_lines(stream: BinaryIO, name: str, limit: Limit) -> list[tuple[int, str]]:
     """Lines that are not blank, with their numbers counted from 1."""
+    lines, taken = [], limit.check_stream(stream, name)
     try:
         with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-            lines = [(number, line.rstrip("\n")) for number, line in enumerate(text, start=1)]
+            for number, line in enumerate(text, start=1):
+                taken += _LINE_BYTES + (_CELL_BYTES * len(line) if number <= _LOOKED_AT else 0)
+                limit.check(taken, name)
+                if line.strip():
+                    lines.append((number, line.rstrip("\n")))
+        return lines
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
-    return [(number, line) for number, line in lines if line.strip()]
 
 
 def _delimiter(lines: Sequence[tuple[int, str]], rules: InputRules) -> str | None:
@@ -51,7 +63,7 @@ def _delimiter(lines: Sequence[tuple[int, str]], rules: InputRules) -> str | Non
     # the character that splits the first lines into the same, largest number of cells
     scores = {}
     for candidate in _CANDIDATE_DELIMITERS:
-        widths = {len(cells) for cells in _split([line for _, line in lines[:5]], candidate)}
+        widths = {len(cells) for cells in _split([line for _, line in lines[:_LOOKED_AT]], candidate)}
         scores[candidate] = max(widths) if len(widths) == 1 else 1
     best = max(scores, key=lambda candidate: scores[candidate])
     return best if scores[best] > 1 else ","
@@ -75,7 +87,7 @@ def _looks_like_header(first: Sequence[str], second: Sequence[str] | None, rules
     return any(i < len(second) and _is_number(second[i]) for i in words)
 
 
-def _parse(body, delimiter, width, names, label, name):
+def _parse(body, delimiter, width, names, label, name, limit):
     import numpy as np
 
     codes: dict[str, int] = {}  # label -> its number, in order of appearance
@@ -100,6 +112,7 @@ def _parse(body, delimiter, width, names, label, name):
         raise InputError(f"{name} has {width} columns in its header and {values.shape[1]} in its rows.")
     if label is None:
         return values, None
+    limit.check_words(len(values), max(map(len, codes)), name)
     y = _labels(list(codes))[values[:, label].astype(np.intp)]
     return np.delete(values, label, axis=1), y
 

@@ -78,6 +78,8 @@ def _layout(head: bytes, size: int, name: str, format: str):
             f"{name} is not a file of {format}, or it is cut short: its first four bytes promise a row of {width} "
             f"numbers, and it has {size} bytes in all."
         )
+    if 4 + width * values.itemsize >= 2**31:
+        raise InputError(f"{name}: its first four bytes promise a row of {width:,} numbers; 2 GB is the most of a row.")
     record = np.dtype([("length", "<i4"), ("row", values, (width,))])
     return record, size // record.itemsize
 
