@@ -10,6 +10,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.models import save
 from mercer.search._ids import ID_COLUMNS, IdTable, as_ids, pack_ids
+from mercer.search._index_checks import check_columns, check_lengths, check_rows, check_taken, damages_named
 from mercer.search._index_model import load_model
 from mercer.search._storage import Snapshot
 from mercer.search._storage_blocks import Column
@@ -29,6 +30,7 @@ class View:
     snapshot: Snapshot
     model: Any
     ids: IdTable
+    trusted: bool  # all rows were looked at, or written by this process
     store: Any = None
     bounds: Any = None
     relaxed: Any = None
@@ -49,14 +51,16 @@ class Collection:
     n_jobs : int or None
     storage : Storage or None
         None: a new one in memory.
+    trusted : bool
+        False looks at rows of a directory each time they are taken.
     """
 
-    def __init__(self, model, vectors, n_lists="auto", n_jobs=None, storage=None):
+    def __init__(self, model, vectors, n_lists="auto", n_jobs=None, storage=None, trusted=True):
         self.vectors = vectors
         self._n_lists, self._n_jobs = n_lists, n_jobs
         storage = storage or MemoryStorage(columns_of(model, vectors), {})
         self._moving = None  # a storage in a directory that is being filled with the rows
-        self.view = View(storage, storage.snapshot, model, _ids_of(storage))
+        self.view = self._new_view(storage, model, trusted)
 
     # ------------------------------------------------------------------------------------------------------ one view
 
@@ -80,7 +84,7 @@ class Collection:
 
     def _settle_move(self):
         if self._moving.is_filled() and self.view.storage is not self._moving:
-            self.view = View(self._moving, self._moving.snapshot, self.model, _ids_of(self._moving))
+            self.view = self._new_view(self._moving, self.model, self.view.trusted)
         self._moving = None
 
     def _derived(self, storage):
@@ -90,11 +94,19 @@ class Collection:
         if model is None:
             same = generation == before.snapshot.generation
             model = before.model if same else load_model(storage, self._n_jobs)
-        snapshot = storage.snapshot  # loading may have found a still newer generation
-        view = View(storage, snapshot, model, _ids_of(storage))
-        if snapshot.generation == before.snapshot.generation:
+        view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
+        if view.snapshot.generation == before.snapshot.generation:
             view.bounds, view.relaxed = before.bounds, before.relaxed
         return view
+
+    def _new_view(self, storage, model, trusted):
+        snapshot = storage.snapshot  # now: loading a model may have found a still newer generation
+        if not hasattr(storage, "path"):
+            return View(storage, snapshot, model, _ids_of(storage), True)
+        with damages_named(storage):
+            check_columns(snapshot.columns, columns_of(model, self.vectors))
+            check_lengths(snapshot.segments, self.vectors)
+            return View(storage, snapshot, model, _ids_of(storage), trusted)
 
     def refresh(self):
         """See what another process has committed since."""
@@ -161,7 +173,18 @@ class Collection:
 
     def take(self, positions):
         """Kept rows at positions, float32."""
-        return self.vectors.take(self.snapshot.segments, positions)
+        view = self.view
+        rows = self.vectors.take(view.snapshot.segments, positions)
+        if not view.trusted:
+            with damages_named(view.storage):
+                check_taken(rows, self.vectors, view.model.kernel)
+        return rows
+
+    def verify(self):
+        """Look at all rows, so that they need not be looked at when they are taken."""
+        with damages_named(self.storage):
+            check_rows(self, self._n_jobs)
+        self.view.trusted = True
 
     # ------------------------------------------------------------------------------------------------------- changes
 

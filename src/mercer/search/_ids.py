@@ -11,6 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
+from mercer._base.container import FileProblem
 from mercer._base.errors import InputError
 from mercer.search._storage_blocks import Column
 
@@ -39,7 +40,12 @@ def as_ids(ids, n_rows, who):
 def _as_id(value, who):
     if isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and -(2**63) <= value < 2**63:
         return int(value)
-    if isinstance(value, str) and value and len(value.encode()) <= LONGEST_TEXT:
+    if isinstance(value, str) and value and len(value.encode(errors="surrogatepass")) <= LONGEST_TEXT:
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            shown = value.encode("ascii", "backslashreplace").decode()
+            raise InputError(
+                f"{who} takes texts that UTF-8 can hold as ids, and '{shown:.80}' has half a surrogate pair."
+            )
         return str(value)
     raise InputError(
         f"{who} takes as ids whole numbers of 64 bits and texts of 1 to {LONGEST_TEXT} bytes, got {value!r:.80}."
@@ -89,10 +95,13 @@ class IdTable:
             self.append(numbers)
             return
         data = values.tobytes()
-        ids = [
-            data[start:stop].decode() if stop > start else int(number)
-            for start, stop, number in zip(offsets[:-1].tolist(), offsets[1:].tolist(), numbers, strict=True)
-        ]
+        try:
+            ids = [
+                data[start:stop].decode() if stop > start else int(number)
+                for start, stop, number in zip(offsets[:-1].tolist(), offsets[1:].tolist(), numbers, strict=True)
+            ]
+        except UnicodeDecodeError as error:
+            raise FileProblem(f"has a damaged id: {error.object[:80]!r} is not text in UTF-8.") from error
         self.append(ids)
 
     def append(self, ids):

@@ -4,7 +4,10 @@ __all__ = ["OnDisk"]
 
 import os
 
+from mercer._base.container import FileProblem
+from mercer._base.errors import InputError
 from mercer.search._collection import Collection, columns_of, format_of
+from mercer.search._index_checks import damages_named, read_header
 from mercer.search._index_model import load_model
 from mercer.search._storage_memory import MemoryStorage
 
@@ -38,24 +41,31 @@ class OnDisk:
         mode : {"r", "w"}
             ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
         verify : bool
-            Whether all checksums are compared, which reads everything once.
+            Whether all checksums are compared and all rows looked at, which reads everything once. Without, rows are
+            looked at when they are taken.
         """
         from mercer.search._directory import DirectoryStorage
 
         storage = DirectoryStorage.open(path, mode, verify=verify)
         try:
-            return cls._of_storage(storage, n_jobs)
+            return cls._of_storage(storage, n_jobs, verify)
         except BaseException:
             storage.close()
             raise
 
     @classmethod
-    def _of_storage(cls, storage, n_jobs):
-        model, header = load_model(storage, n_jobs), storage.header
-        own = {name: header[name] for name in ("oversample", "vectors", "n_lists")}
-        index = cls(**{**model.get_params(deep=False), **own})
-        vectors = format_of(header["kept"], bool(header["sparse"]), model.n_features_in_)
-        index._collection = Collection(model, vectors, index.n_lists, n_jobs, storage)
+    def _of_storage(cls, storage, n_jobs, verify):
+        model = load_model(storage, n_jobs)
+        with damages_named(storage):
+            own, kept, is_sparse = read_header(storage.header)
+            try:
+                index = cls(**{**model.get_params(deep=False), **own})
+            except InputError as error:
+                raise FileProblem(f"has a damaged catalogue: {error}") from error
+            vectors = format_of(kept, is_sparse, model.n_features_in_)
+        index._collection = Collection(model, vectors, index.n_lists, n_jobs, storage, trusted=False)
+        if verify:
+            index._collection.verify()
         return index
 
     def refresh(self):

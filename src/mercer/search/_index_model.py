@@ -2,7 +2,7 @@
 
 __all__ = ["load_model"]
 
-from mercer._base.errors import InputError, ModelFileError
+from mercer._base.errors import ModelFileError
 from mercer._base.models import load
 from mercer.search._model import SearchModel
 
@@ -21,6 +21,6 @@ def load_model(storage, n_jobs=None):
     else:
         model = load(storage.model_path)
     if not isinstance(model, SearchModel):
-        raise InputError(f"{storage.model_path} holds {type(model).__name__}, not the model of an index.")
+        raise ModelFileError(f"{storage.model_path} holds {type(model).__name__}, not the model of an index.")
     model.n_jobs = n_jobs
     return model

@@ -1,0 +1,90 @@
+"""What `trust-flips` does in its processes: flip a bit of an index, use it, and say what came of it."""
+
+import pickle
+import random
+import shutil
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.trust._indexes import fitted, rows
+from mercer import KernelIndex
+from mercer._base.errors import MercerError
+
+N_ROWS = 40
+
+
+def make_indexes(folder):
+    """Names of the indexes that were made: dense, sparse, and of whole numbers that are kept in bytes."""
+    rng = np.random.default_rng(0)
+    X = rows(rng, N_ROWS)
+    counts = rng.poisson(3.0, X.shape).astype(np.float32) + 1
+    kinds = {"dense": X, "sparse": sparse.csr_array(X), "bytes": counts, "sparse bytes": sparse.csr_array(counts - 1)}
+    for name, given in kinds.items():
+        ids = [number if number % 3 else f"text {number}" for number in range(N_ROWS)]
+        index = fitted(given).add(given, ids).persist(folder / name)
+        index.remove([1, "text 3", 20, "text 39"]).close()
+        with open(folder / f"{name}.queries", "wb") as file:
+            pickle.dump(given[:3], file)
+    return list(kinds)
+
+
+def use_damaged(pipe, folder, name, verify, flips):
+    """Send (outcome, note) of each flip."""
+    warnings.simplefilter("ignore")
+    with open(folder / f"{name}.queries", "rb") as file:
+        Q = pickle.load(file)
+    scratch = folder / f"scratch {name} {verify}"
+    shutil.rmtree(scratch, ignore_errors=True)
+    shutil.copytree(folder / name, scratch)
+    expected = _used(scratch, Q, verify)
+    for flip in flips:
+        shutil.rmtree(scratch)
+        shutil.copytree(folder / name, scratch)
+        where = _flip(scratch, random.Random(f"{name} {verify} {flip}"))
+        pipe.send(_outcome(scratch, Q, verify, expected, where))
+
+
+def _flip(path, choose):
+    """Flip a bit of a file of the directory; says which."""
+    file = choose.choice([file for file in sorted(path.rglob("*")) if file.is_file() and file.stat().st_size])
+    data = bytearray(file.read_bytes())
+    used = [at for at, byte in enumerate(data) if byte] if choose.random() < 0.5 else None
+    at, bit = choose.choice(used or range(len(data))), choose.randrange(8)
+    data[at] ^= 1 << bit
+    file.write_bytes(data)
+    return f"bit {bit} of byte {at} of {file.relative_to(path)}"
+
+
+def _outcome(path, Q, verify, expected, where):
+    try:
+        KernelIndex.open(path, verify=verify).close()
+    except MercerError:
+        return "refused when opened", ""
+    except Exception as error:
+        return "foreign", f"{where}: opening raised {error!r:.200}"
+    try:
+        found = _used(path, Q, verify)
+    except MercerError:
+        return "refused when used", ""
+    except Exception as error:
+        return "foreign", f"{where}: using raised {error!r:.200}"
+    same = pickle.dumps(found) == pickle.dumps(expected)
+    return ("answers as before" if same else "other answers"), "" if same or not verify else f"{where}: other answers"
+
+
+def _used(path, Q, verify):
+    """All answers of an index, as lists."""
+    with KernelIndex.open(path, "w", verify=verify, n_jobs=1) as index:
+        answers = _answers(index, Q)
+        index.add(Q[:1], [900]).remove([2]).compact()
+        answers += _answers(index, Q)
+    with KernelIndex.open(path, verify=verify, n_jobs=1) as index:
+        return answers + _answers(index, Q)
+
+
+def _answers(index, Q):
+    answers = [index.search(Q, 5), index.search(Q, 5, exact="stored"), index.range_search(Q, min_similarity=0.5)]
+    answers.append(index.range_search(Q, min_similarity=0.5, exact="stored"))
+    return [[np.asarray(part).tolist() for part in parts] for ids, values in answers for parts in (ids, values)]

@@ -1,0 +1,43 @@
+"""Small indexes that are interrupted, damaged and killed, and what they must hold."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from mercer import KernelIndex
+from mercer._base.errors import ApproximationWarning
+
+WIDTH = 8
+PARAMETERS = {
+    "bytes_per_item": 2, "embedding": "kpca", "effort": "low", "n_components": 4, "n_landmarks": 16, "random_state": 0
+}  # fmt: skip
+
+
+def rows(rng, n):
+    """Histograms with empty bins, float32."""
+    X = rng.gamma(0.6, 1.0, (n, WIDTH)) * (rng.random((n, WIDTH)) < 0.8)
+    X[:, 0] += 1e-3
+    return (X / X.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def fitted(X, n_jobs=1, **parameters):
+    """An index without rows, quick to fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        return KernelIndex("chi2", **{**PARAMETERS, "n_jobs": n_jobs, **parameters}).fit(X)
+
+
+def held(index):
+    """The rows of an index by id, after a look at whether ids, positions and codes belong together."""
+    kept = index._rows
+    alive = np.flatnonzero(~kept.snapshot.removed)
+    if not len(alive):
+        return {}
+    ids, X = kept.ids.at(alive), kept.take(alive)
+    found = kept.ids.positions(ids if ids.dtype != object else ids.tolist())
+    codes = kept.model.coder_.encode(kept.model.embed(X)[0])
+    if not np.array_equal(found, alive) or not np.array_equal(kept.column("codes")[alive], codes):
+        raise AssertionError("ids, positions and codes do not belong together")
+    dense = X.toarray() if sparse.issparse(X) else X
+    return dict(zip(ids.tolist(), map(tuple, dense.tolist()), strict=True))
