@@ -58,8 +58,9 @@ def trust_flips(record):
         record.note(note)
     record.note(
         "A bit of one file of the directory, each file as often as the others, half of them in bytes that are not "
-        "zero. The index is opened for writing and searched by codes, exactly and by range; rows are added and removed, "
-        "and it is compacted, opened again and searched. 40 rows of 8 columns, ids of numbers and texts, four rows removed."
+        "zero. The index is opened for writing and searched by codes, exactly and by range; rows are added and "
+        "removed, and it is compacted, opened again and searched. 40 rows of 8 columns, ids of numbers and texts, four "
+        "rows removed."
     )
 
 

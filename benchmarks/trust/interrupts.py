@@ -43,8 +43,8 @@ def trust_interrupts(record):
     record.note(
         "A timer sends a signal whose handler raises KeyboardInterrupt, at a moment that is drawn evenly from the "
         "usual time of the call; of each fourth call a second one follows within a millisecond. After each, the rows "
-        "by id, their codes and the nearest rows of the open index, and of the directory opened again with verify=True, are "
-        "compared with a dictionary; then the same index goes on."
+        "by id, their codes and the nearest rows of the open index, and of the directory opened again with "
+        "verify=True, are compared with a dictionary; then the same index goes on."
     )
 
 
