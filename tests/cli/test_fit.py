@@ -178,6 +178,22 @@ def test_whole_numbers_that_look_like_quantities_are_pointed_out(command):
     assert "--task regress" in result.stderr
 
 
+def test_a_column_of_ids_is_no_column_of_labels(fails, command):
+    X = np.random.default_rng(0).random((20_000, 3))
+    for ids in (np.arange(20_000), np.char.add("row ", np.arange(20_000).astype(str))):
+        np.savez("d.npz", X=X, y=ids)
+        fails(
+            1,
+            ["look like ids: 20,000 rows have 20,000 different ones", "--task classify"],
+            "fit",
+            "d.npz",
+            "--out",
+            "m",
+        )
+    result = command("fit", "d.npz", "--task", "classify", "--dry-run")
+    assert result.exit_code == 0
+
+
 def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
     X, y = digits
     counts = 16 * X

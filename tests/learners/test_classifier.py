@@ -285,6 +285,12 @@ def test_empty_rows_and_constant_columns_are_no_obstacle(digits):
         ({"map": SVC()}, "takes a map or a quantiser"),
         ({"intercept_scaling": 0}, "intercept_scaling as a finite number > 0"),
         ({"class_weight": "equal"}, "class_weight' parameter"),
+        *(
+            ({"class_weight": {0: 1.0, 1: value}}, f"class_weight as finite numbers >= 0, got {value!r} for class 1")
+            for value in (np.nan, np.inf, -1.0, "2", None)
+        ),
+        *(({name: np.nan}, f"{name} as a .*got") for name in ("C", "tol", "max_iter", "intercept_scaling")),
+        *(({name: np.inf}, f"{name} as a .*got") for name in ("C", "tol", "max_iter", "intercept_scaling")),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(digits, parameters, message):
@@ -306,6 +312,24 @@ def test_parameters_that_cannot_be_used_are_named(digits, parameters, message):
 def test_data_that_cannot_be_used_is_refused(digits, change, message):
     with pytest.raises(ValueError, match=message):
         KernelClassifier().fit(*change(*digits[:2]))
+
+
+@pytest.mark.parametrize(
+    "model", [KernelClassifier(), KernelClassifierCV(), mercer.IntersectionSVC(), mercer.KernelRegressor()]
+)
+@pytest.mark.parametrize(("value", "message"), [(np.nan, "NaN"), (np.inf, "infinity"), (-1.0, "Negative values")])
+def test_weights_of_rows_that_are_no_weights_are_refused(digits, model, value, message):
+    X, y = digits[:2]
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, sample_weight=np.where(np.arange(len(y)) == 3, value, 1.0))
+
+
+def test_weights_whose_product_is_no_number_are_refused(digits):
+    X, y = digits[:2]
+    with pytest.raises(InputError, match="product of sample_weight and class_weight"):
+        KernelClassifier(class_weight=dict.fromkeys(np.unique(y), 1e200)).fit(
+            X, y, sample_weight=np.full(len(y), 1e200)
+        )
 
 
 def test_doors_that_do_not_exist_say_what_opens_them(digits):

@@ -1,16 +1,20 @@
 """Plans: which map stands for a kernel, where rows are kept, what is said before the work."""
 
+import time
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from mercer import HomogeneousMap, NystroemMap, SparseAdditiveMap, get_kernel
+from mercer import HomogeneousMap, InputError, IntersectionSVC, NystroemMap, SparseAdditiveMap, get_kernel
 from mercer._base.tables import open_rows
 from mercer.codes import ProductQuantizer
 from mercer.kernels import Chi2, Intersection, Linear, PowerMean
-from mercer.learners import KernelClassifier, KernelRegressor, Plan, _plan
+from mercer.learners import KernelClassifier, KernelClassifierCV, KernelRegressor, Plan, _plan
+from mercer.learners._targets import class_columns
 
 
 @pytest.fixture
@@ -106,3 +110,43 @@ def test_the_disk_is_used_when_the_rows_would_fill_the_memory(data, monkeypatch,
     assert KernelClassifier().plan(X, y).storage == "disk"
     assert KernelClassifier(storage="memory").plan(X, y).storage == "memory"
     assert "on disk" in str(KernelClassifier().plan(X, y))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (KernelClassifier(), "40 columns of scores (one-vs-rest) of 80 rows, more than 75% of the 97.7 KiB"),
+        (KernelClassifier(multi_class="ovo"), "780 columns of scores (one-vs-one) of 80 rows, .* multi_class='ovr'"),
+        (KernelClassifier(loss="multinomial"), "40 columns of scores (joint) of 80 rows"),
+        (KernelClassifierCV(cv=2), "KernelClassifierCV would need"),
+        (IntersectionSVC(), "IntersectionSVC would need"),
+    ],
+)
+def test_classes_that_do_not_fit_into_the_memory_are_refused(monkeypatch, rng, model, words):
+    X, y = rng.random((80, 3)), np.arange(80) % 40
+    monkeypatch.setattr(_plan, "available_memory", lambda: 100_000)
+    with pytest.raises(InputError, match=words.replace("(", r"\(").replace(")", r"\)")):
+        clone(model).fit(X, y)
+    monkeypatch.setattr(_plan, "available_memory", lambda: 2**40)
+    clone(model).fit(X[:40], y[:40] % 2)
+
+
+def test_numbers_that_do_not_fit_into_the_memory_are_refused(monkeypatch, rng):
+    monkeypatch.setattr(_plan, "available_memory", lambda: 100_000)
+    with pytest.raises(
+        InputError, match=r"80 columns of scores .one per target. of 80 rows.*some columns of y at a time"
+    ):
+        KernelRegressor().fit(rng.random((80, 3)), rng.random((80, 80)))
+
+
+def test_pairs_of_20_000_classes_are_refused_at_once(rng):
+    start = time.perf_counter()
+    with pytest.raises(InputError, match="199,990,000 columns of scores"), pytest.warns(UserWarning, match="classes"):
+        KernelClassifier(multi_class="ovo").fit(rng.random((20_000, 3)), np.arange(20_000))
+    assert time.perf_counter() - start < 20  # two hundred million pairs in a list take minutes
+
+
+def test_pairs_are_in_the_order_of_their_classes():
+    columns = class_columns("ovo", 5)
+    assert list(zip(columns.first, columns.second, strict=True)) == list(combinations(range(5), 2))
+    assert columns.n_columns == 10

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.errors import INTERRUPTED
 from mercer.cli.labels import LabelsOption, labels_of
@@ -110,12 +111,17 @@ def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
 
 
 def _point_out_quantities(settings: Settings, choices: Choices, y) -> None:
-    """Say what can be done about whole numbers that are hardly classes."""
+    """Say what can be done about whole numbers that are hardly classes; refuse ids, which are none."""
     import numpy as np
 
-    if choices.task is None and y.dtype.kind in "iu":
+    if choices.task is None and y.ndim == 1 and y.dtype.kind != "f":
         n_classes = len(np.unique(y))
-        if n_classes > _FEW_CLASSES and n_classes > len(y) / _ROWS_PER_CLASS:
+        if n_classes > _FEW_CLASSES and n_classes > len(y) / 2:
+            raise InputError(
+                f"The labels look like ids: {len(y):,} rows have {n_classes:,} different ones. Name another column, or "
+                "say --task classify if they are classes, --task regress if they are quantities."
+            )
+        if y.dtype.kind in "iu" and n_classes > _FEW_CLASSES and n_classes > len(y) / _ROWS_PER_CLASS:
             note(settings, f"The labels are taken as {n_classes} classes. If they are quantities, say --task regress.")
 
 

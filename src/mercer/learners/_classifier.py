@@ -2,6 +2,9 @@
 
 __all__ = ["KernelClassifier"]
 
+from collections.abc import Mapping
+from numbers import Real
+
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
@@ -16,6 +19,7 @@ from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
 from mercer.learners._dask import client_of
 from mercer.learners._losses import CLASSIFICATION_LOSSES, get_loss
+from mercer.learners._plan import check_memory
 from mercer.learners._problem import Problem
 from mercer.learners._targets import choose_columns, class_columns
 
@@ -29,6 +33,13 @@ def _has_probabilities(self):
     raise AttributeError(
         f"{type(self).__name__} gives probabilities with probability=True, or with loss='logistic' or 'multinomial'."
     )
+
+
+def _check_class_weight(class_weight, who):
+    """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
+    for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < np.inf:
+            raise InputError(f"{who} needs class_weight as finite numbers >= 0, got {weight!r} for class {name!r}.")
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
@@ -207,6 +218,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self._fit_map(X)
         self.multi_class_ = self._chosen_columns().name
         self.plan_ = self._planned(X)
+        check_memory(self.plan_)
         columns = self._columns
         problem = Problem(
             design=self._design(X),
@@ -249,8 +261,12 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
                 f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Give it rows of a second class."
             )
         if self.class_weight is not None:
+            _check_class_weight(self.class_weight, who)
             by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weights)
-            weights = weights * by_class[codes]
+            with np.errstate(over="ignore"):
+                weights = weights * by_class[codes]
+            if not np.isfinite(weights).all():
+                raise InputError(f"{who}: the product of sample_weight and class_weight is too large for a number.")
         return codes, weights
 
     def _chosen_columns(self):

@@ -3,7 +3,7 @@
 The map of a kernel is chosen here, from what the kernel is and never from labels.
 """
 
-__all__ = ["Plan", "choose_map", "choose_storage", "resolve_kernel"]
+__all__ = ["Plan", "check_memory", "choose_map", "choose_storage", "resolve_kernel"]
 
 from dataclasses import asdict, dataclass, fields, replace
 
@@ -22,6 +22,8 @@ LANDMARKS = 1024  # of a NystroemMap
 SHARP_POWER = -2  # power means below it are mapped as the intersection is
 DISTANCE_ROWS = 1000  # rows whose mean distance gives an exponential kernel its gamma
 MEMORY_SHARE = 0.5  # of the available memory that rows may take before they go to disk
+WORK_SHARE = 0.75  # of it that scores and weights of all columns may take; the rest is for rows and for predicting
+SIGN_BYTES = 2  # of a row in a column: its sign, and whether it is positive
 
 
 def resolve_kernel(kernel, X, n_jobs=None):
@@ -101,6 +103,27 @@ def choose_storage(storage, n_bytes, who):
     if storage != "auto":
         return storage
     return "memory" if n_bytes <= MEMORY_SHARE * available_memory() else "disk"
+
+
+def check_memory(plan):
+    """Refuse a plan whose columns need more memory than there is, before any of it is taken.
+
+    What is counted does not shrink: encoded rows may go to disk, and planes are given up one by one.
+    """
+    of_rows = 0 if plan.storage == "workers" else plan.work_bytes
+    needed = of_rows + plan.tables_bytes + SIGN_BYTES * plan.n_rows * plan.n_columns
+    available = available_memory()
+    if needed <= WORK_SHARE * available:
+        return
+    advice = "Give it fewer rows, or some columns of y at a time."
+    if plan.problems in ("one-vs-rest", "one-vs-one", "joint"):
+        pairs = "Use multi_class='ovr', or give" if plan.problems == "one-vs-one" else "Give"
+        advice = f"{pairs} it fewer classes or fewer rows. If y holds numbers, use KernelRegressor; ids are no classes."
+    raise InputError(
+        f"{plan.estimator} would need {_size(needed)} of memory for {plan.n_columns:,} columns of scores "
+        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {_size(available)} that are "
+        f"available. {advice}"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------- plan

@@ -7,6 +7,7 @@ from sklearn.base import RegressorMixin
 
 from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._losses import get_loss
+from mercer.learners._plan import check_memory
 from mercer.learners._problem import Problem
 
 
@@ -99,6 +100,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             targets, _ = self._set_targets(y, weights)
             self._fit_map(X)
             self.plan_ = self._planned(X)
+            check_memory(self.plan_)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
             problem = Problem(
                 design=self._design(X),

@@ -16,7 +16,6 @@ Notation
 __all__ = ["MULTI_CLASS", "ClassColumns", "choose_columns", "class_columns"]
 
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
@@ -97,8 +96,22 @@ class OneVsOne(ClassColumns):
 
     def __init__(self, n_classes):
         super().__init__(n_classes)
-        self.first, self.second = np.array(list(combinations(range(n_classes), 2))).T
-        self.n_columns = len(self.first)
+        self.n_columns = n_classes * (n_classes - 1) // 2
+
+    @cached_property
+    def _pairs(self):
+        """Classes a < b of the columns, in the order of a, then b; made when needed: a plan asks for their number."""
+        return np.triu_indices(self.n_classes, 1)
+
+    @property
+    def first(self):
+        """a of each pair."""
+        return self._pairs[0]
+
+    @property
+    def second(self):
+        """b of each pair."""
+        return self._pairs[1]
 
     def signs(self, codes):
         is_second = (codes[:, None] == self.second).astype(np.int8)

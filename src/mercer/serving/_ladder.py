@@ -142,12 +142,13 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         return self.classifiers_[self.rates_.index(n_bits)]
 
     def _template(self):
-        made = UniversalEmbedding(1024) if self.embedding is None else clone(self.embedding)
+        made = UniversalEmbedding(1024) if self.embedding is None else self.embedding
         if not isinstance(made, (UniversalEmbedding, QuantizedJL, CompactEmbedding)):
             raise InputError(
                 "WireClassifier takes a UniversalEmbedding, a QuantizedJL or a CompactEmbedding as embedding, got "
                 f"{self.embedding!r}."
             )
+        made = clone(made)
         if made.random_state is None:  # all rates must draw the same projections
             made.set_params(random_state=int(check_random_state(self.random_state).randint(2**31)))
         return made.set_params(n_jobs=self.n_jobs if made.n_jobs is None else made.n_jobs)
@@ -157,7 +158,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         if self.rates is None:
             powers = [2**k for k in range(SHORTEST.bit_length() - 1, most.bit_length()) if 2**k < most]
             return [*powers, most]
-        rates = sorted(set(self.rates))
+        rates = sorted(set(self.rates)) if np.ndim(self.rates) == 1 else []
         if not rates or not all(isinstance(n, Integral) and 1 <= n <= most for n in rates):
             raise InputError(f"WireClassifier needs rates of 1 to {most} projections, got {self.rates!r}.")
         return [int(n) for n in rates]
