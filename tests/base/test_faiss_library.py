@@ -39,3 +39,26 @@ def test_a_choice_of_the_user_is_respected():
     variable, *cores = _shown(OPENBLAS_CORETYPE="Haswell")
     assert variable == "Haswell"
     assert all(core.endswith("=Haswell") for core in cores)
+
+
+LOADED = """
+import sys
+import numpy as np
+import mercer
+
+for name in mercer._NAMES:
+    getattr(mercer, name)
+X = np.random.default_rng(0).random((60, 4))
+y = np.arange(60) % 2
+mercer.KernelClassifier("chi2").fit(X, y).predict(X)
+mercer.KernelIndex("chi2")
+print("faiss" in sys.modules)
+mercer.ProductQuantizer(2, bits=2, random_state=0).fit(X)
+print("faiss" in sys.modules)
+"""
+
+
+def test_faiss_is_loaded_only_where_it_is_used():
+    """Every public name is looked up, and a chi2 classifier is fitted, without it."""
+    done = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"]
