@@ -254,7 +254,7 @@ def test_what_a_parquet_file_lacks_is_named_by_its_row(tmp_path):
     whole = [float(i) for i in range(10)]
     for columns, words in [
         ({"a": [*whole[:8], None, 9.0]}, ["'a'", "row 8", "missing"]),
-        ({"v": [*[[1.0, 2.0]] * 8, [3.0, None], [4.0, 5.0]]}, ["'v'", "row 8", "missing"]),
+        ({"v": [*[[1.0, 2.0]] * 8, [3.0, None], [4.0, 5.0]]}, ["'v[1]'", "row 8", "missing"]),
         ({"v": [*[[1.0, 2.0]] * 8, [3.0], [4.0, 5.0]]}, ["'v'", "row 8 holds 1 numbers", "row 0 holds 2"]),
     ]:
         save_parquet(path, columns, row_group_size=4)
@@ -264,7 +264,7 @@ def test_what_a_parquet_file_lacks_is_named_by_its_row(tmp_path):
     with refused(InputError, "'word'", "string"):
         open_rows(path)
     save_parquet(path, {"a": whole, "kind": [*["x"] * 9, None]})
-    with refused(InputError, "'kind'", "row 9", "missing"):
+    with refused(InputError, "row 9", "no label", "drop-rows"):
         _ = open_rows(path, label="kind").y
 
 

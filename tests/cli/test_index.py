@@ -123,8 +123,8 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--code", "lsh", "--no-normalize"], ["inner products"]),
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
-        (["--out", "i", "--ids", "nowhere.txt"], ["no column named 'nowhere.txt'", "no file nowhere.txt either"]),
-        (["--out", "i", "--ids", "0", "--label", "1"], ["--ids and --label", "file of their own"]),
+        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "column of X.npy is named with --id"]),
+        (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "Leave one of them out"]),
         (["--out", "X.npy"], ["X.npy is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),
     ],
@@ -199,7 +199,7 @@ def test_ids_come_from_a_column_or_a_file(succeeds, place, tmp_path, counts):
     names = ["a7", "012", "12000", "-5", "zwölf, ½"]
     rows = [",".join([f'"{name}"', *map(str, row.tolist())]) for name, row in zip(names, counts[200:205], strict=True)]
     (tmp_path / "named.csv").write_text("\n".join(["name,a,b,c,d,e,f", *rows]) + "\n")
-    succeeds("index", "add", place, tmp_path / "named.csv", "--ids", "name")
+    succeeds("index", "add", place, tmp_path / "named.csv", "--id", "name")
     expected = ["a7", "012", 12000, -5, "zwölf, ½"]
     assert contents(place) == numbered(counts[:200]) | {
         name: tuple(row.tolist()) for name, row in zip(expected, counts[200:205], strict=True)

@@ -197,7 +197,7 @@ def test_headers_of_pages_are_read_as_arrow_writes_them(tmp_path):
 
 def test_files_of_labels_and_ids_are_measured_too(tmp_path):
     class Data:
-        shape, name, y = (1, 1), "rows", None
+        shape, name, y, n_rows_in_file = (1, 1), "rows", None, 1
 
     rules = {"label": None, "header": None, "delimiter": None, "max_unpacked": LIMIT}
     path = zipped(tmp_path / "y.npz", {"y": npy_header((UNPACKED // 4,))}, UNPACKED)

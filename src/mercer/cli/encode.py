@@ -3,6 +3,7 @@
 __all__ = ["EXAMPLES", "encode"]
 
 import itertools
+import math
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -10,8 +11,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mercer._base.errors import InputError
-from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
-from mercer.cli.learning import OutFormatOption, answers, load_model, open_data, warm_up
+from mercer._base.tables import (
+    ArgumentError,
+    Features,
+    RowSource,
+    features_of,
+    open_for_writing,
+    writable_format,
+    write_rows,
+)
+from mercer.cli.learning import OutFormatOption, answers, load_model, missing_facts, open_data, warm_up, with_gaps
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
 from mercer.cli.rates import BitsOption, at_rate, specification_of
@@ -75,13 +84,17 @@ def encode(
     if out == "-" and settings.json:
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
     format = _format(out, out_format)
-    encoder = _encoder(model, decode, bits)
+    encoder, columns = _encoder(model, decode, bits)
     specification = specification_of(encoder)
     if format == _MESSAGE and specification is None:
         raise ArgumentError(
             f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
         )
-    data = open_data(x, rules, width=len(encoder.block_sizes_) if decode else encoder.n_features_in_)
+    if decode:
+        columns = Features(n=len(encoder.block_sizes_))
+    data = open_data(settings, x, rules | {"needs_labels": False}, columns)
+    if data.kept is not None and (format == _MESSAGE or (_is_quantiser(encoder) and not decode)):
+        raise ArgumentError("Codes have no empty value for the rows that were left out. Say --missing fill:0 or mean.")
     ask = _decoder(encoder, data) if decode else encoder.transform
     n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
     warm_up(data, ask)
@@ -91,11 +104,11 @@ def encode(
         if format == _MESSAGE:
             written = _write_message(blocks, specification, out)
         else:
-            written = _write(blocks, data.shape[0], out, format, dense)
+            written = _write(blocks, data, out, format, dense)
     seconds = time.perf_counter() - started
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
-        print_json(head | _about_bits(specification) | written | {"seconds": seconds, "out": out})
+        print_json(head | missing_facts(data) | _about_bits(specification) | written | {"seconds": seconds, "out": out})
     what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
     size = f"{' x '.join(map(str, written['shape']))} {what}"
     if specification is not None:
@@ -110,9 +123,10 @@ def _format(out: str, said: str | None) -> str:
     return writable_format(out, said)
 
 
-def _encoder(path: str, decode: bool, bits: int | None):
-    """The quantiser or map in a model file; of a learner, the one it was fitted with."""
-    model = at_rate(load_model(path), bits, path)
+def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
+    """The quantiser or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
+    loaded = load_model(path)
+    model = at_rate(loaded, bits, path)
     encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
     if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
         raise ArgumentError(
@@ -120,7 +134,7 @@ def _encoder(path: str, decode: bool, bits: int | None):
         )
     if decode and not _is_quantiser(encoder):
         raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")
-    return encoder
+    return encoder, features_of(loaded)
 
 
 def _is_quantiser(encoder) -> bool:
@@ -161,16 +175,21 @@ def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, 
     return {"shape": codes.shape, "dtype": "uint8", "sparse": False, "bytes_per_row": codes.shape[1]}
 
 
-def _write(blocks: Iterator[Any], n_rows: int, out: str, format: str, dense: bool) -> dict[str, Any]:
+def _write(blocks: Iterator[Any], data: RowSource, out: str, format: str, dense: bool) -> dict[str, Any]:
     """Write the blocks one after the other; what was written."""
     first = next(blocks)
     is_sparse = hasattr(first, "indptr") and not dense
-    shape = (n_rows, first.shape[1])
+    shape = (data.n_rows_in_file, first.shape[1])
+    if data.kept is not None and (is_sparse or first.dtype.kind != "f"):
+        raise ArgumentError(
+            "Sparse features and bits have no empty value for the rows that were left out. Say --missing fill:0 or "
+            "mean, or --dense."
+        )
     found = {"shape": shape, "dtype": str(first.dtype), "sparse": is_sparse}
     everything = itertools.chain([first], blocks)
     if not is_sparse:
         arrays = (block.toarray() if hasattr(block, "indptr") else block for block in everything)
-        write_rows(out, arrays, shape, first.dtype, format=format)
+        write_rows(out, with_gaps(arrays, data, math.nan), shape, first.dtype, format=format)
         return found | {"bytes_per_row": first.dtype.itemsize * first.shape[1]}
     if format != "npz":
         raise ArgumentError(
@@ -181,4 +200,4 @@ def _write(blocks: Iterator[Any], n_rows: int, out: str, format: str, dense: boo
     whole = scipy.sparse.vstack(list(everything), format="csr")
     with open_for_writing(out) as stream:
         scipy.sparse.save_npz(stream, whole)
-    return found | {"bytes_per_row": (whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes) / n_rows}
+    return found | {"bytes_per_row": (whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes) / len(data)}

@@ -11,7 +11,7 @@ import typer
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing
 from mercer.cli.labels import LabelsOption, labels_of
-from mercer.cli.learning import answers, check_folder, load_learner, open_data
+from mercer.cli.learning import answers, check_folder, load_learner, missing_facts, open_data
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 from mercer.cli.rates import BitsOption, bits_of
@@ -50,16 +50,17 @@ def evaluate(
     """
     if plot is not None:
         check_folder(plot)
-    learner = load_learner(model, bits)
+    learner, columns = load_learner(model, bits)
     if getattr(learner, "multi_class_", None) == "labels" or getattr(learner, "n_targets_", 0):
         raise ArgumentError(f"{model} gives several answers for each row, and mercer evaluate judges one.")
-    data = open_data(x, rules, width=learner.n_features_in_)
+    data = open_data(settings, x, rules | {"needs_labels": labels is None}, columns)
     truth = labels_of(data, labels, rules)
     started = time.perf_counter()
     with progress(settings):
         judge = _judge_classes if hasattr(learner, "classes_") else _judge_values
         found, picture = judge(learner, data, truth)
     head = {"model": model, "learner": type(learner).__name__, "data": data.name, "rows": data.shape[0]}
+    head |= missing_facts(data)
     rate = bits_of(learner)
     document = head | rate | found | {"seconds": time.perf_counter() - started}
     at = f" at {rate['bits']} bits" if rate else ""

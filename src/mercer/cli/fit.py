@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from mercer._base.errors import InputError
-from mercer._base.tables import ArgumentError, RowSource
+from mercer._base.tables import ArgumentError, RowSource, keep_columns
 from mercer.cli.errors import INTERRUPTED
 from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learner_building import Choices, build_learner, learner_options
-from mercer.cli.learning import blaming, check_folder, open_data, rows_to_fit
+from mercer.cli.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit, say_about_missing
 from mercer.cli.on_dask import DaskOption, rows_on_dask
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
@@ -71,19 +71,20 @@ def fit(
         if out is None:
             raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
         check_folder(out)
-    with _opened(x, dask, rules) as data:
+    with _opened(settings, x, dask, rules | {"needs_labels": labels is None}) as data:
         _fit(data, out, labels, dry_run, choices, rules, settings)
 
 
 @contextmanager
-def _opened(paths: list[str], dask: str | None, rules: dict[str, Any]) -> Iterator[RowSource]:
+def _opened(settings: Settings, paths: list[str], dask: str | None, rules: dict[str, Any]) -> Iterator[RowSource]:
     if dask is not None:
         with rows_on_dask(paths, dask, rules) as data:
+            say_about_missing(settings, data)
             yield data
         return
     if len(paths) > 1:
         raise ArgumentError(f"mercer fit takes one file, got {len(paths)}. Several Parquet files need --dask.")
-    yield open_data(paths[0], rules)
+    yield open_data(settings, paths[0], rules)
 
 
 def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
@@ -92,6 +93,7 @@ def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
     learner = build_learner(choices, y, settings.seed)
     _point_out_quantities(settings, choices, y)
     head = {"learner": type(learner).__name__, "data": data.name, "rows": data.shape[0], "columns": data.shape[1]}
+    head |= missing_facts(data)
     if dry_run:
         with blaming(data):
             plan = learner.plan(rows_to_fit(data, storage), y)
@@ -101,6 +103,7 @@ def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
     with progress(settings), blaming(data):
         learner.fit(rows_to_fit(data, storage), y)
     seconds = time.perf_counter() - started
+    keep_columns(learner, data)
     from mercer import save
 
     save(learner, out)

@@ -26,8 +26,8 @@ from mercer.cli.output import note, print_json, progress
 
 IdsOption = typer.Option(
     "--ids",
-    metavar="FILE|COLUMN",
-    help="Ids of the rows: a file with one per line (or npy), or a column of DATA by name or position.",
+    metavar="FILE",
+    help="Ids of the rows: a file with one per line, or npy. A column of DATA is named with --id.",
     show_default="numbers in turn",
 )
 BLOCK_ROWS = 2**16  # rows added at a time
@@ -63,32 +63,29 @@ class RowsToAdd:
 
 
 def open_rows_to_add(
-    x: str, ids: str | None, rules: dict[str, Any], width: int | None = None, skip: int = 0
+    settings: Settings, x: str, ids: str | None, rules: dict[str, Any], index: Any = None, skip: int = 0
 ) -> RowsToAdd:
-    """The rows of a file with the ids that ``--ids`` says, all of them checked against each other."""
-    is_file = ids is not None and (ids == "-" or Path(ids).is_file())
+    """The rows of a file with the ids that ``--id`` or ``--ids`` says, all of them checked against each other."""
     if x == "-" and ids == "-":
         raise ArgumentError("DATA and --ids cannot both be the standard input. Put one of them into a file.")
-    if ids is not None and not is_file:
-        if rules["label"] is not None:
-            raise ArgumentError(
-                "--ids and --label each name a column, and one column besides the numbers can be read. "
-                "Put the ids into a file of their own."
-            )
-        rules = rules | {"label": ids}
-    try:
-        data = open_rows_for(x, rules, width)
-    except ArgumentError as error:
-        if is_file or f"named {ids!r}" not in str(error):
-            raise
-        raise ArgumentError(f"{error} There is no file {ids} either, for --ids to name.") from error
+    if ids is not None and rules["id"] is not None:
+        raise ArgumentError("--id and --ids both say where the ids are. Leave one of them out.")
+    if ids is not None and ids != "-" and not Path(ids).is_file():
+        what = f"{ids} is a directory" if Path(ids).is_dir() else f"There is no file {ids}"
+        raise ArgumentError(f"{what}; --ids names a file of ids. A column of {x} is named with --id.")
+    data = open_rows_for(settings, x, rules | {"needs_labels": False}, index)
     if skip >= data.shape[0]:
         raise ArgumentError(f"--skip {skip} leaves nothing of the {data.shape[0]} rows of {data.name}.")
-    if ids is None:
-        return RowsToAdd(data, None, skip)
-    found = read_ids(ids) if is_file else ids_of_column(data.y)
-    where = ids if is_file else f"The column {ids} of {data.name}"
-    return RowsToAdd(data, checked_ids(found, data.shape[0], where), skip)
+    if ids is not None:
+        found = checked_ids(read_ids(ids), data.n_rows_in_file, ids)
+        if data.kept is not None:
+            found = [found[i] for i in data.kept] if isinstance(found, list) else found[data.kept]
+    elif rules["id"] is not None:
+        where = f"The column {rules['id']} of {data.name}"
+        found = checked_ids(ids_of_column(data.ids), data.shape[0], where)
+    else:
+        found = None
+    return RowsToAdd(data, found, skip)
 
 
 def check_rows(kernel: Any, given: RowsToAdd) -> None:
@@ -155,7 +152,8 @@ def _say_how_to_go_on(settings: Settings, index, given: RowsToAdd, place: str, b
 
 def _stay(given: RowsToAdd, place: str, added: int) -> str:
     done = given.skip + added
-    ids = "" if given.ids is None else " and the same --ids"
+    ids = "" if given.ids is None else " and the same ids"
+    ids += "" if given.data.kept is None else " and --missing drop-rows"
     return (
         f"The first {done} of {given.data.shape[0]} rows are in {place} and stay; go on with: "
         f"mercer index add {place} {given.data.name} --skip {done}{ids}."

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer._base.tables import ArgumentError
+from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.index_adding import IdsOption, RowsToAdd, add_rows, check_rows, open_rows_to_add
 from mercer.cli.index_description import described, facts_of_plan, facts_of_rows
 from mercer.cli.index_files import DirArgument, check_new_place, open_index
 from mercer.cli.index_options import index_options, new_index
-from mercer.cli.learning import blaming
+from mercer.cli.learning import blaming, missing_facts
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 
@@ -22,7 +22,7 @@ BUILD_EXAMPLES = """
 
 Histograms, 16 bytes each; ids from a column, or from a file with one per line:
   mercer index build base.npy --kernel chi2 --out base.index
-  mercer index build spectra.parquet --kernel js --ids name --out spectra.index
+  mercer index build spectra.parquet --kernel js --id name --out spectra.index
   mercer index build words.npz --kernel js --ids titles.txt --out words.index
 
 What would be chosen, and why:
@@ -37,7 +37,7 @@ ADD_EXAMPLES = """
 [bold]Examples[/bold]
 
   mercer index add base.index more.npy
-  mercer index add spectra.index more.parquet --ids name
+  mercer index add spectra.index more.parquet --id name
 
 After an interruption that left the first 131072 rows in the index:
   mercer index add base.index more.npy --skip 131072
@@ -81,14 +81,16 @@ def build(
             raise ArgumentError("Say with --out where the index goes, or --dry-run to see the plan only.")
         check_new_place(out)
     index = new_index(choices, settings.seed)
-    given = open_rows_to_add(x, ids, rules)
+    given = open_rows_to_add(settings, x, ids, rules)
     started = time.perf_counter()
     with progress(settings), blaming(given.data):
         check_rows(index.kernel, given)
         sample = given.data.sample(fit_rows or _rows_to_fit(given), random_state=settings.seed)
         index.fit(sample)
+        keep_columns(index, given.data)
     fitted = time.perf_counter()
     head = {"data": given.data.name, "rows": given.n_rows, "columns": given.data.shape[1], "fitted_on": sample.shape[0]}
+    head |= missing_facts(given.data)
     times = {"fit_seconds": fitted - started}
     if dry_run:
         _print_plan(settings, index, head | times)
@@ -114,12 +116,12 @@ def add(
 ) -> None:
     """Add rows to an index, under the embedding and code that it has.
 
-    Without --ids, rows get whole numbers after the largest so far. All rows are read once before the first is added.
-    Every block of rows is on the disk before the next is begun: after an interruption, what was added stays, and a note
-    says how to go on.
+    Without --id or --ids, rows get whole numbers after the largest so far. All rows are read once before the first is
+    added. Every block of rows is on the disk before the next is begun: after an interruption, what was added stays, and
+    a note says how to go on.
     """
     with open_index(place, "w") as index:
-        given = open_rows_to_add(x, ids, rules, index.n_features_in_, skip)
+        given = open_rows_to_add(settings, x, ids, rules, index, skip)
         started = time.perf_counter()
         with progress(settings):
             check_rows(index.kernel, given)
@@ -127,9 +129,10 @@ def add(
         added = add_rows(settings, index, given, place)
         seconds = time.perf_counter() - started
         document = {"index": place, "data": given.data.name, "added": added, "rows": len(index), "seconds": seconds}
-    named = "" if ids is not None else f", with the ids {first} to {first + added - 1}"
+        document |= missing_facts(given.data)
+    named = "" if given.ids is not None else f", with the ids {first} to {first + added - 1}"
     if settings.json:
-        print_json(document | ({} if ids is not None else {"first_id": first, "last_id": first + added - 1}))
+        print_json(document | ({} if given.ids is not None else {"first_id": first, "last_id": first + added - 1}))
     note(settings, f"{added} rows of {given.data.name} added{named} in {seconds:.2g} s; {place} has {len(index)} rows.")
 
 

@@ -74,7 +74,7 @@ def evaluate(
     found = []
     for place in places:
         with open_index(place) as index, progress(settings):
-            data = open_rows_for(q, rules, index.n_features_in_)
+            data = open_rows_for(settings, q, rules, index)
             queries, _ = next(data.blocks(size=min(n_queries, data.shape[0])))
             known = None if truth is None else read_truth(truth, data.shape[0], k)[: queries.shape[0]]
             found.append(evaluate_index(index, place, data, queries, k, wanted, known))

@@ -12,6 +12,7 @@ import typer
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.learning import open_data
+from mercer.cli.options import Settings
 
 DirArgument = typer.Argument(metavar="DIR", help="The directory of an index.")
 _OVERHEAD = ("flags", "id_number", "id_text")  # columns of an index that are neither codes nor kept rows
@@ -40,9 +41,9 @@ def check_new_place(place: Path) -> None:
         raise ArgumentError(f"{place} is a file; --out names the directory of the new index.")
 
 
-def open_rows_for(x: str, rules: dict[str, Any], width: int | None = None) -> RowSource:
+def open_rows_for(settings: Settings, x: str, rules: dict[str, Any], index: Any = None) -> RowSource:
     """Rows to be read block by block, in float32 unless ``--dtype`` says otherwise: an index keeps no more digits."""
-    return open_data(x, rules | {"dtype": rules["dtype"] or "float32"}, width)
+    return open_data(settings, x, rules | {"dtype": rules["dtype"] or "float32"}, index)
 
 
 def bytes_on_disk(place: str) -> int:

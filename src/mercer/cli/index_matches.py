@@ -28,12 +28,14 @@ class Matches:
     ids, values : one array per query
     measure : "similarity" or "distance"
     labels : of the queries, or None
+    queries : ids of the queries, or None
     """
 
     ids: Sequence[Any]
     values: Sequence[Any]
     measure: str
     labels: Any = None
+    queries: Any = None
 
     def columns(self) -> dict[str, Any]:
         """One line for each match: query, rank, id and value."""
@@ -42,7 +44,8 @@ class Matches:
         counts = [len(found) for found in self.ids]
         query = np.repeat(np.arange(len(counts)), counts)
         starts = np.cumsum([0, *counts[:-1]])
-        named = {} if self.labels is None else {"label": np.asarray(self.labels)[query]}
+        named = {} if self.queries is None else {"query_id": np.asarray(self.queries)[query]}
+        named |= {} if self.labels is None else {"label": np.asarray(self.labels)[query]}
         return {
             "query": query,
             **named,
@@ -53,7 +56,10 @@ class Matches:
 
     def document(self) -> list[dict[str, Any]]:
         """One object for each query."""
-        named = [{}] * len(self.ids) if self.labels is None else [{"label": label} for label in self.labels]
+        named: list[dict[str, Any]] = [{} for _ in self.ids]
+        for key, values in (("query_id", self.queries), ("label", self.labels)):
+            if values is not None:
+                named = [name | {key: value} for name, value in zip(named, values, strict=True)]
         pairs = zip(named, self.ids, self.values, strict=True)
         plural = {"similarity": "similarities", "distance": "distances"}[self.measure]
         return [{"query": i, **name, "ids": ids, plural: values} for i, (name, ids, values) in enumerate(pairs)]
@@ -125,9 +131,10 @@ def print_matches(settings: Settings, title: str, found: Matches) -> None:
         more = len(found.ids[i]) - len(words)
         return "  ".join([*words, f"and {more} more"] if more else words) or "-"
 
-    label = "" if found.labels is None else " label"
-    names = [i if found.labels is None else f"{i} {found.labels[i]}" for i in range(shown)]
-    columns = [f"query{label}", f"id ({found.measure}), nearest first"]
+    beside = [each for each in (found.queries, found.labels) if each is not None]
+    names = [" ".join([str(i), *(str(each[i]) for each in beside)]) for i in range(shown)]
+    title_of_names = "query" + ("" if found.queries is None else " id") + ("" if found.labels is None else " label")
+    columns = [title_of_names, f"id ({found.measure}), nearest first"]
     print_table(settings, title, columns, [[names[i], text(i)] for i in range(shown)], text_columns=2)
     if shown < len(found.ids):
         note(settings, f"The other {len(found.ids) - shown} queries: --quiet prints, --json or --out gives them all.")

@@ -14,7 +14,7 @@ from mercer.cli.index_files import DirArgument, open_index, open_rows_for
 from mercer.cli.index_ids import known_ids, read_ids
 from mercer.cli.index_matches import Matches, output_format, print_matches, write_matches
 from mercer.cli.index_stores import StorePlace, allowed_in_store, open_store, store_options
-from mercer.cli.learning import OutFormatOption, answers, warm_up
+from mercer.cli.learning import OutFormatOption, answers, missing_facts, warm_up
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
 
@@ -23,7 +23,7 @@ SEARCH_EXAMPLES = """
 
   mercer index search base.index queries.npy -k 5
   mercer index search base.index queries.npy --out found.csv
-  mercer index search spectra.index new.parquet --label name --json
+  mercer index search spectra.index new.parquet --id name --json
 
 All rows within a limit; only among some rows; by the codes alone:
   mercer index search base.index queries.npy --min-similarity 0.9
@@ -172,7 +172,7 @@ def _run(
         raise ArgumentError("QUERIES and --filter cannot both be the standard input. Put one of them into a file.")
     with _open(question) as index:
         question = _fitted(question, index)
-        data = open_rows_for(q, rules, index.n_features_in_)
+        data = open_rows_for(settings, q, rules, index)
         allowed = _allowed(question, index)
         with progress(settings):
             found, certificate, times = _ask(index, data, question, allowed)
@@ -264,8 +264,28 @@ def _ask(index, data: RowSource, question: Question, allowed):
     times = {"seconds": time.perf_counter() - started} | ({"bounds_seconds": started - begun} if question.exact else {})
     found = [pair for ids, values in blocks for pair in zip(ids, values, strict=True)]
     kept = [(ids[_there(values)][: question.k], values[_there(values)][: question.k]) for ids, values in found]
-    matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, data.y)
+    if data.kept is not None:  # rows that lack a value find nothing
+        kept = _with_gaps(kept, data)
+    labels = None if data.y is None else data.y if data.kept is None else _spread(data.y, data)
+    matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, labels, data.ids_in_file)
     return matches, _joined(index, evaluations), times
+
+
+def _with_gaps(found, data: RowSource):
+    """What was found for each row of the file, nothing for those that were left out."""
+    ids, values = found[0]
+    spread = [(ids[:0], values[:0])] * data.n_rows_in_file
+    for number, pair in zip(data.kept.tolist(), found, strict=True):
+        spread[number] = pair
+    return spread
+
+
+def _spread(labels, data: RowSource):
+    import numpy as np
+
+    out = np.full(data.n_rows_in_file, "", dtype=object)
+    out[data.kept] = labels
+    return out.astype(str)
 
 
 def _there(values):
@@ -306,6 +326,7 @@ def _head(index, data: RowSource, question: Question) -> dict[str, Any]:
     return {
         "index": question.place,
         "queries": data.name,
+        **missing_facts(data),
         "kernel": repr(get_kernel(index.kernel)),
         "normalize": index.normalize,
         "measure": index.measure,

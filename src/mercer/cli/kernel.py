@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mercer._base.errors import InputError
-from mercer._base.tables import ArgumentError, Table, read_tables, writable_format, write_columns, write_rows
+from mercer._base.tables import (
+    ArgumentError,
+    RowSource,
+    features_of,
+    open_together,
+    writable_format,
+    write_columns,
+    write_rows,
+)
+from mercer.cli.learning import missing_facts, say_about_columns, say_about_missing, whole
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 from mercer.cli.parameters import named_values
@@ -37,17 +46,34 @@ _EIGENVALUES_UP_TO = 1000  # rows; a fraction of a second
 
 
 @dataclass(frozen=True)
+class Side:
+    """The rows of one file, in memory."""
+
+    data: RowSource
+    X: Any
+
+    @property
+    def y(self):
+        """The labels, or None."""
+        return self.data.y
+
+    def numbers(self, positions):
+        """Numbers of rows in the file, which rows that were left out have kept from being their positions."""
+        return positions if self.data.kept is None else self.data.kept[positions]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What is compared and by which measure."""
 
     kernel: Any
     normalize: bool
     distance: bool
-    rows: Table
-    base: Table | None
+    rows: "Side"
+    base: "Side | None"
 
     @property
-    def candidates(self) -> Table:
+    def candidates(self) -> "Side":
         """The table whose rows are matched against; the rows themselves when there is no second table."""
         return self.rows if self.base is None else self.base
 
@@ -71,12 +97,13 @@ class Comparison:
         both = {"X": self.rows} | ({} if self.base is None else {"Y": self.base})
         sources = {
             side: {
-                "source": given.name,
+                "source": given.data.name,
                 "rows": given.X.shape[0],
                 "columns": given.X.shape[1],
                 "dtype": str(given.X.dtype),
                 "sparse": hasattr(given.X, "indptr"),
             }
+            | missing_facts(given.data)
             for side, given in both.items()
         }
         head = {"kernel": self.kernel.name, "parameters": self.kernel.get_params(), "normalized": self.normalize}
@@ -139,7 +166,7 @@ def kernel(
     if out is not None:
         out_format = _checked_output(out, out_format, settings, top)  # type: ignore[assignment]
     chosen = _kernel(name, param or [], signed)
-    comparison = Comparison(chosen, normalize, distance, *_read(x, y, rules))
+    comparison = Comparison(chosen, normalize, distance, *_read(settings, x, y, rules))
     comparison.block(comparison.rows.X[:1], comparison.candidates.X[:1])  # loads compiled code before any clock runs
     with progress(settings):
         if top is None:
@@ -169,17 +196,21 @@ def _kernel(name: str, given: list[str], signed: bool):
         raise ArgumentError(str(error)) from error
 
 
-def _read(x: str, y: str | None, rules: dict[str, Any]) -> tuple[Table, Table | None]:
+def _read(settings: Settings, x: str, y: str | None, rules: dict[str, Any]) -> "tuple[Side, Side | None]":
     if x == "-" and y == "-":
         raise ArgumentError("X and Y cannot both be the standard input. Put one of them into a file.")
-    tables = read_tables([x] if y is None else [x, y], **rules)
-    rows, base = tables[0], tables[1] if y is not None else None
-    if base is not None and rows.X.shape[1] != base.X.shape[1]:
+    opened = open_together([x] if y is None else [x, y], **rules)
+    rows, base = opened[0], opened[1] if y is not None else None
+    if base is not None and rows.shape[1] != base.shape[1]:
         raise InputError(
-            f"{rows.name} has {rows.X.shape[1]} columns of numbers and {base.name} has {base.X.shape[1]}; "
-            "they must agree. If one of the columns is a label, name it with --label."
+            f"{rows.name} has {rows.shape[1]} columns of numbers and {base.name} has {base.shape[1]}; they must agree. "
+            "If one of the columns is a label, name it with --label; leave others out with --drop."
         )
-    return rows, base
+    if base is not None:
+        say_about_columns(settings, base, features_of(rows), rows.name)
+    for data in opened:
+        say_about_missing(settings, data)
+    return Side(rows, whole(rows)), None if base is None else Side(base, whole(base))
 
 
 def _to(out: str | None) -> str:
@@ -195,7 +226,9 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
     itself = comparison.base is None
     available = comparison.candidates.X.shape[0] - itself
     if available == 0:
-        raise InputError(f"{comparison.rows.name} has one row, which has no other row to match. Give a second file, Y.")
+        raise InputError(
+            f"{comparison.rows.data.name} has one row, which has no other row to match. Give a second file, Y."
+        )
     if top > available:
         note(settings, f"There are {available} rows to match, fewer than --top {top}.")
     started = time.perf_counter()
@@ -207,9 +240,9 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
     labels = comparison.candidates.y
     if out is not None:
         columns = {
-            "row": np.repeat(np.arange(n_rows), n_best),
+            "row": np.repeat(comparison.rows.numbers(np.arange(n_rows)), n_best),
             "rank": np.tile(np.arange(1, n_best + 1), n_rows),
-            "match": indices.ravel(),
+            "match": comparison.candidates.numbers(indices.ravel()),
             comparison.describe()["measure"]: scores.ravel(),
         }
         write_columns(out, columns | ({} if labels is None else {"label": labels[indices.ravel()]}), format=out_format)
@@ -250,13 +283,16 @@ def _without_self(scores, indices):
 
 
 def _matches_document(comparison: Comparison, scores, indices, seconds: float, out: str | None) -> dict[str, Any]:
+    import numpy as np
+
     document: dict[str, Any] = {"top": indices.shape[1], "seconds": seconds}
     if out is not None:
         return document | {"out": out}
     own, others = comparison.rows.y, comparison.candidates.y
     matches = []
     for row, (found, values) in enumerate(zip(indices, scores, strict=True)):
-        match = {"row": row} | ({} if own is None else {"label": own[row]}) | {"indices": found, "scores": values}
+        match = {"row": int(comparison.rows.numbers(np.array(row)))} | ({} if own is None else {"label": own[row]})
+        match |= {"indices": comparison.candidates.numbers(found), "scores": values}
         matches.append(match | ({} if others is None else {"labels": others[found]}))
     return document | {"matches": matches}
 
@@ -267,9 +303,9 @@ def _print_matches(settings: Settings, comparison: Comparison, scores, indices) 
 
     def text(i, j):
         name = f" {labels[indices[i, j]]}" if labels is not None else ""
-        return f"{indices[i, j]}{name} ({scores[i, j]:.4g})"
+        return f"{comparison.candidates.numbers(indices[i, j])}{name} ({scores[i, j]:.4g})"
 
-    rows = [[i, "  ".join(text(i, j) for j in range(indices.shape[1]))] for i in range(shown)]
+    rows = [[comparison.rows.numbers(i), "  ".join(text(i, j) for j in range(indices.shape[1]))] for i in range(shown)]
     what = "distance" if comparison.distance else "kernel value"
     label = " label" if labels is not None else ""
     columns = ["row", f"match{label} ({what}), best first"]

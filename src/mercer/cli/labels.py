@@ -10,6 +10,7 @@ import typer
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, InputRules, format_of
 from mercer._base.tables.limits import Limit
+from mercer._base.tables.rules import settle_labels
 
 LabelsOption = typer.Option(
     "--labels",
@@ -29,17 +30,19 @@ def labels_of(data, file: str | None, rules: dict[str, Any]):
         return data.y
     if rules["label"] is not None:
         raise ArgumentError("--label and --labels both say where the labels are. Leave one of them out.")
-    n_rows = data.shape[0]
+    n_rows = data.n_rows_in_file
     y = _read(file, rules, n_rows)
     if len(y) != n_rows:
         raise InputError(f"{file} holds {len(y)} labels, but {data.name} has {n_rows} rows; they must agree.")
-    return y
+    return y if data.kept is None else y[data.kept]
 
 
 def _read(file: str, rules: dict[str, Any], n_rows: int):
     path, separator, member = file.rpartition("::")
     if not separator or not path.lower().endswith(".npz"):
         path, member = file, ""
+    if Path(path).is_dir():
+        raise ArgumentError(f"{path} is a directory. Name the file of the labels.")
     if not Path(path).is_file():
         raise ArgumentError(f"There is no file {path}.")
     format = format_of(path)
@@ -57,14 +60,21 @@ def _read(file: str, rules: dict[str, Any], n_rows: int):
 def _array(path: str, member: str, limit: Limit):
     """An array of one dimension, or of one column."""
     from mercer._base.tables.formats import load_array
-    from mercer._base.tables.rules import tidy_labels
 
     y = load_array(path, limit, member)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
         raise InputError(f"{path} holds an array of shape {y.shape}; labels have one dimension.")
-    return tidy_labels(y)
+    labels, unlabelled = settle_labels(y)
+    return _complete(labels, unlabelled, path)
+
+
+def _complete(y, unlabelled, path: str):
+    """The labels, all of which must be there."""
+    if unlabelled is not None:
+        raise InputError(f"{path}: label {int(unlabelled.argmax())} (counted from 0) is missing. Fill it in.")
+    return y
 
 
 def _column(path: str, format: str, rules: dict[str, Any]):
@@ -73,7 +83,7 @@ def _column(path: str, format: str, rules: dict[str, Any]):
 
     kept = {name: rules[name] for name in ("header", "delimiter", "max_unpacked")}
     with open(path, "rb") as stream:
-        X, y, _ = READERS[format](stream, path, InputRules(format=format, label=0, **kept))
-    if X.shape[1]:
-        raise InputError(f"{path} has {X.shape[1] + 1} columns; a file of labels has one.")
-    return y
+        found = READERS[format](stream, path, InputRules(format=format, label=0, **kept))
+    if found.X.shape[1]:
+        raise InputError(f"{path} has {found.X.shape[1] + 1} columns; a file of labels has one.")
+    return _complete(found.y, found.unlabelled, path)

@@ -2,17 +2,17 @@
 
 __all__ = ["app"]
 
+import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from mercer._base.errors import InputError, MercerError
-from mercer._base.tables import ArgumentError, Table, open_for_writing, read_table, writable_format, write_rows
+from mercer._base.tables import ArgumentError, RowSource, keep_columns, open_for_writing, writable_format, write_rows
 from mercer.cli.commands import Verb, Verbs, flowing
+from mercer.cli.learning import blaming, check_folder, load_model, missing_facts, open_data, whole, with_gaps
 from mercer.cli.map_building import build_map
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
@@ -111,29 +111,30 @@ def fit(
     settings: Settings,
 ) -> None:
     """Fit a feature map to rows of numbers and write it to a model file."""
-    if not out.parent.is_dir():
-        raise ArgumentError(f"There is no directory {out.parent} to write {out.name} into.")
+    check_folder(out)
     made = build_map(name, kernel, param or [], project, settings.seed)
-    table = read_table(x, **rules)
+    data = open_data(settings, x, rules)
     started = time.perf_counter()
-    with progress(settings), _blaming_the_input(table):
-        made.fit(table.X)
+    with progress(settings), blaming(data):
+        made.fit(whole(data))
     seconds = time.perf_counter() - started
+    keep_columns(made, data)
     from mercer import save
 
     save(made, out)
     document = _describe(made) | {
-        "fitted_on": table.name,
-        "rows": table.X.shape[0],
+        "fitted_on": data.name,
+        "rows": data.shape[0],
         "seconds": seconds,
         "out": str(out),
     }
+    document |= missing_facts(data)
     if settings.json:
         print_json(document)
     note(
         settings,
         f"{type(made).__name__} for the {made.kernel_.name} kernel: {document['columns']} columns to "
-        f"{_size(document)}, fitted on {table.X.shape[0]} rows in {seconds:.2g} s, written to {out}",
+        f"{_size(document)}, fitted on {data.shape[0]} rows in {seconds:.2g} s, written to {out}",
     )
 
 
@@ -167,17 +168,19 @@ def apply(
         raise ArgumentError(f"{out} is to be a message of bits, which mercer encode writes: mercer encode {model} {x}.")
     format = writable_format(out, out_format)
     fitted = _load(model)
-    table = _read_for(fitted, x, rules)
-    with progress(settings), _blaming_the_input(table):
-        fitted.transform(table.X[:1])  # loads compiled code before any clock runs
+    data = open_data(settings, x, rules | {"needs_labels": False}, fitted)
+    with progress(settings), blaming(data):
+        X = whole(data)
+        fitted.transform(X[:1])  # loads compiled code before any clock runs
         started = time.perf_counter()
-        sparse = _write_features(fitted, table.X, out, format, dense)
+        sparse = _write_features(fitted, X, data, out, format, dense)
     seconds = time.perf_counter() - started
     described = _describe(fitted)
     if settings.json:
-        print_json(described | {"rows": table.X.shape[0], "sparse": sparse, "seconds": seconds, "out": out})
+        about = {"rows": data.n_rows_in_file, "sparse": sparse} | missing_facts(data)
+        print_json(described | about | {"seconds": seconds, "out": out})
     where = "" if out == "-" else f", written to {out}"
-    note(settings, f"{table.X.shape[0]} x {_size(described, sparse)} in {seconds:.2g} s{where}")
+    note(settings, f"{data.n_rows_in_file} x {_size(described, sparse)} in {seconds:.2g} s{where}")
 
 
 @_subcommand(REPORT_EXAMPLES)
@@ -204,55 +207,58 @@ def report(
     *models, x = files
     if not models and not maps:
         raise ArgumentError("There is nothing to report on. Name a model file before X, or a map with --map.")
-    if plot is not None and not plot.parent.is_dir():
-        raise ArgumentError(f"There is no directory {plot.parent} to write {plot.name} into.")
+    if plot is not None:
+        check_folder(plot)
     chosen = {text: build_map(text, kernel, [], project, settings.seed) for text in maps or []}
     chosen |= {Path(model).stem if models.count(model) == 1 else model: _load(model) for model in models}
     from mercer.maps import approximation_report
 
-    fitted = next((one for one in chosen.values() if hasattr(one, "inner_")), None)
-    table = read_table(x, **rules) if fitted is None else _read_for(fitted, x, rules)
-    with progress(settings), _blaming_the_input(table):
-        found = approximation_report(chosen, table.X, n_rows=rows, k=top, random_state=settings.seed)
+    fitted = [one for one in chosen.values() if hasattr(one, "inner_")]
+    _check_same_columns(fitted, models)
+    data = open_data(settings, x, rules, fitted[0] if fitted else None)
+    with progress(settings), blaming(data):
+        found = approximation_report(chosen, whole(data), n_rows=rows, k=top, random_state=settings.seed)
     if plot is not None:
         found.plot(plot)
     if settings.json:
-        print_json({"X": table.name} | found.as_dict() | ({} if plot is None else {"plot": str(plot)}))
+        print_json(
+            {"X": data.name} | missing_facts(data) | found.as_dict() | ({} if plot is None else {"plot": str(plot)})
+        )
         return
-    title = f"Approximate against exact {found.kernel or 'kernel'} values between {found.n_rows} rows of {table.name}"
+    title = f"Approximate against exact {found.kernel or 'kernel'} values between {found.n_rows} rows of {data.name}"
     titles, lines = found.table()
     print_table(settings, title, titles, lines, text_columns=2 if found.kernel is None else 1)
     note(settings, "" if plot is None else f"Plot: {plot}")
 
 
 def _load(path: str):
-    from mercer import load
     from mercer.maps._base import FeatureMap
 
-    if not Path(path).exists():
-        raise ArgumentError(f"There is no file {path}.")
-    model = load(path)
+    model = load_model(path)
     if not isinstance(model, FeatureMap) or not hasattr(model, "inner_"):
         raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted map. Make one with mercer map fit.")
     return model
 
 
-def _read_for(fitted, x: str, rules: dict[str, Any]) -> Table:
-    """The rows, checked to be as wide as those the map was fitted on."""
-    width = fitted.n_features_in_
-    table = read_table(x, **rules | {"n_features": rules["n_features"] or width})
-    if table.X.shape[1] != width:
-        raise InputError(
-            f"{table.name} has {table.X.shape[1]} columns of numbers, but the map was fitted on {width}. "
-            "If one of the columns is a label, name it with --label."
-        )
-    return table
+def _check_same_columns(fitted: list[Any], models: list[str]) -> None:
+    """Maps that are judged on the same rows must have been fitted on the same columns, in the same order."""
+    names = [list(getattr(one, "feature_names_in_", ())) for one in fitted]
+    for path, found in zip(models, names, strict=False):
+        if found and names[0] and found != names[0]:
+            raise ArgumentError(
+                f"{path} was fitted on other columns than {models[0]}, or in another order. Report on them one by one."
+            )
 
 
-def _write_features(fitted, X, out: str, format: str, dense: bool) -> bool:
+def _write_features(fitted, X, data: RowSource, out: str, format: str, dense: bool) -> bool:
     """Write the features block by block; whether they were written sparse."""
     blocks = _feature_blocks(fitted, X)
     first = next(blocks)
+    if data.kept is not None and (first.dtype.kind != "f" or (hasattr(first, "indptr") and not dense)):
+        raise ArgumentError(
+            "Codes and sparse features have no empty value for the rows that were left out. Say --missing fill:0 or "
+            "mean, or --dense."
+        )
     if hasattr(first, "indptr") and not dense:
         if format != "npz":
             raise ArgumentError(
@@ -268,7 +274,8 @@ def _write_features(fitted, X, out: str, format: str, dense: bool) -> bool:
         for block in (first, *blocks):
             yield block.toarray() if hasattr(block, "indptr") else block
 
-    write_rows(out, arrays(), (X.shape[0], first.shape[1]), first.dtype, format=format)
+    spread = with_gaps(arrays(), data, math.nan)
+    write_rows(out, spread, (data.n_rows_in_file, first.shape[1]), first.dtype, format=format)
     return False
 
 
@@ -299,14 +306,3 @@ def _size(described: dict[str, Any], sparse: bool = False) -> str:
     if "bits" in described:
         return f"{described['bits']} bits"
     return f"{described['features']} {'sparse ' if sparse else ''}features"
-
-
-@contextmanager
-def _blaming_the_input(table: Table) -> Iterator[None]:
-    """scikit-learn's complaints about the rows are about the file, not a fault of the program."""
-    try:
-        yield
-    except MercerError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{table.name}: {str(error).strip().splitlines()[0]}") from error

@@ -29,7 +29,7 @@ def rows_on_dask(paths: list[str], address: str, rules: dict[str, Any]) -> Itera
     dd, distributed = (require_extra(module, "dask", "--dask") for module in ("dask.dataframe", "distributed"))
     from mercer._base.tables.dask_source import DaskSource
 
-    wanted = InputRules(label=rules["label"], dtype=rules["dtype"])
+    wanted = InputRules(**{key: rules[key] for key in ("label", "dtype", "id", "drop", "columns", "missing")})
     name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     with _client(distributed, address):
         yield DaskSource(dd.read_parquet(files), wanted, name)

@@ -178,6 +178,45 @@ def input_options(
             rich_help_panel=_INPUT,
         ),
     ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column of the ids of the rows, by name or position; it is then no feature.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop",
+            metavar="COLUMN",
+            help="Column to leave out, by name or position; may be repeated.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,...",
+            help="The columns that are features, by names or positions; all others are left out.",
+            show_default="all",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="HOW",
+            help="Cells without a value (empty, NA, N/A, nan, null): error, drop-rows, fill:VALUE, or mean, that of "
+            "the training rows.",
+            show_default="error; mean for a model fitted so",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
     n_features: Annotated[
         int | None,
         typer.Option(
@@ -200,7 +239,7 @@ def input_options(
         ),
     ] = None,
 ) -> dict[str, Any]:
-    """The rules for reading input, as keywords of ``mercer._base.tables.read_tables``."""
+    """The rules for reading input, as keywords of ``mercer.open_rows``."""
     return {
         "format": format,
         "label": label,
@@ -210,4 +249,8 @@ def input_options(
         "array": array,
         "n_features": n_features,
         "max_unpacked": max_unpacked,
+        "id": id,
+        "drop": tuple(drop or ()),
+        "columns": tuple(column.strip() for column in columns.split(",")) if columns else (),
+        "missing": missing,
     }

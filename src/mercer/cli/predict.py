@@ -5,16 +5,17 @@ __all__ = ["EXAMPLES", "predict"]
 import csv
 import io
 import itertools
+import math
 import time
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import typer
 
-from mercer._base.tables import ArgumentError, open_for_writing, writable_format, write_rows
-from mercer.cli.learning import OutFormatOption, answers, load_learner, open_data, warm_up
+from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
+from mercer.cli.learning import OutFormatOption, answers, load_learner, missing_facts, open_data, warm_up, with_gaps
 from mercer.cli.options import Settings, common_options, input_options, option_groups
-from mercer.cli.output import note, print_json, progress
+from mercer.cli.output import note, print_json, progress, to_plain
 from mercer.cli.rates import BitsOption, bits_of
 
 EXAMPLES = """
@@ -28,6 +29,9 @@ To a file; the scores of all classes; probabilities, if the model was fitted wit
   mercer predict digits.mercer X.npy --out labels.npy
   mercer predict digits.mercer X.npy --scores --out scores.npy
   mercer predict iris.mercer new.csv --proba --out proba.csv
+
+With the ids of the rows beside; rows that lack a value get an empty answer:
+  mercer predict iris.mercer new.csv --id plant --missing drop-rows --out labels.csv
 
 By codes of 64 bits, if the model was fitted by mercer wire fit:
   mercer predict wire.mercer X.npy --bits 64
@@ -59,7 +63,8 @@ def predict(
     """Write the label of each row under a fitted model, or its scores or probabilities.
 
     Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
-    classes above them. A model of two classes has one score, which is positive for the class named above it.
+    classes above them. A model of two classes has one score, which is positive for the class named above it. Columns
+    are matched by name with those that the model was fitted on; --id puts the ids of the rows beside the answers.
     """
     if scores and proba:
         raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
@@ -67,25 +72,30 @@ def predict(
         raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
     format = writable_format(out or "-", out_format)
     what = "scores" if scores else "probabilities" if proba else "labels"
-    learner = load_learner(model, bits)
+    if rules["id"] is not None and format == "npy":
+        raise ArgumentError("npy has no place for ids beside the answers. Write npz, csv or tsv, or leave --id out.")
+    learner, columns = load_learner(model, bits)
     ask, titles = _question(learner, what, model)
-    data = open_data(x, rules, width=learner.n_features_in_)
+    data = open_data(settings, x, rules | {"needs_labels": False}, columns)
+    if data.kept is not None and what == "labels" and format in ("npy", "npz") and out is not None:
+        raise ArgumentError(f"{format} has no empty label for the rows that were left out. Write csv or tsv.")
     warm_up(data, ask)
     started = time.perf_counter()
     with progress(settings):
         found = answers(data, ask, bytes_per_row=8 * len(titles))
         if settings.json and out is None:
-            values: dict[str, Any] = {what: _joined(found)}
+            values: dict[str, Any] = _document(found, data, what)
         else:
-            _write(out or "-", found, data.shape[0], format, what, titles)
+            _write(out or "-", found, data, format, what, titles)
             values = {"out": out}
     seconds = time.perf_counter() - started
     if settings.json:
         about = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
         about |= bits_of(learner)
-        print_json({"model": model, "data": data.name, "rows": data.shape[0]} | about | {"seconds": seconds} | values)
+        about |= missing_facts(data) | {"seconds": seconds}
+        print_json({"model": model, "data": data.name, "rows": data.n_rows_in_file} | about | values)
     where = "" if out in (None, "-") else f", written to {out}"
-    note(settings, f"{what.capitalize()} of {data.shape[0]} rows in {seconds:.2g} s{where}")
+    note(settings, f"{what.capitalize()} of {data.n_rows_in_file} rows in {seconds:.2g} s{where}")
 
 
 def _question(learner, what: str, model: str):
@@ -103,24 +113,47 @@ def _question(learner, what: str, model: str):
     return learner.predict_proba, names
 
 
-def _joined(blocks: Iterable[Any]):
+def _document(blocks: Iterable[Any], data: RowSource, what: str) -> dict[str, Any]:
+    """All answers, null for rows that were left out, and ids."""
     import numpy as np
 
-    return np.concatenate(list(blocks))
+    found = np.concatenate(list(blocks))
+    ids = {} if data.ids_in_file is None else {"ids": data.ids_in_file}
+    if data.kept is None:
+        return ids | {what: found}
+    answers: list[Any] = [None] * data.n_rows_in_file
+    for number, answer in zip(data.kept.tolist(), to_plain(found), strict=True):
+        answers[number] = answer
+    return ids | {what: answers}
 
 
-def _write(out: str, blocks: Iterator[Any], n_rows: int, format: str, what: str, titles: list[str]) -> None:
+def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: str, titles: list[str]) -> None:
     """Write answers that come in blocks; one number or word for each row is an array of one dimension."""
+    ids = data.ids_in_file
     if format in ("csv", "tsv"):
+        # as text: the shortest that reads back as the same number
+        texts = (block.reshape(len(block), -1).astype(str).astype(object) for block in blocks)
         with open_for_writing(out) as stream:
-            if what != "labels":
-                stream.write(_lines([titles], format))
-            for block in blocks:
-                # as text: the shortest that reads back as the same number
-                stream.write(_lines(block.reshape(len(block), -1).astype(str).tolist(), format))
+            if what != "labels" or ids is not None:
+                stream.write(_lines([titles if ids is None else ["id", *titles]], format))
+            done = 0
+            for block in with_gaps(texts, data, ""):
+                rows = block.tolist()
+                if ids is not None:
+                    rows = [[id, *row] for id, row in zip(ids[done : done + len(rows)].tolist(), rows, strict=True)]
+                    done += len(rows)
+                stream.write(_lines(rows, format))
+        return
+    blocks = with_gaps(blocks, data, math.nan)
+    if ids is not None:
+        import numpy as np
+
+        with open_for_writing(out) as stream:
+            members: dict[str, Any] = {"ids": ids, what: np.concatenate(list(blocks))}
+            np.savez(stream, **members)
         return
     first = next(blocks)
-    shape = (n_rows, *first.shape[1:])
+    shape = (data.n_rows_in_file, *first.shape[1:])
     write_rows(out, itertools.chain([first], blocks), shape, first.dtype, format=format, name=what)
 
 

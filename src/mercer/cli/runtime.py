@@ -32,6 +32,8 @@ def _logging(level: str) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
+            # scikit-learn's: the columns of every table were matched by name when it was opened
+            warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names, but")
             # Pillow's, of images that are then refused by name
             warnings.filterwarnings("ignore", message="Image size .* exceeds limit")
             yield

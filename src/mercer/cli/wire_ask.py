@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from mercer._base.errors import MercerError
-from mercer._base.tables import ArgumentError
-from mercer.cli.learning import answers, open_data
+from mercer._base.tables import ArgumentError, Features, RowSource
+from mercer.cli.learning import answers, missing_facts, open_data
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
 from mercer.cli.serve import token_of
@@ -70,7 +70,9 @@ def ask(
     question = client.classify if neighbours is None else lambda rows: client.neighbours(rows, neighbours)
     try:
         embedding = client.embedding
-        data = open_data(x, rules, width=embedding.n_features)
+        names = client.columns
+        columns = Features(None if names is None else tuple(names), embedding.n_features)
+        data = open_data(settings, x, rules | {"needs_labels": False}, columns)
         with progress(settings):
             found = list(answers(data, lambda rows: question(_dense(rows)), bytes_per_row=_BYTES_PER_ROW))
     except ServiceError as error:
@@ -79,10 +81,12 @@ def ask(
     sent = f"{data.shape[0]} rows asked in {embedding.n_bits} bits, {embedding.n_bytes} bytes, each"
     if settings.json:
         document = {"url": url, "data": data.name, "rows": data.shape[0], "bits": embedding.n_bits}
-        print_json(document | {"embedding": embedding.fingerprint} | _document(found))
+        print_json(document | {"embedding": embedding.fingerprint} | missing_facts(data) | _document(found, data))
     else:
         lines = [line for part in found for line in (part.labels if neighbours is None else part.ids).tolist()]
-        words = [line if isinstance(line, list) else [line] for line in lines]
+        words = [line if isinstance(line, list) else [line] for line in _spread(lines, data, [""])]
+        if data.ids_in_file is not None:
+            words = [[id, *line] for id, line in zip(data.ids_in_file.tolist(), words, strict=True)]
         csv.writer(sys.stdout, lineterminator="\n").writerows(words)
     note(settings, sent)
 
@@ -91,13 +95,23 @@ def _dense(rows):
     return rows.toarray() if hasattr(rows, "indptr") else rows
 
 
-def _document(found) -> dict[str, Any]:
+def _spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
+    """An answer for each row of the file, an empty one for rows that were left out."""
+    if data.kept is None:
+        return answers
+    spread = [empty] * data.n_rows_in_file
+    for number, answer in zip(data.kept.tolist(), answers, strict=True):
+        spread[number] = answer
+    return spread
+
+
+def _document(found, data: RowSource) -> dict[str, Any]:
     """The answers to all blocks, by name; classes and the checksum of the model are the same for all."""
-    joined: dict[str, Any] = {}
+    joined: dict[str, Any] = {} if data.ids_in_file is None else {"row_ids": data.ids_in_file}
     for name in found[0]._fields:
         parts = [getattr(part, name) for part in found]
         if name in ("classes", "model"):
             joined[name] = parts[0]
         elif name != "bits" and parts[0] is not None:
-            joined[name] = [row for part in parts for row in part.tolist()]
+            joined[name] = _spread([row for part in parts for row in part.tolist()], data, None)
     return joined

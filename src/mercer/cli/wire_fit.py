@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer._base.tables import ArgumentError, RowSource
+from mercer._base.tables import ArgumentError, RowSource, keep_columns
 from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learner_building import number_or_auto
-from mercer.cli.learning import blaming, check_folder, open_data, rows_to_fit
+from mercer.cli.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit
 from mercer.cli.map_building import build_embedding
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
@@ -86,7 +86,7 @@ def fit(
     chosen = number_or_auto(C)
     wanted = None if rates is None else rates_of_text(rates, "--rates")
     template = build_embedding(embedding, settings.seed)
-    data = open_data(x, rules)
+    data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
         raise ArgumentError("The labels are fractions, not classes; bits are classified.")
@@ -101,6 +101,7 @@ def fit(
     with progress(settings), blaming(data):
         made.fit(rows_to_fit(data, "memory"), y)
     seconds = time.perf_counter() - started
+    keep_columns(made, data)
     from mercer import save
 
     save(made, out)
@@ -115,6 +116,7 @@ def _print(settings: Settings, made, data: RowSource, seconds: float, out: Path)
         ]
         head = {"embedding": type(made.embedding_).__name__, "parameters": made.embedding_.get_params(deep=False)}
         document = {"data": data.name, "rows": data.shape[0], "columns": data.shape[1], "classes": made.classes_}
+        document |= missing_facts(data)
         print_json(head | document | {"input": made.input_, "curve": curve, "seconds": seconds, "out": str(out)})
         return
     title = f"Accuracy against bits on {data.shape[0]} rows of {data.name}, by cross-validation"

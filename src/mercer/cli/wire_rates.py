@@ -11,7 +11,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learner_building import number_or_auto
-from mercer.cli.learning import blaming, check_folder, open_data, rows_to_fit
+from mercer.cli.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, print_table, progress
 from mercer.cli.wire_fit import rates_of_text
@@ -74,7 +74,7 @@ def rates(
 
         require_extra("matplotlib", "plot", "--plot")
     wanted, chosen = rates_of_text(bits, "--bits"), number_or_auto(C)
-    data = open_data(x, rules)
+    data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
         raise ArgumentError("The labels are fractions, not classes; accuracy is of classes.")
@@ -103,6 +103,7 @@ def _print(settings: Settings, found, data, splits: int, plot: Path | None) -> N
     if settings.json:
         points = [dict(zip(("code", "bits", "bytes", "accuracy", "low", "high"), row, strict=True)) for row in rows]
         document = {"data": data.name, "rows": data.shape[0], "blocks": found.blocks, "splits": splits}
+        document |= missing_facts(data)
         print_json(document | {"points": points, "plot": None if plot is None else str(plot)})
         return
     lines = [

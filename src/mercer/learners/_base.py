@@ -20,6 +20,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.feature_names import settle_feature_names
 from mercer._base.progress import show_progress
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
@@ -100,6 +101,7 @@ class KernelLearner(BaseEstimator):
         if _encode.is_on_disk(X):
             y = getattr(X, "y", None) if y is None else y
             validate_data(self, X, y, skip_check_array=True)
+            settle_feature_names(self, getattr(X, "feature_names", None), reset=True)
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
             check_consistent_length(X, y)
             return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -254,13 +256,20 @@ class KernelLearner(BaseEstimator):
         X = _encode.opened(X)
         with thread_limit(self.n_jobs):
             if client_of(X) is not None:
-                validate_data(self, X, reset=False, skip_check_array=True)
+                self._check_source(X)
                 return score_chunks(self.predictor_, X) + self.intercept_
             if _encode.is_on_disk(X):
-                validate_data(self, X, reset=False, skip_check_array=True)
+                self._check_source(X)
                 return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
             X = validate_data(self, X, reset=False, **self._checks)
             return self.predictor_(X) + self.intercept_
+
+    def _check_source(self, X):
+        """Rows that are not in memory must have the columns of the model."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # which ours says
+            validate_data(self, X, reset=False, skip_check_array=True)
+        settle_feature_names(self, getattr(X, "feature_names", None), reset=False)
 
     # ---------------------------------------------------------------------------------------------------------- helpers
 

@@ -123,6 +123,11 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         self.n_jobs = n_jobs
         self._check_parameters()
 
+    @property
+    def feature_names_in_(self):
+        """The names of the columns that the model was fitted on; an AttributeError if it knows none."""
+        return self.model_.feature_names_in_
+
     # ------------------------------------------------------------------------------------------------ fit and rows
 
     def fit(self, X, y=None):

@@ -12,12 +12,16 @@ value overflows float32. An explicit ``dtype`` overrules all of this.
 __all__ = [
     "FORMATS",
     "ArgumentError",
+    "Features",
     "InputRules",
     "RowSource",
     "Table",
+    "features_of",
     "format_of",
+    "keep_columns",
     "open_for_writing",
     "open_rows",
+    "open_together",
     "read_table",
     "read_tables",
     "writable_format",
@@ -25,7 +29,8 @@ __all__ = [
     "write_rows",
 ]
 
+from mercer._base.tables.columns import Features, features_of, keep_columns
 from mercer._base.tables.reading import Table, read_table, read_tables
 from mercer._base.tables.rules import FORMATS, ArgumentError, InputRules, format_of
-from mercer._base.tables.sources import RowSource, open_rows
+from mercer._base.tables.sources import RowSource, open_rows, open_together
 from mercer._base.tables.writing import open_for_writing, writable_format, write_columns, write_rows

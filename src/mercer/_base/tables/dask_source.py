@@ -15,7 +15,9 @@ import numpy as np
 
 from mercer._base.alignment import settled
 from mercer._base.errors import InputError
-from mercer._base.tables.rules import InputRules, label_position, settle_dtype, tidy_labels
+from mercer._base.tables.columns import choose_columns, features_of
+from mercer._base.tables.missing import Missing
+from mercer._base.tables.rules import InputRules, settle_dtype, settle_labels
 from mercer._base.tables.sources import RowSource
 
 
@@ -43,31 +45,48 @@ class DaskSource(RowSource):
     def __init__(self, collection, rules: InputRules, name: str | None = None):
         columns = getattr(collection, "columns", None)
         name = name or ("the Dask data frame" if columns is not None else "the Dask array")
-        self._label_column = None
         if columns is None:
-            X, names = collection, None
-            if X.ndim != 2:
-                raise InputError(f"{name} needs rows and columns, got {X.ndim} dimensions.")
-            if rules.label is not None:
-                position = label_position(rules.label, None, X.shape[1], name)
-                self._label_column = X[:, position]
-                X = X[:, [i for i in range(X.shape[1]) if i != position]]
+            if collection.ndim != 2:
+                raise InputError(f"{name} needs rows and columns, got {collection.ndim} dimensions.")
+            chosen = choose_columns(None, collection.shape[1], rules, name)
+            is_whole = len(chosen.features) == collection.shape[1] and not rules.columns
+            X = collection if is_whole else collection[:, list(chosen.features)]
+            label = None if chosen.label is None else collection[:, chosen.label]
         else:
-            names = [str(column) for column in columns]
-            if rules.label is not None:
-                position = label_position(rules.label, names, len(names), name)
-                self._label_column = collection[columns[position]]
-                columns = [column for i, column in enumerate(columns) if i != position]
-                names = names[:position] + names[position + 1 :]
-            X = _numbers_of(collection, list(columns), name)
+            chosen = choose_columns([str(column) for column in columns], len(columns), rules, name)
+            X = _numbers_of(collection, [columns[i] for i in chosen.features], name)
+            label = None if chosen.label is None else collection[columns[chosen.label]].to_dask_array(lengths=True)
         if X.dtype.kind not in "fiub":
             raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
         if any(np.isnan(size) for size in X.chunks[0]):
             X = X.compute_chunk_sizes()
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
-        self._X = X
-        super().__init__((int(X.shape[0]), int(X.shape[1])), name, rules, names)
+        self._X, self._label_column = self._completed(X, label, chosen.names, rules)
+        X = self._X
+        super().__init__((int(X.shape[0]), int(X.shape[1])), name, rules, chosen.names, chosen.others)
         self.sizes = [int(size) for size in X.chunks[0]]
+
+    def _completed(self, X, label, names, rules):
+        """The numbers and the labels after what the rules say about missing values."""
+        import dask.array as da
+
+        means = features_of(rules.like).means
+        policy = rules.missing or ("error" if means is None else "mean")
+        if policy == "error" or X.dtype.kind != "f":
+            return X, label
+        gone = da.isnan(X)
+        counts, n_rows = (each.compute() for each in (gone.sum(axis=0), gone.any(axis=1).sum()))
+        if policy == "mean":
+            self.means = da.nanmean(X, axis=0).compute() if means is None else means
+        if not n_rows:
+            return X, label
+        titles = names or [str(i) for i in range(X.shape[1])]
+        by_name = {titles[i]: int(counts[i]) for i in counts.nonzero()[0]}
+        self.missing = Missing(policy, int(counts.sum()), int(n_rows), by_name)
+        if policy != "drop-rows":
+            return da.where(gone, rules.fill_value if self.means is None else self.means, X), label
+        whole = ~gone.any(axis=1)
+        return X[whole].compute_chunk_sizes(), None if label is None else label[whole].compute_chunk_sizes()
 
     @property
     def starts(self):
@@ -128,7 +147,15 @@ class DaskSource(RowSource):
         return settle_dtype(largest, rules, self.name).dtype
 
     def _labels(self):
-        return None if self._label_column is None else tidy_labels(np.asarray(self._label_column.compute()))
+        if self._label_column is None:
+            return None, None
+        y = np.asarray(self._label_column.compute())
+        if y.dtype.kind == "O":
+            y = np.array(["" if label is None or label != label else str(label) for label in y.tolist()])
+        return settle_labels(y)
+
+    def _ids(self):
+        return None
 
 
 def _numbers_of(frame, columns, name):

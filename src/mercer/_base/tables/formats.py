@@ -1,4 +1,4 @@
-"""One reader per table format: ``(stream, name, rules) -> X, labels or None, feature names or None``.
+"""One reader per table format: ``(stream, name, rules) -> Content``.
 
 The streams are binary and seekable. Messages name the source; what is wrong with the content is an InputError, a rule
 that does not fit the file an ArgumentError.
@@ -10,13 +10,16 @@ import lzma
 import os
 import zipfile
 import zlib
+from dataclasses import replace
 from math import prod
 from typing import BinaryIO
 
 from mercer._base.errors import InputError
+from mercer._base.tables.columns import choose_columns
+from mercer._base.tables.content import Content
 from mercer._base.tables.limits import CHUNK, Limit
 from mercer._base.tables.npy import npy_header
-from mercer._base.tables.rules import ArgumentError, InputRules, label_position, tidy_labels
+from mercer._base.tables.rules import ArgumentError, InputRules, settle_labels, whole_ids
 from mercer._base.tables.text import read_csv
 from mercer._base.tables.vectors import VECTOR_FORMATS, parse_vectors
 
@@ -65,21 +68,26 @@ def read_npz(stream: BinaryIO, name: str, rules: InputRules):
         if rules.array is None and members.keys() >= _SPARSE_MEMBERS:
             return _split_columns(_load_sparse(archive, stream, name, rules.limit), name, rules)
         chosen = _choose_member(members, name, rules.array)
-        if rules.label in members:
-            X, y, names = _two_dimensional(load(chosen), name), tidy_labels(load(rules.label)), None
-        else:
-            X, y, names = _split_columns(load(chosen), name, rules)
-        if y is None and chosen == "X" and "y" in members:
-            y = tidy_labels(load("y"))
-    if y is not None and y.shape != X.shape[:1]:
-        raise InputError(f"{name} has {X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed.")
-    return X, y, names
+        titled = rules.label in members
+        found = _split_columns(load(chosen), name, replace(rules, label=None) if titled else rules)
+        wanted = rules.label if titled else "y" if found.y is None and chosen == "X" else None
+        if wanted not in members:
+            return found
+        y = load(wanted)
+    if y.shape != found.X.shape[:1]:
+        raise InputError(
+            f"{name} has {found.X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed."
+        )
+    y, unlabelled = settle_labels(y)
+    return replace(found, y=y, unlabelled=unlabelled)
 
 
 def read_svmlight(stream: BinaryIO, name: str, rules: InputRules):
     """A CSR matrix whose columns are still counted from 0, and the labels at the start of the lines."""
     from sklearn.datasets import load_svmlight_file
 
+    if any((rules.id, rules.drop, rules.columns)):
+        raise ArgumentError(f"{name} is svmlight, whose columns cannot be chosen; they have no names and no cells.")
     if rules.label is not None:
         raise ArgumentError(f"{name} is svmlight, where each line starts with its label; leave the label option out.")
     _check_svmlight(stream, name, rules.limit)
@@ -88,21 +96,15 @@ def read_svmlight(stream: BinaryIO, name: str, rules: InputRules):
     except (ValueError, OverflowError) as error:
         raise InputError(f"{name} is not an svmlight file (lines of 'label index:value ...'): {error}.") from error
     rules.limit.check_row(X.shape[1], name)
-    return X, tidy_labels(y), None
+    y, unlabelled = settle_labels(y)
+    return Content(X, y, unlabelled=unlabelled)
 
 
 def read_parquet(stream: BinaryIO, name: str, rules: InputRules):
     """Numeric columns side by side; a column of equally long lists counts as that many columns."""
-    import numpy as np
-
     from mercer._base.tables.parquet_source import ParquetSource
 
-    source = ParquetSource(stream, name, rules)
-    rules.limit.check(source.shape[0] * source.shape[1] * source.dtype.itemsize, name)
-    X = np.empty(source.shape, source.dtype)
-    for rows, part in source.raw_blocks():
-        X[part] = rows
-    return X, source.y, source.feature_names
+    return ParquetSource(stream, name, rules, may_be_empty=True).content()
 
 
 def read_vectors(stream: BinaryIO, name: str, rules: InputRules):
@@ -217,18 +219,22 @@ def _two_dimensional(X, name: str):
     return X
 
 
-def _split_columns(X, name: str, rules: InputRules):
-    """Numbers and, if the rules ask for it, one of their columns as labels."""
+def _split_columns(X, name: str, rules: InputRules) -> Content:
+    """Numbers and, if the rules ask for it, some of their columns as labels and ids."""
+    X = _two_dimensional(X, name)
+    chosen = choose_columns(None, X.shape[1], rules, name)
+    y, unlabelled = (None, None) if chosen.label is None else settle_labels(_column(X, chosen.label))
+    ids = None if chosen.id is None else whole_ids(_column(X, chosen.id), name)
+    if len(chosen.features) != X.shape[1] or rules.columns:
+        X = X[:, list(chosen.features)]
+    return Content(X, y, None, (), ids, unlabelled)
+
+
+def _column(X, position: int):
     import numpy as np
 
-    X = _two_dimensional(X, name)
-    if rules.label is None:
-        return X, None, None
-    position = label_position(rules.label, None, X.shape[1], name)
-    y = X[:, [position]]
-    y = np.asarray(y.todense() if hasattr(y, "todense") else y).ravel()
-    kept = np.delete(np.arange(X.shape[1]), position)
-    return X[:, kept], tidy_labels(y), None
+    column = X[:, [position]]
+    return np.asarray(column.todense() if hasattr(column, "todense") else column).ravel()
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,13 +2,16 @@
 
 __all__ = ["ParquetSource"]
 
+from dataclasses import replace
 from math import inf
 from typing import BinaryIO
 
 from mercer._base.errors import InputError, require_extra
+from mercer._base.tables.columns import choose_columns, column_position
+from mercer._base.tables.content import Content
 from mercer._base.tables.formats import _first_line
 from mercer._base.tables.parquet_pages import check_pages
-from mercer._base.tables.rules import _LARGEST_EXACT_INTEGER, InputRules, label_position, tidy_labels
+from mercer._base.tables.rules import _LARGEST_EXACT_INTEGER, InputRules, settle_labels, whole_ids
 from mercer._base.tables.sources import BLOCK_ROWS, RowSource
 
 READ_BUFFER = 2**16  # bytes read at a time of each column, instead of all that a row group has of it
@@ -17,26 +20,54 @@ READ_BUFFER = 2**16  # bytes read at a time of each column, instead of all that 
 class ParquetSource(RowSource):
     """Numeric columns side by side; a column of equally long lists counts as that many columns."""
 
-    def __init__(self, file: str | BinaryIO, name: str, rules: InputRules):
+    def __init__(self, file: str | BinaryIO, name: str, rules: InputRules, may_be_empty: bool = False):
         self._file, self._name, self._limit = file, name, rules.limit
         self._words: list[str] = []  # columns of words, which stay numbers of words as long as possible
         self._arrow = require_extra("pyarrow", extra="parquet", purpose="Reading a parquet file")
         with self._open() as found:
             check_pages(file, found.metadata, self._limit, name)
             schema, n_rows = found.schema_arrow, found.metadata.num_rows
-            titles, self._label = schema.names, None
-            if rules.label is not None:
-                self._label = label_position(rules.label, titles, len(titles), name)
-                self._words = self._columns_of_words(schema)
-            self._columns = [i for i in range(len(titles)) if i != self._label]
-            self._titles = titles
-            self._types = [self._number_type(schema.field(i).type, titles[i]) for i in self._columns]
-            self._widths = [self._width(found, i, schema.field(i).type) for i in self._columns]
-        self._limit.check_row(sum(1 if width is None else width for width in self._widths), name)
-        names = []
-        for i, width in zip(self._columns, self._widths, strict=True):
-            names += [titles[i]] if width is None else [f"{titles[i]}[{j}]" for j in range(width)]
-        super().__init__((n_rows, len(names)), name, rules, names)
+            self._titles = schema.names
+            widths = [self._width(found, i, schema.field(i).type) for i in range(len(self._titles))]
+        self._limit.check_row(sum(1 if width is None else width for width in widths), name)
+        # (column of the file, number in a list of it or None) of everything that could be a feature
+        parts = [(i, j) for i, width in enumerate(widths) for j in ([None] if width is None else range(width))]
+        names = [self._titles[i] if j is None else f"{self._titles[i]}[{j}]" for i, j in parts]
+        chosen = choose_columns(names, len(names), self._expanded(rules, names, parts), name)
+        self._label, self._id = (None if k is None else parts[k][0] for k in (chosen.label, chosen.id))
+        self._words = [title for i in (self._label, self._id) for title in self._columns_of_words(schema, i)]
+        self._parts = [parts[k] for k in chosen.features]
+        self._columns = sorted({i for i, _ in self._parts})
+        self._types = [self._number_type(schema.field(i).type, self._titles[i]) for i in self._columns]
+        self._widths = {i: widths[i] for i, j in self._parts if j is not None}
+        shape = (n_rows, len(self._parts))
+        super().__init__(shape, name, rules, chosen.names, chosen.others, may_be_empty)
+
+    def content(self) -> Content:
+        """All rows at once."""
+        import numpy as np
+
+        self._limit.check(self.shape[0] * self.shape[1] * self.dtype.itemsize, self.name)
+        X = np.empty(self.shape, self.dtype)
+        for rows, part in self._raw_blocks(self._default_size()) if self.shape[1] else ():
+            X[part] = rows
+        y, unlabelled = self._labels()
+        return Content(X, y, self.feature_names, self.other_columns, self._ids(), unlabelled)
+
+    def _expanded(self, rules, names, parts):
+        """Rules that name positions among the parts, instead of columns of the file, which may hold several."""
+
+        def places(column):
+            if column not in self._titles and column in names:
+                return [names.index(column)]
+            i = column_position(column, self._titles, len(self._titles), self._name)
+            return [k for k, part in enumerate(parts) if part[0] == i]
+
+        one = {name: places(getattr(rules, name))[0] for name in ("label", "id") if getattr(rules, name) is not None}
+        many = {
+            name: tuple(k for column in getattr(rules, name) for k in places(column)) for name in ("drop", "columns")
+        }
+        return replace(rules, **one, **many)
 
     def _open(self):
         from pyarrow import parquet
@@ -56,16 +87,19 @@ class ParquetSource(RowSource):
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
             return kind
         raise InputError(
-            f"{self._name}, column {title!r} holds {kind}, not numbers. Drop it, or name it as the label if it is one."
+            f"{self._name}, column {title!r} holds {kind}, not numbers. Drop it (--drop {title}), or name it as the "
+            "label or the id if it is one."
         )
 
-    def _columns_of_words(self, schema):
-        """[the label column] if it holds words."""
+    def _columns_of_words(self, schema, i):
+        """[the column] if it holds words; nothing for None."""
         from pyarrow import types
 
-        kind, title = schema.field(self._label).type, schema.names[self._label]
+        if i is None:
+            return []
+        kind, title = schema.field(i).type, schema.names[i]
         if types.is_nested(kind):
-            raise InputError(f"{self._name}, column {title!r} holds {kind}, not labels.")
+            raise InputError(f"{self._name}, column {title!r} holds {kind}, not labels or ids.")
         is_words = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
         return [title] if is_words and schema.names.count(title) == 1 else []
 
@@ -85,10 +119,6 @@ class ParquetSource(RowSource):
             yield from file.iter_batches(batch_size=size, **which)
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damaged(error) from error
-
-    def raw_blocks(self):
-        """Blocks of rows as they are stored, unchecked."""
-        return self._raw_blocks(self._default_size())
 
     def _raw_blocks(self, size):
         waiting, start = self._arrow.table({}), 0
@@ -130,39 +160,35 @@ class ParquetSource(RowSource):
         """Rows as an array; ``numbers`` says which rows of the file they are."""
         import numpy as np
 
-        out, first = np.empty((table.num_rows, self.shape[1]), dtype=self.dtype), 0
+        out = np.empty((table.num_rows, self.shape[1]), dtype=self.dtype)
         with np.errstate(over="ignore"):  # what is too large becomes infinite, and is then reported
-            for i, width in zip(self._columns, self._widths, strict=True):
-                values = self._column(table.column(i), self._titles[i], width, numbers)
-                out[:, first : first + values.shape[1]] = values
-                first += values.shape[1]
+            found = {i: self._column(table.column(i), i, numbers) for i in self._columns}
+            for k, (i, j) in enumerate(self._parts):
+                out[:, k] = found[i] if j is None else found[i][:, j]
         return out
 
-    def _column(self, column, title, width, numbers):
+    def _column(self, column, i, numbers):
+        """The numbers of a column, of a column of lists side by side; nulls are NaN."""
         import numpy as np
         from pyarrow import compute
 
-        self._refuse_nulls(column, title, numbers)
-        if width is None:
-            return column.to_numpy()[:, None]
+        if i not in self._widths:
+            return self._plain(column)
+        width, title = self._widths[i], self._titles[i]
+        if column.null_count:
+            row = numbers[int(np.argmax(np.asarray(column.is_null())))]
+            raise InputError(f"{self._name}, column {title!r}: row {row} (counted from 0) has no list.")
         lengths = np.asarray(compute.list_value_length(column))
         if (lengths != width).any():
-            i = int(np.argmax(lengths != width))
+            row = int(np.argmax(lengths != width))
             raise InputError(
-                f"{self.name}, column {title!r}: row {numbers[i]} holds {lengths[i]} numbers where row 0 holds {width}."
+                f"{self.name}, column {title!r}: row {numbers[row]} holds {lengths[row]} numbers where row 0 holds "
+                f"{width}."
             )
-        flat = compute.list_flatten(column)
-        self._refuse_nulls(flat, title, numbers, width)
-        return flat.to_numpy().reshape(len(column), width)
+        return self._plain(compute.list_flatten(column)).reshape(len(column), width)
 
-    def _refuse_nulls(self, column, title, numbers, width=1):
-        import numpy as np
-
-        if column.null_count:
-            row = numbers[int(np.argmax(np.asarray(column.is_null()))) // max(1, width)]
-            raise InputError(
-                f"{self._name}, column {title!r}: a value of row {row} is missing (counted from 0). Fill or drop it."
-            )
+    def _plain(self, column):
+        return (column.cast(self._arrow.float64(), safe=False) if column.null_count else column).to_numpy()
 
     def _natural_dtype(self):
         from pyarrow import types
@@ -199,24 +225,50 @@ class ParquetSource(RowSource):
         return -inf if low is None else max(high, -low)
 
     def _labels(self):
+        if self._label is None:
+            return None, None
+        values, gone = self._values(self._label)
+        y, unlabelled = settle_labels(values if gone is None else values[~gone])
+        if gone is None:
+            return y, unlabelled
+        return _spread(y, gone), gone if unlabelled is None else gone | _spread(unlabelled, gone)
+
+    def _ids(self):
+        if self._id is None:
+            return None
+        values, gone = self._values(self._id)
+        if gone is not None:
+            row = int(gone.argmax())
+            raise InputError(f"{self._name}, row {row} (counted from 0) has no id; every row needs one.")
+        return whole_ids(values, self._name)
+
+    def _values(self, i):
+        """(the labels or ids of a column, which rows have none, or None if all have one)."""
         import numpy as np
 
-        if self._label is None:
-            return None
-        title, parts, words, n_rows = self._titles[self._label], [], {}, 0
+        title, parts, gone, words = self._titles[i], [], [np.zeros(0, dtype=bool)], {}
         self._limit.check(8 * len(self), self.name, "its labels")
         is_unique = self._titles.count(title) == 1
         with self._open() as file:
             for batch in self._batches(file, BLOCK_ROWS, columns=[title] if is_unique else None):
-                column = batch.column(title if is_unique else self._label)
-                self._refuse_nulls(column, title, range(n_rows, n_rows + len(column)))
-                parts.append(_label_codes(column, words))
-                n_rows += len(column)
-        labels = np.concatenate(parts) if parts else np.empty(0)
-        if not words:
-            return tidy_labels(labels)
-        self._limit.check_words(len(labels), max(len(str(word)) for word in words), self.name)
-        return tidy_labels(np.asarray(list(words))[labels])
+                column = batch.column(title if is_unique else i)
+                gone.append(np.asarray(column.is_null()))
+                known = _label_codes(column.drop_null(), words)
+                parts.append(_spread(known, gone[-1]))
+        values, missing = np.concatenate(parts) if parts else np.empty(0), np.concatenate(gone)
+        if words:
+            self._limit.check_words(len(values), max(len(str(word)) for word in words), self.name)
+            values = np.asarray(list(words))[values.astype(np.intp)]
+        return values, missing if missing.any() else None
+
+
+def _spread(known, gone):
+    """Values with zeros, or empty words, where something is gone."""
+    import numpy as np
+
+    out = np.zeros(len(gone), dtype=known.dtype)
+    out[~gone] = known
+    return out
 
 
 def _label_codes(column, words):

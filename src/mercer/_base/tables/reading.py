@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer._base.errors import InputError
+from mercer._base.tables.content import Content
 from mercer._base.tables.formats import READERS
 from mercer._base.tables.limits import Limit
 from mercer._base.tables.rules import PACKABLE, PACKERS, ArgumentError, InputRules, format_of, settle_dtype
@@ -17,13 +18,26 @@ from mercer._base.tables.rules import PACKABLE, PACKERS, ArgumentError, InputRul
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers, with labels and column names where the file has them. X is an array or a CSR matrix."""
+    """The content of a file, whose name and format are known."""
 
-    X: Any
-    y: Any = None
-    feature_names: tuple[str, ...] | None = None
+    content: Content
     name: str = ""
     format: str = ""
+
+    @property
+    def X(self) -> Any:
+        """The numbers, an array or a CSR matrix; missing ones are NaN."""
+        return self.content.X
+
+    @property
+    def y(self) -> Any:
+        """The labels, or None."""
+        return self.content.y
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, or None."""
+        return self.content.names
 
 
 def read_table(source: str | Path | BinaryIO, **rules: Any) -> Table:
@@ -64,12 +78,12 @@ def _read_one(source, rules: InputRules) -> Table:
     if rules.array is not None and format != "npz":
         raise ArgumentError(f"{name} is read as {format}, which has no member {rules.array!r}; only npz has members.")
     with stream:
-        X, y, names = READERS[format](stream, name, rules)
+        found = READERS[format](stream, name, rules)
+    X = found.X
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(f"{name} holds no data: {X.shape[0]} rows and {X.shape[1]} columns of numbers.")
     rules.limit.check_array(X, 8 if rules.dtype == "float64" else 4, name)
-    names = None if names is None else tuple(names)
-    return Table(settle_dtype(X, rules, name), y, names, name, format)
+    return Table(replace(found, X=settle_dtype(X, rules, name)), name, format)
 
 
 def _split_member(source: str) -> tuple[str, str | None]:
@@ -127,6 +141,6 @@ def _align_svmlight(tables: list[Table], n_features: int | None) -> list[Table]:
     def aligned(table: Table) -> Table:
         X = table.X[:, first:].tocsr()
         X.resize(X.shape[0], width)
-        return replace(table, X=X)
+        return replace(table, content=replace(table.content, X=X))
 
     return [aligned(table) if table.format == "svmlight" else table for table in tables]

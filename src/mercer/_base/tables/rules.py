@@ -1,10 +1,20 @@
 """What a user may say about a table, and the rules that hold when nothing is said."""
 
-__all__ = ["FORMATS", "ArgumentError", "InputRules", "format_of", "label_position", "settle_dtype", "tidy_labels"]
+__all__ = [
+    "FORMATS",
+    "ArgumentError",
+    "InputRules",
+    "format_of",
+    "is_missing",
+    "settle_dtype",
+    "settle_labels",
+    "whole_ids",
+]
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.tables.limits import Limit, bytes_of
@@ -29,6 +39,8 @@ _FORMAT_OF_SUFFIX = {
 PACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # suffix -> module that unpacks
 PACKABLE = ("csv", "tsv", "svmlight", "fvecs", "bvecs", "ivecs")  # formats that have no compression of their own
 _LARGEST_EXACT_INTEGER = 2**24  # of float32
+_MISSING_WORDS = ("", "na", "n/a", "nan", "null")  # in small letters
+_POLICIES = "error, drop-rows, fill:VALUE or mean"
 
 
 class ArgumentError(InputError):
@@ -51,6 +63,15 @@ class InputRules:
     n_features : width of an svmlight matrix; None takes the largest index seen in all files read together
     max_unpacked : the most memory that a file may take once it is unpacked, a number of bytes or a size like ``"8GB"``;
         None is a quarter of the memory available. What is read block by block is limited by its blocks
+    id : name or position of a column of ids, which are then no feature
+    drop : names or positions of columns to leave out
+    columns : names or positions of the features, all others being left out; empty takes all
+    missing : what becomes of cells without a value (empty, NA, N/A, NaN, null; NaN in arrays): ``error`` refuses them,
+        ``drop-rows`` leaves their rows out, ``fill:VALUE`` puts a number there, ``mean`` the mean of the column, which
+        is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means,
+        otherwise ``error``
+    like : a fitted model, or rows, whose columns are wanted: those of a table with names are matched by name
+    needs_labels : whether ``drop-rows`` leaves rows without a label out; None does if ``label`` is said
     """
 
     format: str | None = None
@@ -61,8 +82,19 @@ class InputRules:
     array: str | None = None
     n_features: int | None = None
     max_unpacked: str | int | None = None
+    id: str | int | None = None
+    drop: tuple[str | int, ...] = ()
+    columns: tuple[str | int, ...] = ()
+    missing: str | None = None
+    like: Any = None
+    needs_labels: bool | None = None
 
     def __post_init__(self):
+        for name in ("drop", "columns"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str | int) else tuple(given or ()))
+        if self.missing is not None and self.missing not in ("error", "drop-rows", "mean"):
+            self.fill_value  # noqa: B018 - refuses what is no number
         if self.format is not None and self.format not in FORMATS:
             raise ArgumentError(f"The format {self.format!r} is not known. Use one of {', '.join(FORMATS)}.")
         if self.dtype not in (None, "float32", "float64"):
@@ -76,6 +108,18 @@ class InputRules:
     def limit(self) -> Limit:
         """The most memory that a file may take."""
         return Limit.of(self.max_unpacked)
+
+    @property
+    def fill_value(self) -> float:
+        """The number of ``fill:VALUE``."""
+        how, separator, text = str(self.missing).partition(":")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if how != "fill" or not separator or not math.isfinite(value):
+            raise ArgumentError(f"What becomes of missing values is {_POLICIES}, as in fill:0, not {self.missing!r}.")
+        return value
 
 
 def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...] = FORMATS) -> str:
@@ -97,32 +141,13 @@ def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...
     return found
 
 
-def label_position(label: str | int, names: Sequence[str] | None, n_columns: int, source: str) -> int:
-    """Column that ``label`` stands for: a name first, then a position.
+def is_missing(cell: str) -> bool:
+    """Whether a cell of a text stands for a missing value.
 
-    >>> label_position("-1", None, 5, "data.npy")
-    4
+    >>> [is_missing(cell) for cell in (" ", "NA", "nan", "0", "none")]
+    [True, True, True, False, False]
     """
-    matches = [i for i, name in enumerate(names or ()) if name == label]
-    if len(matches) > 1:
-        raise ArgumentError(
-            f"{source} has {len(matches)} columns named {label!r}. Give the position of the label instead."
-        )
-    if matches:
-        return matches[0]
-    try:
-        position = int(label)
-    except ValueError:
-        known = f"its columns are {_shortened(names)}" if names else "its columns have no names, so give a position"
-        raise ArgumentError(f"{source} has no column named {label!r}; {known}.") from None
-    if not -n_columns <= position < n_columns:
-        raise ArgumentError(f"{source} has {n_columns} columns, so the label cannot be column {position}.")
-    return position % n_columns
-
-
-def _shortened(names: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return cell.strip().lower() in _MISSING_WORDS
 
 
 def settle_dtype(X, rules: InputRules, name: str):
@@ -144,10 +169,29 @@ def settle_dtype(X, rules: InputRules, name: str):
     return X.astype(np.float64 if inexact else np.float32)
 
 
-def tidy_labels(y):
-    """Labels as integers where they are whole numbers, otherwise as they came."""
+def settle_labels(y):
+    """(labels, integers where they are whole numbers; which rows have none, or None if all have one)."""
     import numpy as np
 
+    missing = None
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        missing = np.isnan(y)
+        y = np.where(missing, 0, y)
+    elif y.dtype.kind == "U" and len(y):
+        words, codes = np.unique(y, return_inverse=True)
+        empty = np.array([is_missing(word) for word in words.tolist()])
+        missing = empty[codes] if empty.any() else None
     if y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.floor(y)).all() and abs(y).max(initial=0) < 2**53:
-        return y.astype(np.int64)
-    return y
+        y = y.astype(np.int64)
+    return y, missing
+
+
+def whole_ids(ids, name: str):
+    """Ids that stand in a column of numbers, which must be whole."""
+    import numpy as np
+
+    ids, missing = settle_labels(ids)
+    if missing is not None or ids.dtype.kind not in "iuU":
+        row = int(np.argmax(missing if missing is not None else ids != np.floor(ids)))
+        raise InputError(f"{name}, row {row} (counted from 0) has no id; ids are whole numbers or words, one per row.")
+    return ids

@@ -4,7 +4,7 @@ The type of the numbers follows the rule of the package. Every block is checked 
 finite is reported with its file, row and column.
 """
 
-__all__ = ["ArraySource", "RowSource", "open_rows"]
+__all__ = ["ArraySource", "RowSource", "open_rows", "open_together"]
 
 import logging
 import struct
@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer._base.errors import InputError
+from mercer._base.tables.columns import choose_columns, features_of
+from mercer._base.tables.content import Content
 from mercer._base.tables.formats import (
     _ARCHIVE_ERRORS,
     _SPARSE_MEMBERS,
@@ -25,15 +27,15 @@ from mercer._base.tables.formats import (
     _two_dimensional,
 )
 from mercer._base.tables.npy import give_back, map_npy
-from mercer._base.tables.reading import _open, _split_member, read_table
+from mercer._base.tables.reading import Table, _open, _split_member, read_table, read_tables
 from mercer._base.tables.rules import (
     PACKERS,
     ArgumentError,
     InputRules,
     format_of,
-    label_position,
     settle_dtype,
-    tidy_labels,
+    settle_labels,
+    whole_ids,
 )
 from mercer._base.tables.vectors import VECTOR_FORMATS
 
@@ -52,18 +54,48 @@ class RowSource:
     shape : (rows, features)
     dtype : float32 or float64, the type of every block
     y : labels, or None
+    ids : of the rows, or None
     feature_names : names of the columns, or None
+    other_columns : names of the columns of the file that are no features
     name : the file, as it is called in messages
+    kept : numbers of the rows of the file that are left if some were dropped, or None
+    n_rows_in_file : how many rows there were before some were dropped
+    means : of the columns, if missing values are filled with them, or None
+    missing : what was done about missing values, or None if there were none
     """
 
-    def __init__(self, shape, name: str, rules: InputRules, feature_names: Sequence[str] | None = None):
-        if 0 in shape:
+    lines: Any = None
+    kept: Any = None
+    means: Any = None
+    missing: Any = None
+
+    def __init__(
+        self,
+        shape,
+        name: str,
+        rules: InputRules,
+        feature_names: Sequence[str] | None = None,
+        other_columns: Sequence[str] = (),
+        may_be_empty: bool = False,
+    ):
+        if 0 in shape and not may_be_empty:
             raise InputError(f"{name} holds no data: {shape[0]} rows and {shape[1]} columns of numbers.")
         rules.limit.check_row(shape[1], name)
         self.shape: tuple[int, int] = shape
         self.name = name
         self.feature_names = None if feature_names is None else tuple(feature_names)
+        self.other_columns = tuple(other_columns)
         self._rules = rules
+
+    @property
+    def n_rows_in_file(self) -> int:
+        """How many rows the file has."""
+        return self.shape[0]
+
+    @property
+    def ids_in_file(self):
+        """The ids of all rows of the file, or None."""
+        return self.ids
 
     def __len__(self):
         return self.shape[0]
@@ -81,7 +113,30 @@ class RowSource:
     @cached_property
     def y(self):
         """The labels, read when they are first asked for; None if there are none."""
+        y, unlabelled = self.labels
+        if unlabelled is not None:
+            raise InputError(
+                f"{self.name}, {self.place(int(unlabelled.argmax()))} has no label. Fill it in, or leave rows without "
+                "a label out with --missing drop-rows."
+            )
+        return y
+
+    @cached_property
+    def labels(self):
+        """(labels or None, which rows have none, or None if all have one)."""
         return self._labels()
+
+    @cached_property
+    def ids(self):
+        """The ids of the rows, read when they are first asked for; None if no column was said to hold them."""
+        return self._ids()
+
+    def place(self, row) -> str:
+        """A row in words: its line in a text, or its number."""
+        return self._row(row) + (" (counted from 0)" if self.lines is None else "")
+
+    def _row(self, row) -> str:
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[Any, slice]]:
         """Consecutive blocks as pairs (array or CSR, slice), with boundaries at the multiples of ``size``.
@@ -139,6 +194,10 @@ class RowSource:
         raise NotImplementedError
 
     def _labels(self):
+        """(labels or None, which rows have none, or None if all have one)."""
+        raise NotImplementedError
+
+    def _ids(self):
         raise NotImplementedError
 
     def _default_size(self) -> int:
@@ -166,11 +225,15 @@ class RowSource:
             i, column = divmod(position, self.shape[1])
             value = rows[i, column]
         title = f" ({self.feature_names[column]!r})" if self.feature_names else ""
+        where = f"{self.name}, {self._row(numbers[i])}, column {column}{title}"
+        where += ", both counted from 0," if self.lines is None else ""
+        if np.isnan(value):
+            raise InputError(
+                f"{where} holds {'nan, ' if self.lines is None else ''}a missing value. Fill it in, or say what "
+                "becomes of missing values: --missing fill:0 (or another number), mean, or drop-rows."
+            )
         what = f"{value}, too large for {self.dtype}" if np.isfinite(value) else f"{value}"
-        raise InputError(
-            f"{self.name}, row {numbers[i]}, column {column}{title}, both counted from 0, holds {what}. Every number "
-            "must be finite: drop the row, or fill the value."
-        )
+        raise InputError(f"{where} holds {what}. Every number must be finite: drop the row, or fill the value.")
 
 
 class ArraySource(RowSource):
@@ -180,20 +243,26 @@ class ArraySource(RowSource):
     they came from are given back, so that one block is in memory at a time.
     """
 
-    def __init__(self, X, name: str, rules: InputRules, y=None, feature_names=None):
+    def __init__(self, X, name: str, rules: InputRules, content: Content | None = None):
         import numpy as np
 
         if X.dtype.kind not in "fiub":
             raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
         self._stored = X
         self._rows = X if hasattr(X, "indptr") else np.asarray(X)
-        self._known_labels, self._label, self._kept = y, None, None
-        width = X.shape[1]
-        if rules.label is not None:
-            self._label = label_position(rules.label, None, width, name)
-            self._kept = np.delete(np.arange(width), self._label)
-            width -= 1
-        super().__init__((X.shape[0], width), name, rules, feature_names)
+        self._content = content
+        self._chosen, self._picked = None, None
+        width, names = X.shape[1], None
+        others: tuple[str, ...] = ()
+        if content is None:  # columns are still to be chosen
+            rules.limit.check_row(width, name)
+            self._chosen = choose_columns(None, width, rules, name)
+            if len(self._chosen.features) != width or rules.columns:
+                self._picked = np.array(self._chosen.features, dtype=np.intp)
+                width = len(self._picked)
+        else:
+            names, others, self.lines = content.names, content.others, content.lines
+        super().__init__((X.shape[0], width), name, rules, names, others)
 
     def _raw_blocks(self, size):
         for start in range(0, len(self), size):
@@ -212,8 +281,8 @@ class ArraySource(RowSource):
         import numpy as np
 
         rows = self._rows[which]
-        if self._kept is not None:
-            rows = rows[:, self._kept]
+        if self._picked is not None:
+            rows = rows[:, self._picked]
         if not hasattr(self._stored, "_mmap"):
             return rows
         rows = np.array(rows, order="C", copy=True if isinstance(which, slice) else None)
@@ -230,17 +299,25 @@ class ArraySource(RowSource):
         return next((dtype for dtype in settled if dtype.itemsize == 8), "float32")
 
     def _labels(self):
+        if self._content is not None:
+            return self._content.y, self._content.unlabelled
+        return (None, None) if self._chosen.label is None else settle_labels(self._column(self._chosen.label))
+
+    def _ids(self):
+        if self._content is not None:
+            return self._content.ids
+        return None if self._chosen.id is None else whole_ids(self._column(self._chosen.id), self.name)
+
+    def _column(self, position):
         import numpy as np
 
-        if self._label is None:
-            return self._known_labels
         self._rules.limit.check(8 * len(self), self.name, "its labels")
         parts = []
         for start in range(0, len(self), self._default_size()):
             rows = self._rows[start : start + self._default_size()]
-            parts.append(np.array(rows[:, self._label]))
+            parts.append(np.array(rows[:, position]))
             give_back(self._stored, rows)
-        return tidy_labels(np.concatenate(parts))
+        return np.concatenate(parts)
 
     def _default_size(self):
         if not hasattr(self._rows, "indptr"):
@@ -258,7 +335,9 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
         of an npz file (``"data.npz::X"``), a parquet file and an fvecs, bvecs or ivecs file are read in blocks; other
         formats are read as a whole. A Dask array or data frame is read chunk by chunk
     **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
-        labels), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file), ``max_unpacked`` (the
+        labels), ``id``, ``drop`` and ``columns`` (which columns are ids, left out, or features), ``missing``
+        (``"error"``, ``"drop-rows"``, ``"fill:0"`` or ``"mean"``), ``like`` (a fitted model whose columns are matched
+        by name), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file), ``max_unpacked`` (the
         most memory that a file read as a whole may take, as ``"8GB"``; by default a quarter of what is available) ...
 
     Examples
@@ -278,15 +357,24 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
         if rules:
             raise ArgumentError(f"{source.name} is open already; say how to read it when it is opened.")
         return source
-    if isinstance(source, str | Path):
-        return _open_file(str(source), known)
-    if hasattr(source, "read"):
-        return _read_whole(source, known)
+    if known.n_features is None:
+        known = replace(known, n_features=features_of(known.like).n)
     if hasattr(source, "__dask_graph__"):
         from mercer._base.tables.dask_source import DaskSource
 
         return DaskSource(source, known)
-    return _open_array(source, known)
+    if isinstance(source, str | Path):
+        found = _open_file(str(source), known)
+    else:
+        found = _read_whole(source, known) if hasattr(source, "read") else _open_array(source, known)
+    return _completed(found, known)
+
+
+def _completed(rows: RowSource, rules: InputRules) -> RowSource:
+    """The rows after what the rules say about missing values."""
+    from mercer._base.tables.missing import completed
+
+    return completed(rows, rules)
 
 
 def _open_file(source: str, rules: InputRules) -> RowSource:
@@ -316,9 +404,13 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
     if mapped is None:
         return _read_whole(path, rules)
     X, y, label_used = mapped
-    if y is not None and y.shape != X.shape[:1]:
+    if y is None:
+        return ArraySource(_two_dimensional(X, path), path, rules)
+    if y.shape != X.shape[:1]:
         raise InputError(f"{path} has {X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed.")
-    return ArraySource(_two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules, y)
+    found = ArraySource(_two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules)
+    found.labels = settle_labels(y)
+    return found
 
 
 def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
@@ -338,7 +430,7 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
             y, wanted = None, rules.label if titled else "y" if rules.label is None and chosen == "X" else None
             if wanted in members:
                 with archive.open(members[wanted]) as part:
-                    y = tidy_labels(_load_npy(part, members[wanted].file_size, f"{name}::{wanted}", rules.limit))
+                    y = _load_npy(part, members[wanted].file_size, f"{name}::{wanted}", rules.limit)
             stream.seek(info.header_offset)
             signature, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
             if signature != b"PK\x03\x04":
@@ -354,7 +446,24 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
 def _read_whole(source: str | BinaryIO, rules: InputRules) -> RowSource:
     table = read_table(source, **{field.name: getattr(rules, field.name) for field in fields(InputRules)})
     logger.info("%s was read as a whole: its format (%s) has no blocks to read it in.", table.name, table.format)
-    return ArraySource(table.X, table.name, replace(rules, label=None), table.y, table.feature_names)
+    return source_of(table, rules)
+
+
+def source_of(table: Table, rules: InputRules) -> RowSource:
+    """The rows of a table that was read as a whole."""
+    return ArraySource(table.X, table.name, rules, table.content)
+
+
+def open_together(sources: Sequence[str], **rules: Any) -> list[RowSource]:
+    """Rows of several files that belong together: columns of the others are matched with those of the first.
+
+    svmlight files share one width and one way of counting columns.
+    """
+    known = InputRules(**rules)
+    if all(format_of(_split_member(source)[0], known.format) == "svmlight" for source in sources):
+        return [_completed(source_of(table, known), known) for table in read_tables(sources, **rules)]
+    first = open_rows(sources[0], **rules)
+    return [first, *(open_rows(source, **rules | {"like": first}) for source in sources[1:])]
 
 
 def _open_array(X: Any, rules: InputRules) -> RowSource:
@@ -367,5 +476,5 @@ def _open_array(X: Any, rules: InputRules) -> RowSource:
         return ArraySource(_two_dimensional(X, name), name, rules)
     if not sparse.issparse(X):
         return ArraySource(_two_dimensional(np.asarray(X), name), name, rules)
-    X, y, _ = _split_columns(sparse.csr_array(X), name, rules)
-    return ArraySource(X, name, replace(rules, label=None), y)
+    found = _split_columns(sparse.csr_array(X), name, rules)
+    return ArraySource(found.X, name, rules, found)
