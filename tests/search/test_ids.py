@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer import InputError
+from mercer import InputError, KernelIndex
 from mercer.search._ids import ID_COLUMNS, IdTable, as_ids, pack_ids
 from mercer.search._storage_memory import MemoryStorage
+from tests.search.index_samples import histograms, index
 
 LARGEST = 2**63 - 1
 
@@ -144,3 +145,29 @@ def test_columns_of_ids_are_bytes_and_numbers():
     assert columns["id_text"][1].tolist() == [2, 0]
     plain = pack_ids(np.array([7, 8]))
     assert (plain["id_text"][0].size, plain["id_text"][1].tolist()) == (0, [0, 0])
+
+
+CONTROL = ["\0", "a\nb", "\x1b[31m", "\u202e", "\x7f", "\t", "\r\n", "\U0010ffff"]
+
+
+def test_control_characters_in_ids_are_carried_exactly(tmp_path):
+    rows = histograms(len(CONTROL))
+    made = index(rows, ids=CONTROL).persist(tmp_path / "index")
+    with made:
+        assert made.search(rows, 1, exact=True)[0].ravel().tolist() == CONTROL
+    with KernelIndex.open(tmp_path / "index", "w") as found:
+        assert found.search(rows, 1, exact=True)[0].ravel().tolist() == CONTROL
+        found.update(rows[:2], CONTROL[:2]).remove(CONTROL[2:]).compact()
+        assert [value in found for value in CONTROL] == [True] * 2 + [False] * 6
+
+
+@pytest.mark.parametrize("verb", ["add", "update", "remove"])
+def test_half_a_surrogate_pair_is_refused_with_the_id_escaped(verb):
+    rows = histograms(3)
+    made = index(rows)
+    arguments = (["\udcff!"],) if verb == "remove" else (rows[:1], ["\udcff!"])
+    message = rf"KernelIndex.{verb} takes texts .* '\\udcff!' has half a surrogate pair"
+    with pytest.raises(InputError, match=message) as error:
+        getattr(made, verb)(*arguments)
+    str(error.value).encode()  # can be printed
+    assert len(made) == 3

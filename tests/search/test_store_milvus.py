@@ -128,3 +128,17 @@ def test_addresses_and_passwords():
     assert _settings("milvus://rows.db") == ({"uri": "rows.db"}, "milvus://rows.db")
     with pytest.raises(InputError, match=r"milvus://HOST:PORT"):
         _settings("milvus://")
+
+
+def test_a_collection_that_somebody_dropped_is_named_and_replaced(milvus):
+    from pymilvus import MilvusClient
+
+    made = index(X, oversample=1000)
+    made.push(milvus, "shop").close()
+    client = MilvusClient(milvus.removeprefix("milvus://"))
+    client.drop_collection("shop")
+    client.close()
+    with pytest.raises(InputError, match=r"The collection shop of .* held an index and is gone: .* replace=True"):
+        KernelIndex.connect(milvus, "shop")
+    with made.push(milvus, "shop", replace=True) as found:
+        assert len(found) == 120

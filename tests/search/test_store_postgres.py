@@ -249,3 +249,57 @@ def test_what_the_server_says_is_said_by_name(postgres):
         with pytest.raises(InputError, match=r"takes its values as a dictionary"):
             found.search(Q, 2, filter=("id > %(mercer_x)s", {"mercer_x": 3}))
         assert len(found) == 120  # the connection is still good
+
+
+# ------------------------------------------------------------------------------------------- what others have written
+
+
+def test_a_table_that_somebody_dropped_is_named_and_replaced(connection):
+    made = index(X, oversample=1000)
+    made.push(connection, "shop")
+    connection.execute("DROP TABLE shop")
+    with pytest.raises(InputError, match=r"The table shop of PostgreSQL held an index and is gone: .* replace=True"):
+        KernelIndex.connect(connection, "shop")
+    found = made.push(connection, "shop", replace=True)
+    np.testing.assert_array_equal(found.search(Q, 3)[0], made.search(Q, 3)[0])
+    connection.execute("ALTER TABLE shop DROP COLUMN features")
+    with pytest.raises(InputError, match=r"whose column 'features' was bytea and is gone: .* replace=True"):
+        KernelIndex.connect(connection, "shop")
+    assert len(made.push(connection, "shop", replace=True)) == 120
+    connection.execute("ALTER TABLE shop ALTER COLUMN embedding TYPE vector")
+    with pytest.raises(InputError, match=r"whose column 'embedding' was vector\(\d+\) and is vector: "):
+        KernelIndex.connect(connection, "shop")
+    assert len(made.push(connection, "shop", replace=True)) == 120
+
+
+FORGED = {
+    "n_features": ("20", r"described with n_features=20, and its embedding has 10"),
+    "width": ("3", r"column 'embedding' was vector\(3\) and is vector"),
+    "metric": ('"cosine"', r"did not write \(KernelIndex.push takes metric from .* got 'cosine'\.\) Push"),
+    "kept": ('"float64"', r"did not write \(KernelIndex.push takes vectors from .* got 'float64'"),
+    "oversample": ("null", r"did not write \(KernelIndex.push needs oversample >= 1, got None"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_description_that_does_not_fit_the_model_is_refused(connection, name):
+    index(X).push(connection, "shop")
+    value, message = FORGED[name]
+    connection.execute(f"UPDATE mercer_indexes SET layout = jsonb_set(layout, '{{{name}}}', '{value}')")
+    with pytest.raises(InputError, match=message):
+        KernelIndex.connect(connection, "shop")
+
+
+def test_rows_that_others_emptied_or_overwrote_are_named(connection):
+    found = index(X, oversample=1000).push(connection, "shop")
+    connection.execute("UPDATE shop SET features = NULL WHERE id = 7")
+    for exact in (False, True):
+        with pytest.raises(InputError, match=r"keeps no row of the id 7 in the column 'features' of shop"):
+            found.search(Q, 5, exact=exact)
+    connection.execute("UPDATE shop SET features = %s WHERE id = 7", [np.full(10, np.nan, "<f4").tobytes()])
+    with pytest.raises(InputError, match=r"shop has damaged rows: a value is not a finite number. Something else"):
+        found.search(Q, 5, exact=True)
+    connection.execute("ALTER TABLE shop ADD COLUMN year int")
+    connection.commit()
+    with pytest.raises(MercerError, match=r"payload of the id '500' does not fit|said: "):
+        found.add(X[:1], [500], {"year": ["two thousand"]})

@@ -127,6 +127,7 @@ class InStores:
             layout, written, data = store.open(name, embedding_column)
             kept = from_artefact(data, f"{name} of {store.place}")
             _check_same(kept, written, model, f"{name} of {store.place}")
+            layout.check_model(kept, f"{name} of {store.place}")
         except BaseException:
             store.close()
             raise

@@ -13,10 +13,12 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
+from mercer._base.container import FileProblem
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
 from mercer.search._ids import as_ids
+from mercer.search._index_checks import check_taken
 from mercer.search._row_bytes import as_bytes, from_bytes
 from mercer.search._store_model import embedded
 from mercer.search.stores._external import Condition, Found
@@ -273,10 +275,28 @@ class StoreIndex:
     def _restored(self, ids, kept):
         """The rows of ids: from the store, or from the caller's function."""
         if self.rows is None:
-            return from_bytes(self._layout.vectors, kept, self._store.place)
+            return self._from_store(ids, kept)
         X = self._as_kept(self.model_._checked(self.rows(ids), reset=False, name="rows(ids)"))
         if X.shape[0] != len(ids):
             raise InputError(f"rows(ids) was asked for {len(ids)} rows and gave {X.shape[0]}.")
+        return X
+
+    def _from_store(self, ids, kept):
+        """Kept rows, of which others may have made anything."""
+        empty = next((value for value, row in zip(ids, kept, strict=True) if row is None), None)
+        if empty is not None:
+            raise InputError(
+                f"{self._store.place} keeps no row of the id {empty!r:.80} in the column {self._layout.row_column!r} "
+                f"of {self._layout.name}: something else has emptied it. Add the row again, or connect with rows=."
+            )
+        X = from_bytes(self._layout.vectors, kept, self._store.place)
+        try:
+            check_taken(X, self._layout.vectors, self.model_.kernel)
+        except FileProblem as problem:
+            raise InputError(
+                f"{self._store.place}: {self._layout.name} {problem} Something else has written into the column "
+                f"{self._layout.row_column!r}. Add these rows again, or connect with rows=."
+            ) from None
         return X
 
     def _estimated(self, found):

@@ -2,8 +2,9 @@
 
 __all__ = ["Layout", "metric_of"]
 
+import math
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
+from numbers import Integral, Real
 
 from mercer._base.errors import InputError
 from mercer.search._vectors import VectorFormat
@@ -13,6 +14,7 @@ DTYPES = ("float32", "float16")
 METHODS = ("hnsw", "exact")
 ID_TYPES = ("numbers", "texts")
 METRICS = ("inner product", "distance")
+KEPT = ("float32", "float16", "uint8")
 LONGEST_LIST = {"m": 100, "ef_construction": 1000}  # what pgvector allows; Milvus allows more
 
 
@@ -58,6 +60,18 @@ class Layout:
             _check_choice("ids", self.ids, ID_TYPES)
         _check_choice("dtype", self.dtype, DTYPES)
         _check_choice("method", self.method, METHODS)
+        _check_choice("metric", self.metric, METRICS)
+        if self.kept is not None:
+            _check_choice("vectors", self.kept, KEPT)
+        for name in ("width", "n_features"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise InputError(f"KernelIndex.push needs {name} >= 1, got {value!r:.80}.")
+        for name in ("sparse", "own"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"KernelIndex.push needs {name} to be true or false, got {getattr(self, name)!r:.80}.")
+        if not isinstance(self.oversample, Real) or not 1 <= self.oversample < math.inf:
+            raise InputError(f"KernelIndex.push needs oversample >= 1, got {self.oversample!r:.80}.")
         for name, largest in LONGEST_LIST.items():
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or not 2 <= value <= largest:
@@ -96,7 +110,26 @@ class Layout:
             )
         if set(document) - {"format"} != known:
             raise InputError(f"{where} has a description that Mercer did not write. Push the index again.")
-        return cls(**{name: document[name] for name in known})
+        try:
+            return cls(**{name: document[name] for name in known})
+        except InputError as error:
+            raise InputError(
+                f"{where} has a description that Mercer did not write ({error}) Push the index again."
+            ) from None
+
+    def check_model(self, model, where):
+        """Refuse a description that is not of this model: its rows would be read wrongly."""
+        wanted = {
+            "n_features": model.n_features_in_,
+            "width": model.embedding_._n_features_out,
+            "metric": metric_of(model._measure()),
+        }
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                raise InputError(
+                    f"{where} is described with {name}={getattr(self, name)!r}, and its embedding has {value!r}. "
+                    "Something else has changed the description; push the index again with replace=True."
+                )
 
 
 def metric_of(measure):

@@ -93,6 +93,11 @@ class MilvusStore:
         layout, fingerprint, model = found
         self._use(layout, fingerprint)
         with self._session.errors():
+            if not self._client.has_collection(name):
+                raise InputError(
+                    f"The collection {name} of {self.place} held an index and is gone: something else has dropped it. "
+                    "Push the index again with replace=True."
+                )
             self._client.load_collection(name)
         return layout, fingerprint, model
 
@@ -106,14 +111,19 @@ class MilvusStore:
             self._client.flush(self.layout.name)
 
     def drop_if_there(self, name, embedding_column):
-        if Registry(self._session, name).read() is not None:
-            self.open(name, embedding_column)
-            self.drop()
+        registry = Registry(self._session, name)
+        if registry.read() is not None:
+            registry.erase()
+            self._drop_collection(name)
 
     def drop(self):
         self._registry.erase()
+        self._drop_collection(self.layout.name)
+
+    def _drop_collection(self, name):
         with self._session.errors():
-            self._client.drop_collection(self.layout.name)
+            if self._client.has_collection(name):  # somebody else may have dropped it
+                self._client.drop_collection(name)
 
     def abandon(self):
         self.drop()

@@ -19,8 +19,8 @@ from mercer._base.errors import InputError
 from mercer.search._store_layout import Layout
 from mercer.search.stores._external import Found
 from mercer.search.stores._postgres_registry import Registry
-from mercer.search.stores._postgres_session import Session, column, identifier
-from mercer.search.stores._postgres_tables import check_width, create_table, drop_table, id_type
+from mercer.search.stores._postgres_session import Session, identifier
+from mercer.search.stores._postgres_tables import check_table, check_width, create_table, drop_table, id_type, names_of
 from mercer.search.stores._postgres_writing import Writing
 
 OPERATORS = {"inner product": "<#>", "distance": "<->"}
@@ -75,8 +75,10 @@ class PostgresStore(Writing):
                 f"{'are: ' + ', '.join(there) if there else 'are none in its schema'}. Use KernelIndex.push."
             )
         layout, fingerprint, model = found
-        self._use(replace(layout, name=name), fingerprint)
-        return self.layout, fingerprint, model
+        layout = replace(layout, name=name)
+        check_table(self._session, layout, TYPES[layout.dtype], f"The table {name} of {self.place}")
+        self._use(layout, fingerprint)
+        return layout, fingerprint, model
 
     def _use(self, layout: Layout, fingerprint):
         from psycopg import sql
@@ -84,13 +86,7 @@ class PostgresStore(Writing):
         self.layout, self.fingerprint = layout, fingerprint
         self._registry = Registry(self._session, layout.name, layout.embedding_column)
         self._id_type = id_type(self._session, layout)
-        self._names = {
-            "table": identifier(layout.name),
-            "id": column(layout.id_column),
-            "embedding": column(layout.embedding_column),
-            "row": column(layout.row_column),
-            "near": sql.SQL(OPERATORS[layout.metric]),
-        }
+        self._names = {**names_of(layout), "near": sql.SQL(OPERATORS[layout.metric])}
 
     def finish(self):
         """Build the graph, which takes less time when the rows are there than row by row."""
@@ -112,10 +108,13 @@ class PostgresStore(Writing):
             self._session.run(self._statement("ANALYZE {table}"))
 
     def drop_if_there(self, name, embedding_column):
-        """Take out an index that may be there."""
-        if Registry(self._session, name, embedding_column).read() is not None:
-            self.open(name, embedding_column)
-            self.drop()
+        """Take out an index that may be there, or what is left of one whose table somebody has dropped."""
+        registry = Registry(self._session, name, embedding_column)
+        found = registry.read()
+        if found is not None:
+            with self._session.changes():
+                registry.erase()
+                drop_table(self._session, replace(found[0], name=name))
 
     def abandon(self):
         """After a failure: the transaction takes everything back."""
@@ -123,7 +122,7 @@ class PostgresStore(Writing):
     def drop(self):
         with self._session.changes():
             self._registry.erase()
-            drop_table(self._session, self.layout, self._names)
+            drop_table(self._session, self.layout)
 
     # ------------------------------------------------------------------------------------------------------- looking
 

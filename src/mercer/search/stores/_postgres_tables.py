@@ -1,6 +1,6 @@
 """The table of an index in PostgreSQL: made, or widened by two columns if it was there before; and taken back."""
 
-__all__ = ["check_width", "create_table", "drop_table", "id_type"]
+__all__ = ["check_table", "check_width", "create_table", "drop_table", "id_type", "names_of"]
 
 from dataclasses import replace
 
@@ -61,15 +61,46 @@ def create_table(session, layout, kind):
     return layout
 
 
-def drop_table(session, layout, names):
-    """The table itself if Mercer made it, otherwise its columns."""
+def names_of(layout):
+    """The table of an index and its columns as SQL, quoted."""
+    return {
+        "table": identifier(layout.name),
+        "id": column(layout.id_column),
+        "embedding": column(layout.embedding_column),
+        "row": column(layout.row_column),
+    }
+
+
+def drop_table(session, layout):
+    """The table itself if Mercer made it, otherwise its columns; those of them that are still there."""
     from psycopg import sql
 
-    if layout.own:
-        session.run(sql.SQL("DROP TABLE {table}").format(**names))
-        return
-    query = "ALTER TABLE {table} DROP COLUMN {embedding}, DROP COLUMN IF EXISTS {row}"
-    session.run(sql.SQL(query).format(**names))
+    query = "ALTER TABLE IF EXISTS {table} DROP COLUMN IF EXISTS {embedding}, DROP COLUMN IF EXISTS {row}"
+    session.run(sql.SQL("DROP TABLE IF EXISTS {table}" if layout.own else query).format(**names_of(layout)))
+
+
+def check_table(session, layout, kind, where):
+    """Refuse a table that is gone, or whose columns are not those that its description names."""
+    table = identifier(layout.name).as_string(session.connection)
+    if session.one("SELECT to_regclass(%s)::oid", [table])[0] is None:
+        raise InputError(
+            f"{where} held an index and is gone: something else has dropped it. Push the index again with replace=True."
+        )
+    query = (
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+        "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+    )
+    found = dict(session.run(query, [table]).fetchall())
+    wanted = {layout.embedding_column: f"{kind}({layout.width})"}
+    if layout.kept is not None:
+        wanted[layout.row_column] = "bytea"
+    for name, needed in wanted.items():
+        if found.get(name, "").rpartition(".")[2] != needed:  # a type may be shown with the schema of pgvector
+            there = f"is {found[name]}" if name in found else "is gone"
+            raise InputError(
+                f"{where} held an index whose column {name!r} was {needed} and {there}: something else has changed the "
+                "table. Push the index again with replace=True."
+            )
 
 
 def id_type(session, layout):

@@ -6,6 +6,7 @@ speed is that of COPY, and a row that was there before without an embedding keep
 
 __all__ = ["Writing"]
 
+import struct
 from uuid import UUID
 
 from mercer._base.errors import InputError, StoreError
@@ -69,7 +70,7 @@ class Writing:
         ):
             copy.set_types([each.type_code for each in types])
             for row in zip(keys, self._pairs(blocks), *payload.values(), strict=True):
-                copy.write_row((row[0], *row[1], *row[2:]))
+                _write_row(copy, row, layout)
         return names
 
     def _pairs(self, blocks):
@@ -104,3 +105,12 @@ class Writing:
         if not isinstance(columns, sql.Composable):
             columns = sql.SQL(", ").join(map(column, columns))
         return self._statement(query, stage=sql.Identifier("pg_temp", STAGE), columns=columns, **more)
+
+
+def _write_row(copy, row, layout):
+    try:
+        copy.write_row((row[0], *row[1], *row[2:]))
+    except (TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
+        raise InputError(
+            f"The payload of the id {str(row[0])!r:.80} does not fit the columns of {layout.name}: {error}."
+        ) from error
