@@ -21,7 +21,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-nojit lint fmt bench docs package clean
+.PHONY: help setup demo test test-all test-nojit lint fmt bench fuzz docs package clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -77,6 +77,9 @@ fmt: $(FOR_DEV) ## format the code and repair what can be repaired
 
 bench: $(FOR_DEV) ## run the benchmarks and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks
+
+fuzz: $(FOR_DEV) ## use 100,000 forged model files on a build with bounds checks; goes on where it was stopped
+	@$(BIN)/python -m tests.hostile.fuzz.campaign --cases 100000 --workers 2
 
 docs: $(FOR_DOCS) ## build the documentation in docs/_build/html; a warning is an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

@@ -12,6 +12,8 @@ import mercer
 class Toy(BaseEstimator):
     """An estimator that keeps any value as a parameter; tests set fitted attributes as they need them."""
 
+    _may_be_infinite = ("value", "state_", "x_")
+
     def __init__(self, value=None, inner=None, random_state=None):
         self.value = value
         self.inner = inner

@@ -38,6 +38,7 @@ from mercer._base.errors import ModelFileError, NotSaveableError
 FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 16 * 2**20  # bounds what a hostile header can make the JSON parser allocate
 MAX_DIMENSIONS = 32
+MAX_EMPTY_SIDE = 2**20  # of an array without elements
 MAX_NAME_LENGTH = 1000
 
 _SIGNATURE = b'{"__metadata__":{"sha256":"'
@@ -370,6 +371,8 @@ def _parse_entry(name: str, fields: Any, data_start: int) -> ArrayEntry:
     # Python integers: nothing here can overflow. numpy refuses shapes beyond 2**63 bytes even if one side is 0.
     if math.prod(max(side, 1) for side in shape) * dtype.itemsize >= 2**63:
         raise refuse("has an impossible shape")
+    if 0 in shape and max(shape) > MAX_EMPTY_SIDE:  # no byte of the file stands for it, and a loop may run over it
+        raise refuse("is empty and claims a side that is not")
     if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
         raise refuse("has a shape that does not agree with its number of bytes")
     return ArrayEntry(name, dtype, tuple(shape), data_start + offsets[0], data_start + offsets[1])

@@ -1,9 +1,10 @@
 """Which classes a model file may name, what of an object is kept, and how it is built again.
 
 An object is its constructor parameters and its fitted state: the instance attributes that end in ``_``, as scikit-learn
-names them. Private attributes are caches and are left out. Loading calls the constructor and, if the class has it,
-``_check_loaded()``: there a class validates the shapes, types and ranges that its compiled loops trust, and raises if
-they do not fit.
+names them. Private attributes are caches and are left out. Loading refuses NaN and infinity everywhere (a class lists
+what may hold them in ``_may_be_infinite``), calls the constructor and, if the class has it, ``_check_loaded()``: there
+a class validates the shapes, types and ranges that its compiled loops trust, with the checks of
+:mod:`mercer._base.loaded`, and raises if they do not fit.
 """
 
 __all__ = ["build", "parameters_of", "saveable_class", "state_of"]
@@ -14,6 +15,7 @@ from typing import Any
 
 from mercer._base.container import FileProblem
 from mercer._base.errors import NotSaveableError
+from mercer._base.loaded import check_width, refuse_not_finite
 
 
 def saveable_class(name: str) -> type | None:
@@ -67,6 +69,8 @@ def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     if wrong:
         raise FileProblem(f"is refused: {wrong[0][:80]!r} cannot be fitted state of {cls.__name__}.")
     try:
+        refuse_not_finite(parameters | state, getattr(cls, "_may_be_infinite", ()))
+        check_width(state)
         model = cls(**parameters)
         for name, value in state.items():
             setattr(model, name, value)

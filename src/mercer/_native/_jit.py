@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from numba import njit
+from numba.core import config
 from numba.extending import register_jitable
 
 # contract: fused multiply-add; nsz: the sign of zero does not matter. Sums are never reordered (no reassoc), and
@@ -28,6 +29,10 @@ OTHER_VERSION = (AttributeError, ImportError)
 SOURCES = tuple(
     (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.glob("*.py"))
 )
+# NUMBA_BOUNDSCHECK=1 makes a build that looks at every index, for hostile input (`make fuzz`). It overrules the option
+# of the decorator, and unlike that option it holds for inlined formulas too. numba's cache ignores it: a loop stored by
+# one build must not answer in the other.
+BUILD = (*SOURCES, ("bounds checked", bool(config.BOUNDSCHECK)), ("optimised", str(config.OPT)))
 
 _warned = False
 
@@ -46,7 +51,7 @@ def jit(function):
     cache = getattr(loop, "_cache", None)  # absent when NUMBA_DISABLE_JIT leaves the plain function
     if cache is not None:
         key = cache._index_key
-        cache._index_key = lambda *args: (*key(*args), SOURCES)
+        cache._index_key = lambda *args: (*key(*args), BUILD)
         cache.save_overload = _survive(cache.save_overload, cache.flush)
         cache.load_overload = _survive(cache.load_overload, cache.flush)
     return loop

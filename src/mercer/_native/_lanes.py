@@ -120,17 +120,26 @@ class _Vectors:
         self.context, self.builder, self.width = context, builder, width
         self.types, self.arguments = signature.args, arguments
 
-    def number(self, array, position):
-        """The address of one number."""
-        data = self.context.make_array(self.types[array])(self.context, self.builder, self.arguments[array]).data
-        return self.builder.gep(data, [position])
+    def number(self, array, position, count=1):
+        """The address of one number, or of the first of several."""
+        flat = self.context.make_array(self.types[array])(self.context, self.builder, self.arguments[array])
+        if self.context.enable_boundscheck and count:
+            self._check(position, flat.nitems, count)
+        return self.builder.gep(flat.data, [position])
 
     def at(self, array, position, offset=0):
         """The address of a vector."""
         if offset:
             position = self.builder.add(position, position.type(offset))
         kind = ir.VectorType(self.context.get_data_type(self.types[array].dtype), self.width)
-        return self.builder.bitcast(self.number(array, position), kind.as_pointer())
+        return self.builder.bitcast(self.number(array, position, self.width), kind.as_pointer())
+
+    def _check(self, position, size, count):
+        """Leave the loop with an IndexError unless all numbers are inside: the build with bounds checks only."""
+        first = self.builder.sext(position, size.type) if position.type.width < size.type.width else position
+        last = self.builder.add(first, size.type(count - 1))
+        for each in (first, last):
+            cgutils.do_boundscheck(self.context, self.builder, each, size)
 
     def load(self, address):
         return self.builder.load(address, align=4)
@@ -513,7 +522,7 @@ def _prefetch(typing_context, array, k):
         number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
-        address = builder.bitcast(vectors.number(0, arguments[1]), byte)
+        address = builder.bitcast(vectors.number(0, arguments[1], count=0), byte)
         builder.call(hint, [address, number(1), number(3), number(1)])  # to write, into every cache, data
         return context.get_dummy_value()
 

@@ -115,9 +115,15 @@ def _spread(scores):
 
 @jit
 def _reach(a, b, spread):
-    """The first and last d with a d^2 + b d <= spread: no other displacement can be better than none."""
+    """The first and last d with a d^2 + b d <= spread: no other displacement can be better than none.
+
+    What is farther than NEAR, or no number, is NEAR in both directions: too far to try one by one.
+    """
     root = np.sqrt(b * b + 4.0 * a * spread)
-    return np.int64(np.floor((-b - root) / (2.0 * a))), np.int64(np.ceil((-b + root) / (2.0 * a)))
+    first, last = (-b - root) / (2.0 * a), (-b + root) / (2.0 * a)
+    if not (first > -NEAR and last < NEAR):
+        return np.int64(-NEAR), np.int64(NEAR)
+    return np.int64(np.floor(first)), np.int64(np.ceil(last))
 
 
 @jit
@@ -130,12 +136,14 @@ def _place_near(scores, deformation, anchor, right, down, best, rows_at, columns
     for r in range(n_rows):
         start = anchor[0] + 2 * r
         line[:] = np.float32(-np.inf)
+        line_at[:] = start  # where no score is a number, or all are -inf, the part stays
         for d in range(max(down[0], -start), min(down[1], Y - 1 - start) + 1):
             cost = np.float32((deformation[2] * d + deformation[3]) * d)
             _raise(scores[start + d], cost, np.int32(start + d), line[:X], line_at)
         for x in range(halves.shape[1]):
             halves[0, x], halves[1, x] = line[2 * x], line[2 * x + 1]
         best[r] = np.float32(-np.inf)
+        columns_at[r] = 0
         for d in range(right[0], right[1] + 1):
             cost = np.float32((deformation[0] * d + deformation[1]) * d)
             first = anchor[1] + d  # column of the part where that of the root is 0

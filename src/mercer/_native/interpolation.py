@@ -13,11 +13,17 @@ from mercer._native._jit import inline, jit
 
 @inline
 def _interval(x, first_log, inverse_step, points):
-    """Index c with points[c] <= x < points[c + 1] (up to rounding at the ends), the last interval for larger x."""
+    """Index c with points[c] <= x < points[c + 1] (up to rounding at the ends), the last interval for larger x.
+
+    Inside the table whatever the logarithms say: rounding can make them fall, or differ by no number at all.
+    """
     if x < points[1]:
         return 0
-    c = 1 + int((math.log(x) - first_log) * inverse_step)
-    return min(c, points.shape[0] - 2)
+    last = points.shape[0] - 2
+    steps = (math.log(x) - first_log) * inverse_step
+    if not steps > 0:
+        return min(1, last)
+    return min(1 + int(steps), last) if steps < last else last
 
 
 @inline

@@ -46,9 +46,9 @@ def orthogonal_pursuit(cross, gram, tolerance, selected):
         selected[i, :] = -1
         small = tolerance * abs(correlations[_largest(correlations)])
         count = 0
-        while count < P:
+        for _ in range((P + 1) * (M + 1)):  # between two atoms that are picked, each is passed over once at most
             z = _largest(correlations)
-            if abs(correlations[z]) <= small:
+            if count == P or not abs(correlations[z]) > small:
                 break
             new = directions[count]
             new[:] = gram[z]
@@ -57,7 +57,7 @@ def orthogonal_pursuit(cross, gram, tolerance, selected):
                 for k in range(M):
                     new[k] -= share * directions[s, k]
             left = new[z]
-            if left <= tolerance:
+            if not left > tolerance:
                 correlations[z] = 0.0
                 continue
             step = correlations[z] / left

@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import eigh_descending
+from mercer._base.loaded import check_kind, check_number
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.codes._bit_embedding import BitEmbedding
 from mercer.codes._projecting import LARGEST, Projector
@@ -125,10 +126,8 @@ class CompactEmbedding(BitEmbedding):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if not isinstance(self.scale_, float) or not 0 < self.scale_ < np.inf:
-            raise ValueError("scale_ must be a number > 0.")
-        if not isinstance(self.kernel_, Linear):
-            raise ValueError("kernel_ must be the linear kernel.")
+        check_number(self, "scale_", above=0)
+        check_kind(self, "kernel_", Linear)
 
     def _check_parameters(self, n_columns):
         super()._check_parameters(n_columns)

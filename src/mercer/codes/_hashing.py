@@ -10,7 +10,7 @@ Layout of a code of ``n_bits`` bits
     universal           UniversalEmbedding  floor((<r_b, x> + w_b) / delta) is odd
 """
 
-__all__ = ["BinaryHash", "check_numbers", "pack_bits"]
+__all__ = ["BinaryHash", "pack_bits"]
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -78,11 +78,3 @@ def pack_bits(bits):
     array([[1, 1]], dtype=uint8)
     """
     return np.packbits(bits, axis=1, bitorder="little")
-
-
-def check_numbers(value, name, shape):
-    """Raise ValueError unless the value of a loaded model is a finite float64 array of this shape."""
-    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-        raise ValueError(f"{name} must be a float64 array of shape {shape}.")
-    if not np.isfinite(value).all():
-        raise ValueError(f"{name} must be finite.")

@@ -10,12 +10,12 @@ Notation ([bourrier15explicit] Sec. 3)
 __all__ = ["LandmarkHash"]
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_matrix, checked_array
 from mercer._base.threads import single_threaded, thread_limit
-from mercer.codes._hashing import BinaryHash, check_numbers, pack_bits
+from mercer.codes._hashing import BinaryHash, pack_bits
 from mercer.kernels import Kernel, get_kernel
 from mercer.maps._landmark_map import landmark_blocks
 from mercer.maps._landmarks import check_count, choose_landmarks
@@ -81,19 +81,10 @@ class LandmarkHash(BinaryHash):
         return get_kernel(self.kernel)
 
     def _check_loaded(self):
-        Z = self.landmarks_
-        if not isinstance(self.kernel_, Kernel):
-            raise ValueError("kernel_ must be a kernel.")
-        if not (sparse.issparse(Z) or isinstance(Z, np.ndarray)) or Z.ndim != 2 or Z.dtype.char not in "fd":
-            raise ValueError("landmarks_ must be a matrix of floats.")
-        if sparse.issparse(Z) and not (isinstance(Z, sparse.csr_array) and Z.has_canonical_format):
-            raise ValueError("landmarks_ must be a CSR array without duplicates.")
-        if Z.shape[0] < 1 or Z.shape[1] != self.n_features_in_:
-            raise ValueError(f"landmarks_ {Z.shape} and n_features_in_ do not fit together.")
-        if not isinstance(self.intercept_, np.ndarray) or self.intercept_.size < 1:
-            raise ValueError("intercept_ must have one number per bit.")
-        check_numbers(self.intercept_, "intercept_", (self.intercept_.size,))
-        check_numbers(self.coefficients_, "coefficients_", (Z.shape[0], self.intercept_.size))
-        if not np.isfinite(Z.data if sparse.issparse(Z) else Z).all():
-            raise ValueError("landmarks_ must be finite.")
-        self.kernel_._check_values(Z, "landmarks_")
+        kernel = check_kind(self, "kernel_", Kernel)
+        Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
+        n_bits = len(checked_array(self, "intercept_", "float64", ndim=1))
+        if not Z.shape[0] or not n_bits:
+            raise ValueError("landmarks_ must have a row, and intercept_ a number.")
+        checked_array(self, "coefficients_", "float64", shape=(Z.shape[0], n_bits))
+        kernel._check_values(Z, "landmarks_")

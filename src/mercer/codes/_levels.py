@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import rank_revealing_factor
+from mercer._base.loaded import check_kind, check_whole, checked_array
 from mercer.codes._binning import BINNINGS, MOST_LEVELS, Bins, choose_bins, signed_parts
 from mercer.codes._level_words import dense_levels, levels_that_occur, on_words, sparse_levels
 from mercer.kernels import Intersection, Kernel
@@ -218,25 +219,18 @@ class LevelQuantizer(FeatureMap):
 
     def _check_loaded(self):
         self._check_parameters()
-        if not isinstance(self.kernel_, Kernel) or type(self.is_sparse_) is not bool:
-            raise ValueError("kernel_ must be a kernel, is_sparse_ true or false.")
-        w = len(self.lows_)
+        check_kind(self, "kernel_", Kernel)
+        check_kind(self, "is_sparse_", bool)
+        w = len(checked_array(self, "lows_", "float64", ndim=1))
         if w not in (self.n_features_in_, 2 * self.n_features_in_ if self.is_sparse_ else self.n_features_in_):
             raise ValueError("lows_ must have a number per column.")
-        if type(self.n_bins_) is not int or not 1 <= self.n_bins_ <= MOST_LEVELS:
-            raise ValueError(f"n_bins_ must be a whole number from 1 to {MOST_LEVELS}.")
-        for name in ("lows_", "widths_"):
-            values = getattr(self, name)
-            if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.shape != (w,):
-                raise ValueError(f"{name} must be float64, a number per column.")
-            if not np.isfinite(values).all():
-                raise ValueError(f"{name} must be finite.")
-        _check_ascending(self.starts_, w, len(self.levels_), "starts_")
+        checked_array(self, "widths_", "float64", shape=(w,), lowest=0)
+        check_whole(self, "n_bins_", 1, MOST_LEVELS)
+        levels = checked_array(self, "levels_", "int64", ndim=1, lowest=0, highest=self.n_bins_)
+        _check_ascending(self.starts_, w, len(levels), "starts_")
         if self.rule_ == "adaptive":
-            _check_ascending(self.edge_starts_, w, len(self.edges_), "edge_starts_")
-        levels = self.levels_
-        if levels.dtype != np.int64 or (levels < 0).any() or (levels > self.n_bins_).any():
-            raise ValueError("levels_ must be whole numbers from 0 to n_bins_.")
+            edges = checked_array(self, "edges_", "float64", ndim=1)
+            _check_ascending(self.edge_starts_, w, len(edges), "edge_starts_")
         if not self.is_sparse_ and not np.array_equal(
             levels, np.concatenate([np.arange(count) for count in np.diff(self.starts_)])
         ):

@@ -16,6 +16,7 @@ from numbers import Real
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_number
 from mercer.codes._bit_embedding import BitEmbedding
 from mercer.codes._projecting import Projector
 from mercer.kernels import Linear
@@ -158,10 +159,8 @@ class QuantizedJL(BitEmbedding):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if not isinstance(self.saturation_, float) or not 0 < self.saturation_ < np.inf:
-            raise ValueError("saturation_ must be a number > 0.")
-        if not isinstance(self.kernel_, Linear):
-            raise ValueError("kernel_ must be the linear kernel.")
+        check_number(self, "saturation_", above=0)
+        check_kind(self, "kernel_", Linear)
 
     def _check_own(self):
         who = type(self).__name__

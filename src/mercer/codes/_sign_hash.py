@@ -15,9 +15,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, checked_array
 from mercer._base.memory import row_chunks
 from mercer._base.threads import single_threaded, thread_limit
-from mercer.codes._hashing import BinaryHash, check_numbers, pack_bits
+from mercer.codes._hashing import BinaryHash, pack_bits
 from mercer.kernels import Kernel, Linear
 from mercer.maps._base import FeatureMap
 from mercer.spaces import as_rows
@@ -117,14 +118,13 @@ class SignHash(BinaryHash):
         return self.map._resolved_kernel()
 
     def _check_loaded(self):
-        fitted, directions = self.map_, self.directions_
-        if not isinstance(self.kernel_, Kernel):
-            raise ValueError("kernel_ must be a kernel.")
-        if not (fitted is None or (isinstance(fitted, FeatureMap) and fitted.n_features_in_ == self.n_features_in_)):
-            raise ValueError("map_ must be a map that was fitted on rows of the same width, or None.")
+        check_kind(self, "kernel_", Kernel)
+        fitted = check_kind(self, "map_", FeatureMap, optional=True)
+        if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
+            raise ValueError("map_ was fitted on rows of another width.")
         width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
-        n_bits = directions.shape[-1] if isinstance(directions, np.ndarray) and directions.size else 1
-        check_numbers(directions, "directions_", (width, n_bits))
+        if not checked_array(self, "directions_", "float64", shape=(width, None)).size:
+            raise ValueError("directions_ must have a column.")
 
 
 def normal_directions(width, count, random_state):

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_number
 from mercer._base.memory import row_chunks
 from mercer.codes._bit_embedding import BitEmbedding
 from mercer.kernels._universal_rbf import UniversalRBF, share_of_bits, slope_of_share
@@ -179,8 +180,7 @@ class UniversalEmbedding(BitEmbedding):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if not isinstance(self.delta_, float) or not 0 < self.delta_ < np.inf:
-            raise ValueError("delta_ must be a number > 0.")
+        check_number(self, "delta_", above=0)
 
     def _delta_of(self, X, scale, random_state):
         """The step for which the linear range of g ends at the quantile of the distances between random rows."""

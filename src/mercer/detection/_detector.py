@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import checked_array
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.detection._boxes import suppress
@@ -25,7 +26,7 @@ from mercer.detection._evaluation import evaluate_detections
 from mercer.detection._features import build_all, check_all_inside, learn_codebook
 from mercer.detection._inference import Scorer, part_windows, windows_of
 from mercer.detection._initial import PART_SIZE, aspect_groups, root_shape
-from mercer.detection._model import Component
+from mercer.detection._model import LARGEST, Component
 from mercer.detection._pyramid import PyramidShape, build_pyramid
 from mercer.detection._rounds import plan_rounds, run_round
 from mercer.detection._sources import check_inside, checked_boxes, name_of, read
@@ -35,6 +36,7 @@ from mercer.detection._word_kernel import rbf_features
 LOWEST = -1.5  # scores from which detections count when a detector is judged
 MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
 MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
+MOST_LEVELS, MOST_PADDING = 20, 12  # of an octave, and cells around an image: both multiply the memory of pyramids
 BATCH = 8  # images between two reports of progress
 
 
@@ -398,6 +400,12 @@ class PartDetector(BaseEstimator):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise InputError(f"PartDetector needs {name} as a whole number >= {least}, got {name}={value!r}.")
+        for name, most in (("interval", MOST_LEVELS), ("padding", MOST_PADDING)):
+            if getattr(self, name) > most:
+                raise InputError(
+                    f"PartDetector needs {name} up to {most}, got {name}={getattr(self, name)!r}: pyramids take "
+                    "memory for every level of an octave, and for the cells around the image."
+                )
         for name, low, high in (("C", 0, np.inf), ("overlap", 0, 1), ("suppression", 0, 1)):
             value = getattr(self, name)
             if not isinstance(value, Real) or not low < value <= high:
@@ -426,22 +434,21 @@ class PartDetector(BaseEstimator):
             )
 
     def _check_loaded(self):
+        self._check_parameters()
         n = self._n_learnt()
-        lists = (self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_)
-        if any(len(one) != n for one in lists):
+        lists = [getattr(self, name) for name in ("roots_", "parts_", "anchors_", "deformations_", "biases_")]
+        if any(not isinstance(one, (list, np.ndarray)) or len(one) != n for one in lists):
             raise ValueError(f"there must be {n} components.")
-        if self.codebook_ is not None and len(self.codebook_) != self.codewords:
-            raise ValueError("codebook_ does not have as many words as codewords says.")
+        checked_array(self, "biases_", "float64", shape=(n,), lowest=-LARGEST, highest=LARGEST)
+        if self.codebook_ is not None:
+            checked_array(
+                self, "codebook_", "float32", shape=(self.codewords, CHANNELS), lowest=-LARGEST, highest=LARGEST
+            )
         features = getattr(self, "features_", None)
-        P, s, r = self.n_parts, PART_SIZE, CHANNELS if features is None else features.shape[-1]
-        for root, parts, anchors, costs in zip(*lists[:4], strict=True):
-            shapes = (parts.shape, anchors.shape, costs.shape)
-            if root.ndim != 3 or root.shape[2] != r or shapes != ((P, s, s, r), (P, 2), (P, 4)):
-                raise ValueError("the shapes of roots, parts, anchors and deformations do not belong together.")
-            if not all(np.isfinite(one).all() for one in (root, parts, costs)) or (costs[:, ::2] <= 0).any():
-                raise ValueError("weights must be finite, and squared displacements must cost something.")
-            if anchors.dtype.kind != "i" or np.abs(anchors).max(initial=0) > 2 * max(root.shape[:2]):
-                raise ValueError("anchors must be whole numbers inside the root.")
+        if features is not None:
+            checked_array(self, "features_", "float32", ndim=2)
+        for component in self._learnt():
+            component.check_loaded(self.n_parts, PART_SIZE, CHANNELS if features is None else features.shape[1])
         self._scorer()
 
 

@@ -10,14 +10,16 @@ Notation ([felzenszwalb10object] Sec. 3)
 The r numbers of a filter at a cell are weights of its 32 channels, or of features of words, which begin with these.
 """
 
-__all__ = ["LEAST", "Component", "mirrored_component"]
+__all__ = ["LARGEST", "LEAST", "Component", "mirrored_component"]
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._base.loaded import FLOATS, checked_array
 from mercer.detection._codebook import flip_channels
 
+LARGEST = 1e12  # of a weight: sums of products of two of them are numbers of float32
 LEAST = 0.01  # cost of a squared displacement of one fine cell, at least: keeps a part near its place
 
 
@@ -39,6 +41,18 @@ class Component:
     def shape(self):
         """(rows, columns) of the root in coarse cells."""
         return self.root.shape[:2]
+
+    def check_loaded(self, n_parts, part_size, n_channels):
+        """Raise ValueError unless what a file gave is what compiled loops expect."""
+        within = {"lowest": -LARGEST, "highest": LARGEST}
+        if not checked_array(self, "root", FLOATS, shape=(None, None, n_channels), **within).size:
+            raise ValueError("root must have a cell.")
+        checked_array(self, "parts", FLOATS, shape=(n_parts, part_size, part_size, n_channels), **within)
+        reach = 2 * max(self.shape)
+        checked_array(self, "anchors", "int64", shape=(n_parts, 2), lowest=-reach, highest=reach)
+        costs = checked_array(self, "deformations", "float64", shape=(n_parts, 4), **within)
+        if not (costs[:, ::2] >= LEAST / 2).all():  # LEAST itself is met up to rounding
+            raise ValueError(f"squared displacements must cost {LEAST} or more.")
 
 
 def mirrored_component(component):

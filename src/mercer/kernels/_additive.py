@@ -278,6 +278,7 @@ class PowerMean(HistogramKernel):
     name = "power-mean"
     _loop = _difference = "power-mean"
     _roundings = 512  # logarithms of values far from 1
+    _may_be_infinite = ("p",)
 
     def __post_init__(self):
         if not self.p <= 0:

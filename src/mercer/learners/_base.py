@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from mercer._base.errors import InputError
 from mercer._base.feature_names import settle_feature_names
+from mercer._base.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import show_progress
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
@@ -293,19 +294,14 @@ class KernelLearner(BaseEstimator):
             yield
 
     def _check_loaded(self):
-        if not isinstance(self.map_, FeatureMap):
-            raise ValueError("map_ must be a map or a quantiser.")
-        u, b, inner = self.coef_, self.intercept_, self.map_.inner_
-        if not (isinstance(u, np.ndarray) and u.ndim == 2 and u.dtype == np.float64 and np.isfinite(u).all()):
-            raise ValueError("coef_ must be a finite float64 matrix.")
-        if len(u) != inner.n_factors or self.map_.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"coef_ {u.shape} and the map do not fit together.")
-        if np.shape(b) != u.shape[1:] or not np.isfinite(b).all():
-            raise ValueError("intercept_ must have one finite number per column of coef_.")
-        if self.feature_range_ is not None and np.shape(self.feature_range_) != (2, self.n_features_in_):
-            raise ValueError("feature_range_ must have a smallest and a largest value per column.")
-        if not isinstance(self.plan_, Plan):
-            raise ValueError("plan_ must be a Plan.")
+        fitted = check_kind(self, "map_", FeatureMap)
+        if fitted.n_features_in_ != self.n_features_in_:
+            raise ValueError("map_ was fitted on rows of another width.")
+        u = checked_array(self, "coef_", "float64", shape=(fitted.inner_.n_factors, None))
+        checked_array(self, "intercept_", "float64", shape=u.shape[1:])
+        if self.feature_range_ is not None:
+            checked_array(self, "feature_range_", FLOATS, shape=(2, self.n_features_in_))
+        check_kind(self, "plan_", Plan)
         self._fold()
 
     def __sklearn_tags__(self):

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import checked_array
 from mercer.learners import _encode
 from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
@@ -316,10 +317,12 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         classes = self.classes_
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
             raise ValueError("classes_ must be a vector.")
+        if len(np.unique(classes)) != len(classes):
+            raise ValueError("classes_ must differ from each other.")
         if self._columns.n_columns != self.coef_.shape[1]:
             raise ValueError("classes_, multi_class_ and coef_ do not fit together.")
-        if self.sigmoids_ is not None and np.shape(self.sigmoids_) != (2, self.coef_.shape[1]):
-            raise ValueError("sigmoids_ must have two numbers per column of coef_.")
+        if self.sigmoids_ is not None:
+            checked_array(self, "sigmoids_", "float64", shape=(2, self.coef_.shape[1]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

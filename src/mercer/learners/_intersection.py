@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind
 from mercer.codes import LevelQuantizer
 from mercer.codes._binning import are_on_one_scale
 from mercer.codes._levels import NUMBERS
@@ -163,8 +164,7 @@ class LevelLearner(KernelLearner):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if not isinstance(self.map_, HomogeneousMap if self._is_linear else LevelQuantizer):
-            raise ValueError("map_ must be the one of kernel_.")
+        check_kind(self, "map_", HomogeneousMap if self._is_linear else LevelQuantizer)
 
     def _input_kinds(self):
         return True, False

@@ -185,7 +185,7 @@ class Plan:
         return asdict(self)
 
     def _check_loaded(self):
-        wrong = [field.name for field in fields(self) if not isinstance(getattr(self, field.name), (str, int))]
+        wrong = [field.name for field in fields(self) if type(getattr(self, field.name)) not in (str, int)]
         if wrong:
             raise ValueError(f"{wrong[0]} must be a word or a whole number.")
 

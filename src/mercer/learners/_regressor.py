@@ -5,6 +5,7 @@ __all__ = ["KernelRegressor"]
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from mercer._base.loaded import check_whole
 from mercer.learners._base import KernelLearner, without_idle_rows
 from mercer.learners._losses import get_loss
 from mercer.learners._plan import check_memory
@@ -146,7 +147,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if max(1, self.n_targets_) != self.coef_.shape[1]:
+        if max(1, check_whole(self, "n_targets_", 0, self.coef_.shape[1])) != self.coef_.shape[1]:
             raise ValueError("n_targets_ and coef_ do not fit together.")
 
     def __sklearn_tags__(self):

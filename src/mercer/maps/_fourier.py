@@ -20,9 +20,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_number, checked_array
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.fourier import LOOPS
-from mercer.kernels import RBF, Chi2, ExpChi2, Exponential, Intersection, Laplacian, Linear
+from mercer.kernels import RBF, Chi2, ExpChi2, Exponential, Intersection, Kernel, Laplacian, Linear
 from mercer.maps._base import FeatureMap
 from mercer.maps._homogeneous import HomogeneousMap
 from mercer.spaces import Identity
@@ -126,18 +127,16 @@ class FourierMap(FeatureMap):
         return out
 
     def _check_loaded(self):
-        found, base = self.frequencies_, self.map_
-        if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.ndim != 2:
-            raise ValueError("frequencies_ must be a matrix of float64.")
-        if not np.isfinite(found).all() or not isinstance(self.phase_, float) or not np.isfinite(self.phase_):
-            raise ValueError("frequencies_ and phase_ must be finite.")
-        if not (base is None or (isinstance(base, HomogeneousMap) and base.n_features_in_ == self.n_features_in_)):
-            raise ValueError("map_ must be a HomogeneousMap of the same columns, or None.")
-        if not isinstance(self.inner_, Identity) or self._n_features_out < 1:
-            raise ValueError("inner_ must be the identity.")
+        base = check_kind(self, "map_", HomogeneousMap, optional=True)
+        if base is not None and base.n_features_in_ != self.n_features_in_:
+            raise ValueError("map_ was fitted on rows of another width.")
+        check_number(self, "phase_")
+        check_kind(self, "kernel_", Kernel)
+        n_features = check_kind(self, "inner_", Identity).n_features
+        if n_features < 1:
+            raise ValueError("inner_ must have a feature.")
         width = self.n_features_in_ if base is None else base.inner_.n_features
-        if found.shape != (width, (self._n_features_out + 1) // 2):
-            raise ValueError("frequencies_ do not fit the numbers of columns and features.")
+        checked_array(self, "frequencies_", "float64", shape=(width, (n_features + 1) // 2))
 
 
 def _base_kernel(kernel):

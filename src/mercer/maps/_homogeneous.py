@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_number, checked_array
 from mercer._base.threads import run_blocks
 from mercer._native.homogeneous import LOOPS, widen_columns
-from mercer.kernels import GeneralizedIntersection, Linear, SumKernel, get_kernel
+from mercer.kernels import GeneralizedIntersection, Kernel, Linear, SumKernel, get_kernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._spectra import WINDOWS, best_period, coefficients, spectrum_of
 from mercer.spaces import Identity
@@ -165,13 +166,12 @@ class HomogeneousMap(FeatureMap):
             )
 
     def _check_loaded(self):
-        found = self.coefficients_
-        if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.ndim != 1 or len(found) < 1:
-            raise ValueError("coefficients_ must be a vector of float64.")
-        if not np.isfinite(found).all() or found.min() < 0:
-            raise ValueError("coefficients_ must be finite and not negative.")
-        if len(found) > 1 and not (isinstance(self.period_, float) and 0 < self.period_ < np.inf):
-            raise ValueError("period_ must be a number > 0.")
+        found = checked_array(self, "coefficients_", "float64", ndim=1, lowest=0)
+        if not len(found):
+            raise ValueError("coefficients_ must have a number.")
+        if len(found) > 1:
+            check_number(self, "period_", above=0)
+        check_kind(self, "kernel_", Kernel)
         spectrum_of(self.kernel_)
         _parity(self.kernel_)
         if not isinstance(self.inner_, Identity) or self.inner_.n_features != self._n_features_out:

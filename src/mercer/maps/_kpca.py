@@ -18,6 +18,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.loaded import checked_array
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
 from mercer.maps._landmark_map import LandmarkMap, landmark_blocks, orthonormal_functions
 from mercer.maps._landmarks import sample_rows
@@ -182,8 +183,8 @@ class KernelPCA(LandmarkMap):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if getattr(self, "offset_", None) is not None and np.shape(self.mean_) != (self.landmarks_.shape[0],):
-            raise ValueError("mean_ must have one number per landmark.")
+        if getattr(self, "offset_", None) is not None:
+            checked_array(self, "mean_", "float64", shape=(self.landmarks_.shape[0],))
 
 
 def refuse_negative_energy(left, energy, who, instead="Use a positive definite kernel"):

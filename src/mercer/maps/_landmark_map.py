@@ -15,17 +15,18 @@ __all__ = ["LandmarkMap", "landmark_blocks", "orthonormal_functions"]
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.loaded import check_kind, check_matrix, checked_array
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
+from mercer.kernels import Kernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._landmarks import check_count, choose_landmarks
-from mercer.spaces import LandmarkPredictor
+from mercer.spaces import Identity, LandmarkPredictor
 
 BLOCK_ROWS = 1024  # rows per task: landmarks are packed anew for each task, which a thousand rows make negligible
 BLOCK_VALUES = 2**21  # kernel values per task
@@ -97,18 +98,14 @@ class LandmarkMap(FeatureMap):
     def _check_loaded(self):
         if not hasattr(self, "normalization_"):
             return  # saved before it was fitted
-        Z, W = self.landmarks_, self.normalization_
-        if not (sparse.issparse(Z) or isinstance(Z, np.ndarray)) or Z.ndim != 2 or Z.dtype.char not in "fd":
-            raise ValueError("landmarks_ must be a matrix of floats.")
-        if sparse.issparse(Z) and not (isinstance(Z, sparse.csr_array) and Z.has_canonical_format):
-            raise ValueError("landmarks_ must be a CSR array without duplicates.")
-        if not isinstance(W, np.ndarray) or W.ndim != 2 or W.dtype.char != "d":
-            raise ValueError("normalization_ must be a float64 matrix.")
-        if Z.shape[1] != self.n_features_in_ or Z.shape[0] != W.shape[0] or W.shape[1] != self.inner_.n_features:
-            raise ValueError(f"landmarks_ {Z.shape}, normalization_ {W.shape} and inner_ do not fit together.")
-        if self.offset_ is not None and np.shape(self.offset_) != (W.shape[1],):
-            raise ValueError("offset_ must have one number per feature.")
-        self.kernel_._check_values(Z, "landmarks_")
+        kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", Identity)
+        Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
+        if not Z.shape[0]:
+            raise ValueError("landmarks_ must have a row.")
+        W = checked_array(self, "normalization_", "float64", shape=(Z.shape[0], inner.n_features))
+        if self.offset_ is not None:
+            checked_array(self, "offset_", "float64", shape=(W.shape[1],))
+        kernel._check_values(Z, "landmarks_")
 
 
 def landmark_blocks(function, kernel, X, landmarks, n_jobs):

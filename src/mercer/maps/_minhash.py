@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_whole
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks
 from mercer._native.minhash import fill_variates, pick_columns, reduce_to_words
@@ -17,6 +18,7 @@ from mercer.maps._base import FeatureMap
 from mercer.spaces import CodeRows
 from mercer.spaces.signed import SignedWords
 
+MOST_HASHES = 2**16
 HASHES_AT_ONCE = 128  # the inner loop runs over these; below 64 it loses speed, above 256 it gains none
 TABLE_BYTES = 2**26  # variates of (columns present) x (hashes at once); with fewer hashes where columns are many
 ROWS_PER_TASK = 512
@@ -76,7 +78,7 @@ class WeightedMinHash(FeatureMap):
     def fit(self, X, y=None):
         """Draw the seed. Of X only the width is learned."""
         self._checked(X, reset=True)
-        _check_whole("n_hashes", self.n_hashes, 1, None)
+        _check_whole("n_hashes", self.n_hashes, 1, MOST_HASHES)
         _check_whole("bits", self.bits, 2, 16)
         self.kernel_ = self._resolved_kernel()
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
@@ -147,10 +149,12 @@ class WeightedMinHash(FeatureMap):
     def _check_loaded(self):
         if not hasattr(self, "inner_"):
             return  # not fitted
-        if not isinstance(self.inner_, SignedWords) or not isinstance(self.seed_, int) or not 0 <= self.seed_ < 2**31:
-            raise ValueError("inner_ must be SignedWords and seed_ a whole number below 2**31.")
-        if self.inner_.n_words not in [2**bits for bits in range(2, 17)]:
-            raise ValueError(f"inner_.n_words must be a power of two from 4 to 65536, not {self.inner_.n_words}.")
+        inner = check_kind(self, "inner_", SignedWords)
+        check_whole(self, "seed_", 0, 2**31 - 1)
+        if inner.n_words not in [2**bits for bits in range(2, 17)]:
+            raise ValueError(f"inner_.n_words must be a power of two from 4 to 65536, not {inner.n_words}.")
+        if inner.n_blocks > MOST_HASHES:
+            raise ValueError(f"inner_.n_blocks must be at most {MOST_HASHES}, not {inner.n_blocks}.")
 
 
 def _columns_present(X):
@@ -168,6 +172,5 @@ def _parts(count, step):
 
 
 def _check_whole(name, value, low, high):
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high and value > high):
-        allowed = f"from {low} to {high}" if high else f">= {low}"
-        raise InputError(f"WeightedMinHash needs {name} as a whole number {allowed}, got {name}={value!r}.")
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+        raise InputError(f"WeightedMinHash needs {name} as a whole number from {low} to {high}, got {name}={value!r}.")

@@ -11,6 +11,8 @@ __all__ = ["NystroemMap"]
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.loaded import check_kind
+from mercer.kernels import Kernel
 from mercer.maps._landmark_map import LandmarkMap, orthonormal_functions
 from mercer.maps._landmarks import check_count, check_rule, given_landmarks
 from mercer.maps._per_dimension import fit_tables
@@ -154,5 +156,6 @@ class NystroemMap(LandmarkMap):
             super()._check_loaded()
             return
         check_tables(self.points_, self.tables_, self.n_features_in_)
-        if self.inner_.n_features != self._n_features_out:
+        if check_kind(self, "inner_", Identity).n_features != self._n_features_out:
             raise ValueError("tables_ and inner_ do not fit together.")
+        check_kind(self, "kernel_", Kernel)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_whole, checked_array
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks
 from mercer._native.signs import BIT_MASKS, GROUP, add_signed_csr, fill_signs, parity_tables
@@ -201,14 +202,12 @@ class ProjectedMap(FeatureMap):
     def _check_loaded(self):
         if not hasattr(self, "inner_"):
             return  # not fitted
-        if not isinstance(self.map_, FeatureMap) or not isinstance(self.inner_, Identity) or self.inner_.size < 1:
-            raise ValueError("map_ must be a map and inner_ the identity.")
-        if not isinstance(self.seed_, int) or not 0 <= self.seed_ < 2**31:
-            raise ValueError("seed_ must be a whole number below 2**31.")
-        rows, size = np.asarray(self.hadamard_rows_), self._hadamard_size()
-        if rows.shape != (self.inner_.size,) or rows.dtype != np.int64 or rows.min() < 0 or rows.max() >= size:
-            raise ValueError(f"hadamard_rows_ must be {self.inner_.size} whole numbers below {size}.")
-        if self.map_.n_features_in_ != self.n_features_in_:
+        fitted, inner = check_kind(self, "map_", FeatureMap), check_kind(self, "inner_", Identity)
+        check_whole(self, "seed_", 0, 2**31 - 1)
+        if inner.size < 1:
+            raise ValueError("inner_ must have a feature.")
+        checked_array(self, "hadamard_rows_", "int64", shape=(inner.size,), lowest=0, highest=self._hadamard_size() - 1)
+        if fitted.n_features_in_ != self.n_features_in_:
             raise ValueError("map_ was fitted on rows of another width.")
 
 

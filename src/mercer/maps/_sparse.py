@@ -24,13 +24,15 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_matrix, checked_array
 from mercer._base.threads import single_threaded, thread_limit
 from mercer._native import pursuit as loops
 from mercer._native.selection import keep_best
+from mercer.kernels import Kernel
 from mercer.maps._base import FeatureMap
 from mercer.maps._landmark_map import landmark_blocks
 from mercer.maps._landmarks import check_count, choose_landmarks
-from mercer.spaces import Factor
+from mercer.spaces import Factor, InnerProduct
 
 METHODS = ("omp", "mp", "nearest", "lasso")
 # What counts as rounding, by the type of the kernel values: squared distances of landmarks of norm 1 from the span of
@@ -207,17 +209,12 @@ class SparseMap(FeatureMap):
         if not hasattr(self, "landmarks_"):
             return
         self._check_parameters()
-        Z, M = self.landmarks_, self.landmarks_.shape[0]
-        if Z.ndim != 2 or Z.dtype.char not in "fd" or Z.shape[1] != self.n_features_in_ or not M:
-            raise ValueError("landmarks_ must be a matrix of floats with one column per feature.")
-        if sparse.issparse(Z) and not (isinstance(Z, sparse.csr_array) and Z.has_canonical_format):
-            raise ValueError("landmarks_ must be a CSR array without duplicates.")
-        gram = self.gram_
-        if not isinstance(gram, np.ndarray) or gram.shape != (M, M) or gram.dtype.char != "d":
-            raise ValueError("gram_ must be a float64 matrix with a row and a column per landmark.")
-        if self.inner_.n_features != M:
-            raise ValueError(f"inner_ has {self.inner_.n_features} features for {M} landmarks.")
-        self.kernel_._check_values(Z, "landmarks_")
+        kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", InnerProduct)
+        Z = check_matrix(self, "landmarks_", shape=(inner.n_features, self.n_features_in_))
+        if not Z.shape[0]:
+            raise ValueError("landmarks_ must have a row.")
+        checked_array(self, "gram_", "float64", shape=(Z.shape[0], Z.shape[0]))
+        kernel._check_values(Z, "landmarks_")
 
 
 def _as_csr(selected, coefficients, n_columns):

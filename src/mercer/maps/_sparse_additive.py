@@ -30,13 +30,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import rank_revealing_factor
+from mercer._base.loaded import check_kind, checked_array
 from mercer._base.threads import run_blocks
 from mercer._native.grid import scatter_coefficients
 from mercer.maps._base import FeatureMap
 from mercer.maps._grids import GRID_RULES, given_points, grid_points, sample_magnitudes
 from mercer.maps._landmarks import check_count
-from mercer.spaces import BlockFactor, CumulativeSum, GridPredictor
-from mercer.spaces.placement import Placement, intersection_exponent, nonzeros
+from mercer.spaces import BlockFactor, CumulativeSum, GridPredictor, InnerProduct
+from mercer.spaces.placement import MOST_NEIGHBORS, Placement, intersection_exponent, nonzeros
 
 BLOCK_VALUES = 2**16  # non-zero values per task
 TRIAL_ROWS = 1024  # rows on which grid="auto" compares the rules: half of them make the grids ...
@@ -167,6 +168,10 @@ class SparseAdditiveMap(FeatureMap):
     def _check_parameters(self):
         check_count(self.n_points, "n_points", "SparseAdditiveMap")
         check_count(self.n_neighbors, "n_neighbors", "SparseAdditiveMap")
+        if self.n_neighbors > MOST_NEIGHBORS:
+            raise InputError(
+                f"SparseAdditiveMap has windows of at most {MOST_NEIGHBORS} points, got n_neighbors={self.n_neighbors}."
+            )
         if self.n_neighbors % 2:
             raise InputError(
                 f"SparseAdditiveMap needs an even n_neighbors, as many above a value as below, got {self.n_neighbors}."
@@ -201,10 +206,8 @@ class SparseAdditiveMap(FeatureMap):
             return
         self._check_parameters()
         _check_kernel(self.kernel_)
-        if not isinstance(self.grid_, np.ndarray) or self.grid_.dtype.char != "d":
-            raise ValueError("grid_ must be an array of float64.")
-        given_points(self.grid_, "SparseAdditiveMap")
-        if self.inner_.n_features != self._n_features_out:
+        given_points(checked_array(self, "grid_", "float64", ndim=1), "SparseAdditiveMap")
+        if check_kind(self, "inner_", InnerProduct).n_features != self._n_features_out:
             raise ValueError(f"inner_ has {self.inner_.n_features} features, the grid {self._n_features_out}.")
 
 

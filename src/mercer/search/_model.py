@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_number
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
@@ -220,19 +221,19 @@ class SearchModel(BaseEstimator):
 
     def _check_loaded(self):
         self._check_parameters()
-        if not isinstance(self.embedding_, FeatureMap) or not isinstance(self.plan_, dict):
-            raise ValueError("embedding_ must be a map and plan_ a dictionary.")
+        check_kind(self, "embedding_", FeatureMap)
+        check_kind(self, "plan_", dict)
         if self.embedding_.kernel_ not in (get_kernel(self.kernel), self._measure().kernel):
             raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:
             raise ValueError("embedding_ was fitted on rows of another width.")
         self._check_loaded_code()
-        for name in ("scale_", "slope_", "intercept_", "slack_", "residual_limit_", "highest_energy_"):
-            value = getattr(self, name)
-            if not isinstance(value, float) or not np.isfinite(value):
-                raise ValueError(f"{name} must be a finite number.")
-        if not (self.scale_ > 0 and self.slope_ > 0 and self.slack_ >= 0 and self.highest_energy_ >= 0):
-            raise ValueError("scale_ and slope_ must be positive, slack_ and highest_energy_ not negative.")
+        for name in ("scale_", "slope_"):
+            check_number(self, name, above=0)
+        for name in ("slack_", "highest_energy_"):
+            check_number(self, name, lowest=0)
+        for name in ("intercept_", "residual_limit_"):
+            check_number(self, name)
 
     def _check_loaded_code(self):
         expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}

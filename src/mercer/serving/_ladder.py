@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
+from mercer.codes._bit_embedding import BitEmbedding
 from mercer.learners import KernelClassifierCV
 from mercer.serving._intervals import wilson_interval
 
@@ -195,8 +196,10 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         if not fits or not self.rates_:
             raise ValueError("classifiers_, rates_ and curve_ must be lists of one length, not empty.")
         for bits, model in zip(self.rates_, self.classifiers_, strict=True):
-            if not isinstance(model, KernelClassifierCV) or model.map_.specification_.n_bits != bits:
-                raise ValueError("Each rate must have a classifier on codes of its length.")
+            if not isinstance(model, KernelClassifierCV) or not isinstance(model.map_, BitEmbedding):
+                raise ValueError("Each rate must have a classifier on codes.")
+            if model.map_.specification_.n_bits != bits or model.n_features_in_ != self.n_features_in_:
+                raise ValueError("Each rate must have a classifier on codes of its length, of the same columns.")
             if not np.array_equal(model.classes_, self.classes_):
                 raise ValueError("All classifiers must have the classes of the model.")
 

@@ -17,6 +17,7 @@ from mercer.spaces._blocks import row_tasks
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.inner import InnerProduct, inner_class
 
+MOST_EMPTY = 1024  # blocks without a number, which take time and no memory
 BLOCKS_AT_ONCE = 256  # factors converted to float64 at a time
 
 
@@ -111,6 +112,8 @@ class _Factored(InnerProduct):
 
     def _keep(self, factors):
         """The factors as views on one flat array."""
+        if not sum(factor.size for factor in factors[:MOST_EMPTY]) and len(factors) > MOST_EMPTY:
+            raise InputError(f"{type(self).__name__} needs factors with numbers in them.")
         shapes = np.array([factor.shape for factor in factors], dtype=np.int64).reshape(-1, 2)
         self._ranks, widths = shapes.T.copy()
         sizes = self._ranks * widths

@@ -1,14 +1,17 @@
 """Values of an additive kernel on the points of a grid: which points, with which coefficients. [vedaldi12sparse] (5)"""
 
-__all__ = ["Placement", "intersection_exponent", "nonzeros"]
+__all__ = ["MOST_NEIGHBORS", "Placement", "intersection_exponent", "nonzeros"]
 
 import numpy as np
 from scipy import sparse
 
+from mercer._base.errors import InputError
 from mercer._base.threads import single_threaded
 from mercer._native import grid as loops
 from mercer.kernels import Chi2, GeneralizedIntersection, Intersection, PowerMean
 
+MOST_NEIGHBORS = 64  # points of a window
+MOST_ENTRIES = 2**20  # of the matrices of all windows together: 8 MiB
 WINDOW_RANK = 1e-12  # eigenvalues of a window's Gram matrix (unit diagonal) below this share of the largest are zero
 
 
@@ -56,6 +59,11 @@ class Placement:
     def _window_inverses(self):
         """Pseudo-inverse of the Gram matrix of the window of each interval, shape (points + 1, P, P)."""
         m, P = len(self.grid), 2 * self.half
+        if (m + 1) * P**2 > MOST_ENTRIES:
+            raise InputError(
+                f"A grid of {m} points with n_neighbors={P} needs {m + 1} matrices of {P} x {P} numbers, more than "
+                f"{MOST_ENTRIES} in all. Use fewer neighbors or points."
+            )
         intervals = np.arange(m + 1)
         points = self.grid[self._window(intervals)]
         first, last = np.maximum(intervals - self.half, 0), np.minimum(intervals + self.half, m)

@@ -21,7 +21,7 @@ from mercer._base.validation import as_rows
 from mercer._native.tables import score_windows
 from mercer.kernels import Kernel
 from mercer.spaces._blocks import width_of
-from mercer.spaces.placement import Placement, nonzeros
+from mercer.spaces.placement import MOST_NEIGHBORS, Placement, nonzeros
 
 predictor_class = dataclass(eq=False, repr=False)
 CHUNK_ROWS = 8192  # rows encoded at once, if the working memory allows as many
@@ -184,6 +184,8 @@ class GridPredictor(Predictor):
             raise InputError("GridPredictor needs grid points that are finite, > 0 and ascend.")
         if not isinstance(self.n_neighbors, (int, np.integer)) or self.n_neighbors < 2 or self.n_neighbors % 2:
             raise InputError(f"GridPredictor needs an even n_neighbors >= 2, got {self.n_neighbors!r}.")
+        if self.n_neighbors > MOST_NEIGHBORS:
+            raise InputError(f"GridPredictor has windows of at most {MOST_NEIGHBORS} points, got {self.n_neighbors}.")
         points = len(self.grid)
         self.v = _weights(self.v, None, "")
         if len(self.v) % points:

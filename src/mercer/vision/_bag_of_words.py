@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, check_number
 from mercer.maps._landmarks import check_count
 from mercer.vision._encoder import ImageEncoder
 from mercer.vision._pyramid import Pyramid, check_weights
@@ -232,10 +233,10 @@ class BagOfWords(ImageEncoder):
 
     def _check_loaded(self):
         super()._check_loaded()
-        if not isinstance(self.vocabulary_, Vocabulary) or self.vocabulary_.n_features_in_ != self.n_descriptor_values_:
+        if check_kind(self, "vocabulary_", Vocabulary).n_features_in_ != self.n_descriptor_values_:
             raise ValueError("vocabulary_ does not belong to these descriptors.")
-        if self.bandwidth_ is not None and not (type(self.bandwidth_) is float and 0 < self.bandwidth_ < np.inf):
-            raise ValueError("bandwidth_ must be a number > 0.")
+        if self.bandwidth_ is not None:
+            check_number(self, "bandwidth_", above=0)
         self._check_fits()
 
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import MOST_COLUMNS, check_whole
 from mercer.maps._landmarks import check_count
 from mercer.vision._batches import as_pictures, checked_descriptor, described, over_images, warn_skipped
 from mercer.vision._cache import ArrayCache, fingerprint
@@ -181,6 +182,10 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Subclasses check what they have learnt. A folder of another machine has no meaning here."""
         if not callable(getattr(self.descriptor_, "describe", None)):
             raise ValueError("descriptor_ must be a descriptor.")
+        n_values = check_whole(self, "n_descriptor_values_", 1, MOST_COLUMNS)
+        if n_values != getattr(self.descriptor_, "n_values", n_values):
+            raise ValueError("n_descriptor_values_ does not belong to descriptor_.")
+        self._check_common(type(self).__name__)
         self.cache = None
 
     def _check_common(self, who):

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.linalg import eigh_descending
+from mercer._base.loaded import FLOATS, checked_array
 from mercer._base.threads import run_row_blocks
 from mercer.maps._landmarks import check_count
 from mercer.vision._batches import over_images
@@ -348,7 +349,7 @@ class FisherVectors(ImageEncoder):
     def _check_loaded(self):
         super()._check_loaded()
         self._check_parameters()
-        d, (K, D) = self.n_descriptor_values_, self.means_.shape
+        d, (K, D) = self.n_descriptor_values_, checked_array(self, "means_", FLOATS, ndim=2).shape
         wanted = {"mean_": (d,), "weights_": (K,), "means_": (K, D), "variances_": (K, D)}
         if self.components_ is None:
             if d != D:
@@ -356,9 +357,7 @@ class FisherVectors(ImageEncoder):
         else:
             wanted["components_"] = (D, d)
         for name, shape in wanted.items():
-            array = getattr(self, name)
-            if array.dtype.kind != "f" or array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be finite numbers of shape {shape}.")
+            checked_array(self, name, FLOATS, shape=shape)
         if not ((self.weights_ > 0).all() and (self.variances_ > 0).all()):
             raise ValueError("weights_ and variances_ must be positive.")
 

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind
 from mercer.kernels import Linear, get_kernel
 from mercer.learners import KernelClassifier, KernelClassifierCV
 from mercer.learners._base import check_number
@@ -397,16 +398,17 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return y
 
     def _check_loaded(self):
-        if not isinstance(self.encoder_, ImageEncoder) or not isinstance(self.classifier_, KernelClassifier):
-            raise ValueError("encoder_ and classifier_ must be an encoder of images and a classifier.")
-        width = self.encoder_._n_features_out
-        if self.reduction_ is not None:
-            if not isinstance(self.reduction_, ConvexReduction) or self.reduction_.n_features_in_ != width:
+        encoder = check_kind(self, "encoder_", ImageEncoder)
+        classifier = check_kind(self, "classifier_", KernelClassifier)
+        width = encoder._n_features_out
+        reduction = check_kind(self, "reduction_", ConvexReduction, optional=True)
+        if reduction is not None:
+            if reduction.n_features_in_ != width:
                 raise ValueError("reduction_ does not belong to encoder_.")
-            width = self.reduction_.n_dims_
-        if self.classifier_.n_features_in_ != width:
-            raise ValueError(f"classifier_ takes rows of {self.classifier_.n_features_in_} columns, not of {width}.")
-        if not np.array_equal(self.classes_, self.classifier_.classes_):
+            width = reduction.n_dims_
+        if classifier.n_features_in_ != width:
+            raise ValueError(f"classifier_ takes rows of {classifier.n_features_in_} columns, not of {width}.")
+        if not np.array_equal(self.classes_, classifier.classes_):
             raise ValueError("classes_ must be those of classifier_.")
         self.cache = None  # a folder of another machine has no meaning here
 

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.loaded import check_kind, checked_array
 from mercer.maps import NystroemMap
 from mercer.maps._landmarks import check_count, sample_rows
 from mercer.vision._assignment import ASSIGNMENTS, build_index, nearest_through
@@ -16,6 +17,7 @@ from mercer.vision._kmeans import kmeans, nearest_words
 METHODS = ("kmeans", "intersection")
 SAMPLES_PER_WORD = 100
 INDEX_CACHE = "_index"
+LARGEST = 1e15  # of a value: squared distances of a million of them are numbers of float32, which faiss computes with
 
 
 class Vocabulary(BaseEstimator):
@@ -148,9 +150,14 @@ class Vocabulary(BaseEstimator):
         return nearest_through(self._built_index(), self._coordinates(X), self.words_, k, self.n_jobs)
 
     def _coordinates(self, X):
-        if self.map_ is None:
-            return X
-        return np.ascontiguousarray(self.map_.transform(X), dtype=np.float32)
+        if self.map_ is not None:
+            X = np.ascontiguousarray(self.map_.transform(X), dtype=np.float32)
+        if len(X) and not (X.min() >= -LARGEST and X.max() <= LARGEST):  # false for NaN too
+            raise InputError(
+                f"Vocabulary needs values of at most {LARGEST:g} in magnitude, since float32 has no room for larger "
+                f"squared distances; got {np.nanmin(X):.6g} to {np.nanmax(X):.6g}. Scale the descriptors."
+            )
+        return X
 
     def _built_index(self):
         if not hasattr(self, INDEX_CACHE):  # a loaded or copied vocabulary has none
@@ -162,13 +169,11 @@ class Vocabulary(BaseEstimator):
 
     def _check_loaded(self):
         check_vocabulary_parameters(self, "Vocabulary")
-        words, width = self.words_, 3 * self.n_features_in_ if self.map_ is not None else self.n_features_in_
-        if not isinstance(words, np.ndarray) or words.dtype != np.float32 or words.shape != (self.n_words, width):
-            raise ValueError(f"words_ must be float32 of shape ({self.n_words}, {width}).")
-        if not np.isfinite(words).all():
-            raise ValueError("words_ must be finite.")
-        if self.map_ is not None and not isinstance(self.map_, NystroemMap):
-            raise ValueError("map_ must be a NystroemMap.")
+        fitted = check_kind(self, "map_", NystroemMap, optional=True)
+        if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
+            raise ValueError("map_ was fitted on rows of another width.")
+        width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
+        checked_array(self, "words_", "float32", shape=(self.n_words, width), lowest=-LARGEST, highest=LARGEST)
 
     def __getstate__(self):
         """Without the index, which belongs to a library of another kind and is quickly built again."""
