@@ -1,11 +1,14 @@
 """Array checks at the public door of the kernels; below it, functions trust their callers."""
 
-__all__ = ["as_rows", "canonical", "check_same_width", "refuse_negative"]
+__all__ = ["as_rows", "canonical", "check_same_width", "index_type", "narrow", "refuse_negative", "require_range"]
 
 import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
+
+# Largest magnitudes of rows for methods that multiply values several times, partly in float32.
+SMALLEST, LARGEST = 1e-30, 1e30
 
 
 def as_rows(X, who, name="X"):
@@ -34,7 +37,42 @@ def canonical(X):
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return sparse.csr_array(X)
+    return narrow(sparse.csr_array(X))
+
+
+def index_type(*sizes):
+    """The type for indices up to the largest of the sizes: int32 while it fits, because scikit-learn's trees and
+    liblinear take no other.
+    """
+    return np.dtype(np.int32 if max(sizes) <= np.iinfo(np.int32).max else np.int64)
+
+
+def narrow(X):
+    """A CSR array with indices of the type that `index_type` gives; anything else as it is."""
+    if not sparse.issparse(X):
+        return X
+    wanted = index_type(*X.shape, X.nnz)
+    if X.indices.dtype != wanted or X.indptr.dtype != wanted:
+        flag = X.has_canonical_format
+        X = sparse.csr_array((X.data, X.indices.astype(wanted), X.indptr.astype(wanted)), shape=X.shape)
+        X.has_canonical_format = flag
+    return X
+
+
+def require_range(X, who, fitting, name="X"):
+    """Refuse rows whose numbers are so large, or all so small, that their products leave the range of floats.
+
+    Rows that are not fitted to may be as small as they like.
+    """
+    values = X.data if sparse.issparse(X) else X
+    if not values.size:
+        return
+    largest = max(abs(float(values.max())), abs(float(values.min())))
+    if largest > LARGEST or (fitting and 0 < largest < SMALLEST):
+        raise InputError(
+            f"{who} needs rows whose largest absolute value lies between {SMALLEST:g} and {LARGEST:g}; the largest of "
+            f"{name} is {largest:.6g}. Scale the data, for instance divide all of it by its largest absolute value."
+        )
 
 
 def check_same_width(X, Y, who):

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._base.validation import canonical
+from mercer._base.validation import canonical, require_range
 from mercer.kernels import Kernel
 from mercer.maps._landmarks import check_count
 
@@ -54,6 +54,7 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         X = canonical(X)
+        require_range(X, type(self).__name__, fitting=reset)
         kernel = self._resolved_kernel() if reset else getattr(self, "kernel_", None)
         if kernel is not None:
             kernel._check_values(X, "X")

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
-from mercer._base.validation import canonical
+from mercer._base.validation import canonical, require_range
 from mercer.codes._checks import as_code_rows, check_state, check_whole, warn_few_words, warn_smaller
 from mercer.codes._fitting import fit_words
 from mercer.codes._kernel_space import check_kernel, coordinates, warn_beyond
@@ -276,6 +276,7 @@ class ProductQuantizer(FeatureMap):
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
         X = canonical(X)
         check_finite(X)
+        require_range(X, type(self).__name__, fitting=reset)
         kernel = self._resolved_kernel() if reset else self.kernel_
         if not isinstance(kernel, Linear):
             kernel._check_values(X, "X")

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from mercer._base.errors import require_extra
 from mercer._base.progress import track
+from mercer._base.validation import narrow
 
 
 def count_fingerprints(smiles, radius=2, n_bits=2048):
@@ -52,7 +53,7 @@ def count_fingerprints(smiles, radius=2, n_bits=2048):
     parts = (np.array(counts, dtype=np.float32), np.array(columns, dtype=np.int32), np.array(offsets))
     X = sparse.csr_array(parts, shape=(len(offsets) - 1, n_bits))
     X.sort_indices()
-    return X, understood
+    return narrow(X), understood
 
 
 def murcko_scaffolds(smiles):

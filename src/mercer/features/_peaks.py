@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
+from mercer._base.validation import narrow
 
 
 def bin_spectra(spectra, bin_width=0.1, max_mz=2000.0):
@@ -42,7 +43,7 @@ def bin_spectra(spectra, bin_width=0.1, max_mz=2000.0):
     columns = np.minimum(mz / bin_width, n_bins - 1).astype(np.int32)
     X = sparse.csr_array((intensity.astype(np.float32), columns, offsets), shape=(len(tables), n_bins))
     X.sum_duplicates()
-    return X
+    return narrow(X)
 
 
 def _checked(peaks, number, max_mz):

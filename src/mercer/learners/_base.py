@@ -24,6 +24,7 @@ from mercer._base.feature_names import settle_feature_names
 from mercer._base.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import show_progress
 from mercer._base.threads import thread_limit
+from mercer._base.validation import require_range
 from mercer.kernels import get_kernel
 from mercer.learners import _encode
 from mercer.learners._dask import DaskDesign, client_of, encoded_design, score_chunks
@@ -107,6 +108,7 @@ class KernelLearner(BaseEstimator):
             check_consistent_length(X, y)
             return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         X, y = validate_data(self, X, y, **self._checks, **y_checks)
+        require_range(X, type(self).__name__, fitting=True)
         return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
     def _choose(self, X, y):
@@ -263,6 +265,7 @@ class KernelLearner(BaseEstimator):
                 self._check_source(X)
                 return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
             X = validate_data(self, X, reset=False, **self._checks)
+            require_range(X, type(self).__name__, fitting=False)
             return self.predictor_(X) + self.intercept_
 
     def _check_source(self, X):

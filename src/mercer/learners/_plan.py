@@ -37,7 +37,7 @@ def resolve_kernel(kernel, X, n_jobs=None):
     if not isinstance(kernel, str) or not isinstance(found, _ExponentialKernel):
         return found
     step = max(1, X.shape[0] // DISTANCE_ROWS)
-    sample = X[::step][:DISTANCE_ROWS]
+    sample = X[::step][:DISTANCE_ROWS].astype(np.float64)  # squares of float32 may be beyond its range
     found._check_values(sample, "X")
     m = sample.shape[0]
     total = replace(found, gamma=1.0)._exponents(sample, sample, n_jobs).sum(dtype=np.float64)

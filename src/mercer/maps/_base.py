@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._base.validation import canonical
+from mercer._base.validation import canonical, narrow, require_range
 from mercer.kernels import get_kernel
 from mercer.maps._dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import MapPredictor, as_rows
@@ -23,11 +23,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
     """
 
+    _any_range = False  # whether numbers may be as large and small as floats can be
+
     def transform(self, X):
         """Features of the rows of X, in the dtype of X; of a Dask collection, a Dask array of them."""
         if is_dask(X):
             return transform_chunks(self, X)
-        return self._encode(self._checked(X, reset=False))
+        return narrow(self._encode(self._checked(X, reset=False)))
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
@@ -51,6 +53,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         X = canonical(X)
+        if not self._any_range:
+            require_range(X, type(self).__name__, fitting=reset)
         (self._resolved_kernel() if reset else self.kernel_)._check_values(X, "X")
         return X
 

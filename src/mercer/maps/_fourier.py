@@ -72,6 +72,8 @@ class FourierMap(FeatureMap):
            [0.61, 1.  ]])
     """
 
+    _any_range = True
+
     def __init__(self, kernel="rbf", n_components=256, *, orthogonal=True, map_order=2, random_state=None, n_jobs=None):
         self.kernel = kernel
         self.n_components = n_components

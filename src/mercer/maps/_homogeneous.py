@@ -19,6 +19,7 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.loaded import check_kind, check_number, checked_array
 from mercer._base.threads import run_blocks
+from mercer._base.validation import index_type
 from mercer._native.homogeneous import LOOPS, widen_columns
 from mercer.kernels import GeneralizedIntersection, Kernel, Linear, SumKernel, get_kernel
 from mercer.maps._base import FeatureMap
@@ -85,6 +86,8 @@ class HomogeneousMap(FeatureMap):
            [0.64, 1.  ]])
     """
 
+    _any_range = True
+
     def __init__(self, kernel="chi2", order=1, window="rectangular", *, period=None, signed=False, n_jobs=None):
         self.kernel = kernel
         self.order = order
@@ -122,7 +125,7 @@ class HomogeneousMap(FeatureMap):
         if not sparse.issparse(X):
             return self._features(X.ravel()).reshape(X.shape[0], -1)
         width = self._width
-        integer = np.int64 if max(X.nnz, X.shape[1]) * width > np.iinfo(np.int32).max else X.indices.dtype
+        integer = index_type(X.nnz * width, X.shape[1] * width)
         columns = np.empty(X.nnz * width, dtype=integer)
         self._run(lambda part, wide: widen_columns(X.indices[part], width, columns[wide]), X.nnz)
         pointers = X.indptr.astype(integer) * width

@@ -12,6 +12,7 @@ from mercer._base.errors import InputError
 from mercer._base.loaded import check_kind, check_whole
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks
+from mercer._base.validation import index_type
 from mercer._native.minhash import fill_variates, pick_columns, reduce_to_words
 from mercer.kernels import MinMax
 from mercer.maps._base import FeatureMap
@@ -69,6 +70,8 @@ class WeightedMinHash(FeatureMap):
     np.True_
     """
 
+    _any_range = True
+
     def __init__(self, n_hashes=256, *, bits=8, random_state=None, n_jobs=None):
         self.n_hashes = n_hashes
         self.bits = bits
@@ -96,8 +99,7 @@ class WeightedMinHash(FeatureMap):
     def _encode(self, X):
         words = self._words(X)
         n, M = words.shape
-        wide = max(self._n_features_out, n * M) > np.iinfo(np.int32).max
-        index = np.int64 if wide else np.int32
+        index = index_type(self._n_features_out, n * M).type
         columns = words.astype(index) + np.arange(M, dtype=index) * index(self.inner_.n_words)
         pointers = np.arange(n + 1, dtype=index) * index(M)
         ones = np.ones(n * M, dtype=X.dtype)

@@ -28,6 +28,7 @@ from mercer.maps._landmarks import sample_rows
 POINTS = 512  # table points per column
 SAMPLE_ROWS = 20_000  # rows from which quantiles are taken
 SMALLEST_SHARE = 2.0**-20  # of the largest value of a column: smaller values are interpolated from zero
+SMALLEST_VALUE = {"d": 1e-290, "f": 1e-35}  # the largest of a column, at least
 BELOW, ABOVE = 0.25, 2.0  # the tables reach from a quarter of the smallest value to twice the largest
 
 
@@ -46,7 +47,9 @@ def fit_tables(kernel, X, n_components, n_landmarks, *, given=None, random_state
     d = X.shape[1]
     landmarks = _quantiles(X, n_landmarks, random_state) if given is None else _column_values(given)
     landmarks = landmarks.astype(np.float64)
-    points = _points(landmarks, _largest(X))
+    largest = _largest(X)
+    _require_values(largest, X.dtype)
+    points = _points(landmarks, largest)
     sides = (1.0,) if kernel.positive_definite_on == "non-negative" else (1.0, -1.0)
     tables = np.zeros((len(sides), d, points.shape[1], n_components), dtype=np.float32)
 
@@ -73,6 +76,17 @@ def _require_additive(kernel):
         )
     if np.any(kernel.scalar(np.array([0.5, 1.0, 2.0]), np.zeros(3))):
         raise InputError(f"NystroemMap(per_dimension=True) needs a kernel with k(x, 0) = 0, which {kernel!r} is not.")
+
+
+def _require_values(largest, dtype):
+    """Refuse columns whose values are all too small for a geometric sequence below them."""
+    least = SMALLEST_VALUE[dtype.char]
+    small = np.flatnonzero((largest > 0) & (largest < least))
+    if len(small):
+        raise InputError(
+            f"NystroemMap(per_dimension=True) tabulates values from {least:g} on, but the largest of column {small[0]} "
+            f"is {largest[small[0]]:.6g}. Scale the column, or leave it out."
+        )
 
 
 def _quantiles(X, n_landmarks, random_state):

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
+from mercer._base.validation import narrow
 from mercer._native.columns import write_column_sums
 from mercer.spaces.predictors import Predictor, predictor_class
 
@@ -30,7 +31,7 @@ def reduce_columns(X, groups, factors, n_jobs=None):
         pointers = np.concatenate([[0], np.cumsum(groups >= 0)])
         out = sparse.csr_array(X @ sparse.csr_array((values, groups[chosen], pointers), (len(groups), len(factors))))
         out.sort_indices()
-        return out
+        return narrow(out)
     # several times as fast as numpy's X[:, chosen] * factors
     out = np.empty((X.shape[0], len(factors)), dtype=X.dtype)
     step = max(1, TASK_VALUES // X.shape[1])

@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from mercer._base.errors import InputError
 from mercer._base.loaded import check_kind, check_matrix, checked_array
 from mercer._base.threads import single_threaded, thread_limit
+from mercer._base.validation import narrow
 from mercer._native import pursuit as loops
 from mercer._native.selection import keep_best
 from mercer.kernels import Kernel
@@ -98,6 +99,8 @@ class SparseMap(FeatureMap):
     (300, 100) 0.12
     (300, 100) 0.04
     """
+
+    _any_range = True
 
     def __init__(
         self,
@@ -224,10 +227,6 @@ def _as_csr(selected, coefficients, n_columns):
     coefficients = np.take_along_axis(coefficients, order, axis=1)
     kept = (selected >= 0) & (coefficients != 0)
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    index_type = np.int32 if indptr[-1] < 2**31 else np.int64
-    features = sparse.csr_array(
-        (coefficients[kept], selected[kept].astype(index_type), indptr.astype(index_type)),
-        shape=(len(selected), n_columns),
-    )
+    features = narrow(sparse.csr_array((coefficients[kept], selected[kept], indptr), shape=(len(selected), n_columns)))
     features.has_canonical_format = True
     return features

@@ -32,6 +32,7 @@ from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import rank_revealing_factor
 from mercer._base.loaded import check_kind, checked_array
 from mercer._base.threads import run_blocks
+from mercer._base.validation import index_type
 from mercer._native.grid import scatter_coefficients
 from mercer.maps._base import FeatureMap
 from mercer.maps._grids import GRID_RULES, given_points, grid_points, sample_magnitudes
@@ -219,13 +220,12 @@ def encode(X, kernel, grid, n_neighbors, n_jobs=None):
     placement = Placement(kernel, grid, n_neighbors)
     n, d = X.shape
     n_values = X.nnz if sparse.issparse(X) else n * d
-    largest = max(d * len(grid), n_values * n_neighbors)
-    index_type = np.int32 if largest < 2**31 else np.int64
+    index = index_type(d * len(grid), n_values * n_neighbors)
     step = max(1, int(BLOCK_VALUES * n / max(1, n_values)))
     blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
-    parts = run_blocks(lambda rows: _encode_block(nonzeros(X, rows), placement, X.dtype, index_type), blocks, n_jobs)
+    parts = run_blocks(lambda rows: _encode_block(nonzeros(X, rows), placement, X.dtype, index), blocks, n_jobs)
     lengths, indices, data, above = zip(*parts, strict=True)
-    indptr = np.zeros(n + 1, dtype=index_type)
+    indptr = np.zeros(n + 1, dtype=index)
     np.cumsum(np.concatenate(lengths), out=indptr[1:])
     features = sparse.csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=(n, d * len(grid)))
     features.has_canonical_format = True  # columns ascend in the rows of X, points in a window

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._base.errors import InputError
 from mercer._base.loaded import check_kind, check_number
 from mercer._base.threads import thread_limit
-from mercer._base.validation import canonical
+from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.kernels import Linear, get_kernel
 from mercer.maps._base import FeatureMap
@@ -177,6 +177,7 @@ class SearchModel(BaseEstimator):
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
         X = canonical(X)
+        require_range(X, "KernelIndex", fitting=reset, name=name)
         get_kernel(self.kernel)._check_values(X, name)
         return X
 
