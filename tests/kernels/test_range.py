@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer import InputError
-from mercer.kernels import RBF, Chi2, ExpChi2, Exponential, Intersection, Laplacian, Linear
+from mercer.kernels import RBF, BrayCurtis, Chi2, ExpChi2, Exponential, Intersection, Laplacian, Linear, MinMax
 from tests.reference.longdouble import KERNELS, KINDS, STORAGES, compared, draw_rows, takes_signs, with_gamma
 
 SCALES = {"d": [1e-300, 1e-160, 1e-30, 1.0, 1e8, 1e14, 1e30, 1e160, 1e300], "f": [1e-38, 1e-20, 1.0, 1e6, 1e12, 1e36]}
@@ -74,3 +74,10 @@ def test_values_beyond_the_largest_number_are_refused_with_their_rows():
         Linear()(np.array([[1e30]], dtype="f4"))
     with pytest.raises(InputError, match="Take a smaller gamma"):
         Exponential(Chi2().normalized(), gamma=1e9)([[1.0, 2.0]], [[1.0, 2.0000001]])
+
+
+def test_rows_that_scaling_would_empty_are_not_taken_for_empty_ones():
+    np.testing.assert_allclose(BrayCurtis()([[1e-310]], [[2e-310], [1.5e308], [0.0]]), [[2 / 3, 0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(MinMax()([[1.5e308, 1.5e308]], [[1.5e308, 0.0]]), [[0.5]], rtol=1e-12)
+    with pytest.raises(InputError, match=r"NormalizedKernel: K.x, x. of row 1 of X is below the smallest number"):
+        Chi2().normalized()([[1.0], [5e-324]], [[1.5e308]])

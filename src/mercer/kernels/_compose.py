@@ -212,10 +212,10 @@ class NormalizedKernel(Kernel):
 
     def _gram(self, X, Y, n_jobs):
         dtype = np.result_type(X.dtype, Y.dtype)
-        X, Y = self._in_range(X, Y)
-        gram = self.kernel._gram(X, Y, n_jobs)
-        left = self._inverse_norms(X, "X")
-        right = left if X is Y else self._inverse_norms(Y, "Y")
+        scaled = self._in_range(X, Y)
+        gram = self.kernel._gram(*scaled, n_jobs)
+        left = self._inverse_norms(scaled[0], X, "X")
+        right = left if X is Y else self._inverse_norms(scaled[1], Y, "Y")
         for i, factor in enumerate(left):  # the product of both factors first, so that the result stays symmetric
             gram[i] = _divided(gram[i], factor, right)
         if X is Y:
@@ -223,8 +223,9 @@ class NormalizedKernel(Kernel):
         return gram.astype(dtype, copy=False)
 
     def _pairs(self, X, Y):
-        X, Y = self._in_range(X, Y)
-        return _divided(self.kernel._pairs(X, Y), self._inverse_norms(X, "X"), self._inverse_norms(Y, "Y"))
+        left, right = self._in_range(X, Y)
+        roots = self._inverse_norms(left, X, "X"), self._inverse_norms(right, Y, "Y")
+        return _divided(self.kernel._pairs(left, right), *roots)
 
     def _in_range(self, X, Y):
         """Both sides scaled so that neither their kernel values overflow nor those of a row with itself vanish.
@@ -235,21 +236,24 @@ class NormalizedKernel(Kernel):
             return per_side(unit_rows, X, Y)
         return in_range(X, Y, self.kernel.homogeneity)
 
-    def _inverse_norms(self, X, name):
+    def _inverse_norms(self, X, given, name):
         # in float64 whatever the rows: float32 norms beside float64 values look like a kernel that is not definite
-        X = X.astype(np.float64, copy=False)
-        energy = self.kernel._diag(X)
-        lost = np.flatnonzero(energy < np.finfo(np.float64).tiny)
-        if len(lost) and (empty := np.asarray(abs(X[lost]).sum(axis=1)).ravel() == 0).size and not empty.all():
+        energy = self.kernel._diag(X.astype(np.float64, copy=False))
+        small = np.flatnonzero(energy < np.finfo(np.float64).tiny)
+        if self.kernel.homogeneity:  # then only empty rows have K(x, x) = 0
+            lost = small[np.asarray(abs(given[small]).sum(axis=1)).ravel() > 0]
+        else:
+            lost = small[energy[small] > 0]
+        if len(lost):
             raise InputError(
-                f"NormalizedKernel: K(x, x) of row {lost[~empty][0]} of {name} is below the smallest number with all "
+                f"NormalizedKernel: K(x, x) of row {lost[0]} of {name} is below the smallest number with all "
                 f"digits, {np.finfo(np.float64).tiny:.3g}, so that nothing can be divided by it. Scale the rows up, or "
                 "normalize each one first."
             )
         return _inverse(np.sqrt(energy))
 
     def _diag(self, X):
-        return (self._inverse_norms(self._in_range(X, X)[0], "X") > 0).astype(X.dtype)
+        return (self._inverse_norms(self._in_range(X, X)[0], X, "X") > 0).astype(X.dtype)
 
 
 def _divided(values, left, right):

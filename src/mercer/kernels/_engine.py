@@ -14,7 +14,6 @@ __all__ = [
     "product",
     "refuse_overflow",
     "shrinking",
-    "summable",
     "unit_rows",
     "weigh",
 ]
@@ -98,14 +97,20 @@ def shrinking(X, Y):
     return 2.0**-64 if _range_of(X, Y)[1] > HUGE["d"] else 1.0
 
 
-def summable(X, Y):
-    """The rows, in a type and scaled by one number so that their sums are finite, which changes no ratio of sums."""
+def with_finite_sums(shares, X, Y):
+    """The ratios of sums of rows, (ratios, sums of both rows) = shares(X, Y), also where sums are beyond the range.
+
+    These are taken of rows scaled by one number, which changes no ratio, but would make the smallest rows empty.
+    """
     high = _range_of(X, Y)[1]
     if high <= HUGE[np.result_type(X.dtype, Y.dtype).char]:
-        return X, Y
-    factor = 2.0**-64 if high > HUGE["d"] else 1.0
-    left = X.astype(np.float64) * factor
-    return left, left if X is Y else Y.astype(np.float64) * factor
+        return shares(X, Y)[0]
+    X, Y = per_side(lambda side: side.astype(np.float64), X, Y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratios, sums = shares(X, Y)
+        if high <= HUGE["d"]:
+            return ratios
+        return np.where(sums <= HUGE["d"], ratios, shares(*per_side(lambda side: side * 2.0**-64, X, Y))[0])
 
 
 def in_range(X, Y, homogeneity):

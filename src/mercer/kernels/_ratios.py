@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.kernels._additive import Intersection, _row_sums
+from mercer.kernels._additive import _row_sums
 from mercer.kernels._base import Kernel, kernel_class, require_non_negative
-from mercer.kernels._engine import summable
+from mercer.kernels._engine import bin_sums, pair_sums, with_finite_sums
 from mercer.kernels._near import difference_sums
 
 
@@ -32,16 +32,20 @@ class _SharedPart(Kernel):
         return np.ones(X.shape[0], dtype=X.dtype)
 
     def _gram(self, X, Y, n_jobs):
-        dtype = np.result_type(X.dtype, Y.dtype)
-        X, Y = summable(X, Y)
-        common = Intersection()._gram(X, Y, n_jobs)
-        left = _row_sums(X)
-        total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
-        return self._share(common, total).astype(dtype, copy=False)
+        def shares(X, Y):
+            left = _row_sums(X)
+            common = bin_sums("minimum", X, Y, n_jobs=n_jobs)
+            total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
+            return self._share(common, total.copy()), total
+
+        return with_finite_sums(shares, X, Y).astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
     def _pairs(self, X, Y):
-        X, Y = summable(X, Y)
-        return self._share(Intersection()._pairs(X, Y), _row_sums(X) + _row_sums(Y))
+        def shares(X, Y):
+            total = _row_sums(X) + _row_sums(Y)
+            return self._share(pair_sums("minimum", X, Y), total.copy()), total
+
+        return with_finite_sums(shares, X, Y)
 
     def _share(self, common, total):
         """The kernel from sums of minima, which are overwritten, and sums of both rows."""
@@ -59,12 +63,13 @@ class _SharedPart(Kernel):
 
     def _induced(self, X, Y, left, right, weight=1.0):
         # 1 - K = sum |x - y| / (sum x + sum y), or over sum max = (sum x + sum y + sum |x - y|) / 2
-        X, Y = summable(X, Y)
-        apart = difference_sums("absolute", X, Y, left, right)
-        total = _row_sums(X)[left] + _row_sums(Y)[right]
-        if not self._common_twice:
-            total = (total + apart) / 2
-        return 2 * weight * np.divide(apart, total, out=np.zeros_like(apart), where=total > 0)
+        def shares(X, Y):
+            apart = difference_sums("absolute", X, Y, left, right)
+            total = _row_sums(X)[left] + _row_sums(Y)[right]
+            over = total if self._common_twice else (total + apart) / 2
+            return np.divide(apart, over, out=np.zeros_like(apart), where=over > 0), total
+
+        return 2 * weight * with_finite_sums(shares, X, Y)
 
 
 @kernel_class
