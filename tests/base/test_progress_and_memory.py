@@ -1,10 +1,13 @@
 """Progress reaches a display only when one is there; chunks of rows respect the working memory."""
 
+import numpy as np
 import pytest
 from sklearn import config_context
 
+from mercer import KernelClassifier, KernelClassifierCV, KernelIndex, UniversalEmbedding, WireClassifier
+from mercer._base import progress
 from mercer._base.memory import row_chunks
-from mercer._base.progress import show_progress, track
+from mercer._base.progress import LineProgress, show_progress, told, track
 
 
 class Recorder:
@@ -42,6 +45,66 @@ def test_rich_is_a_display():
     with show_progress(progress):
         assert list(track(range(3), "steps")) == [0, 1, 2]
     assert not progress.tasks
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_line_every_few_seconds_says_what_is_done_and_what_is_left():
+    lines, clock = [], Clock()
+    with show_progress(LineProgress(lines.append, clock)):
+        for _ in track(range(10), "Folds"):
+            clock.now += 2
+    assert lines == [
+        "mercer: Folds 30% (3 of 10); 0:14 left\n",
+        "mercer: Folds 60% (6 of 10); 0:08 left\n",
+        "mercer: Folds 90% (9 of 10); 0:02 left\n",
+    ]
+
+
+def test_loops_inside_loops_share_a_line_and_quick_ones_are_silent():
+    lines, clock = [], Clock()
+    with show_progress(LineProgress(lines.append, clock)):
+        for _ in track(range(4), "Folds"):
+            for _ in track(iter(range(3)), "Steps"):
+                clock.now += 700
+        for _ in track(range(2), "Quick"):
+            clock.now += 2
+    assert len(lines) == 12
+    assert lines[0] == "mercer: Folds 0% (0 of 4), Steps 1 step; 11:40 so far\n"
+    assert lines[-1] == "mercer: Folds 75% (3 of 4), Steps 3 steps; 46:40 left\n"
+    assert not any("Quick" in line for line in lines)
+
+
+def test_verbose_writes_lines_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    X = np.random.default_rng(0).random((60, 4))
+    y = np.arange(60) % 2
+    KernelClassifierCV(Cs=[1.0], cv=2, verbose=1).fit(X, y)
+    assert "mercer: Cross-validation 50% (1 of 2)" in capsys.readouterr().err
+    KernelIndex("chi2", bytes_per_item=4, n_landmarks=16, random_state=0, verbose=1).fit(X).add(X)
+    error = capsys.readouterr().err
+    assert "mercer: training words" in error
+    assert "mercer: Adding rows 100% (1 of 1)" in error
+    wire = WireClassifier(UniversalEmbedding(32, delta=1.0, random_state=0), rates=[16], Cs=[1.0], cv=2, verbose=1)
+    wire.fit(X, y)
+    assert "mercer: rates" in capsys.readouterr().err
+    for quiet in (KernelClassifier(), KernelIndex("chi2", bytes_per_item=4, n_landmarks=16)):
+        quiet.fit(X, y)
+        assert capsys.readouterr().err == ""
+
+
+def test_a_display_that_is_there_stays():
+    display = Recorder()
+    with show_progress(display), told(verbose=1):
+        list(track("ab", "letters"))
+    assert ("add", "letters", 2) in display.calls
 
 
 @pytest.mark.parametrize(("n_rows", "bytes_per_row"), [(0, 8), (1, 8), (1000, 2**12), (3, 2**40)])

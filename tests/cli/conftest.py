@@ -15,6 +15,12 @@ from mercer.cli.main import app
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def no_lines_of_progress(monkeypatch):
+    """On a slow machine a command may take so long that it tells how far it is; tests compare what else it says."""
+    monkeypatch.setattr("mercer._base.progress.SECONDS", float("inf"))
+
+
 @pytest.fixture
 def command():
     """Run the command in this process: ``command("kernel", path, "--top", 3)``."""

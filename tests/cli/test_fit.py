@@ -194,6 +194,13 @@ def test_a_column_of_ids_is_no_column_of_labels(fails, command):
     assert result.exit_code == 0
 
 
+def test_progress_goes_to_a_log_in_lines_unless_it_is_quiet(command, digits, monkeypatch):
+    monkeypatch.setattr("mercer._base.progress.SECONDS", 0.0)
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--C", "auto", "--out", "m.mercer")
+    assert "mercer: Cross-validation 20% (1 of 5)" in command(*arguments).stderr
+    assert "Cross-validation" not in command(*arguments, "--quiet").stderr
+
+
 def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
     X, y = digits
     counts = 16 * X

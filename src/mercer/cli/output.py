@@ -68,11 +68,12 @@ def note(settings: Settings, text: str) -> None:
 
 @contextmanager
 def progress(settings: Settings) -> Iterator[None]:
-    """Show the progress of the library's loops while the block runs, on a terminal only."""
-    from mercer._base.progress import show_progress
+    """Show the progress of the library's loops while the block runs: a bar, or lines where there is no terminal."""
+    from mercer._base.progress import show_progress, told
 
     if settings.quiet or not sys.stderr.isatty():
-        yield
+        with told(verbose=not settings.quiet):
+            yield
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer._base.errors import InputError
 from mercer._base.feature_names import settle_feature_names
 from mercer._base.loaded import FLOATS, check_kind, checked_array
-from mercer._base.progress import show_progress
+from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import require_range
 from mercer.kernels import get_kernel
@@ -293,7 +293,7 @@ class KernelLearner(BaseEstimator):
         given = self.random_state
         is_seed = given is None or isinstance(given, Integral)
         self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
-        with thread_limit(self.n_jobs), _shown(self.verbose):
+        with thread_limit(self.n_jobs), told(self.verbose):
             yield
 
     def _check_loaded(self):
@@ -336,19 +336,6 @@ def subset(problem, which):
         targets=problem.targets[which],
         weights=problem.weights[which],
     )
-
-
-@contextmanager
-def _shown(verbose):
-    """A progress bar on the standard error, for whoever asks for it."""
-    if not verbose:
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as display, show_progress(display):
-        yield
 
 
 def check_number(value, name, who):

@@ -88,7 +88,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     random_state : int, RandomState or None
     n_jobs : int or None
     verbose : int
-        Above 0, show progress.
+        Above 0, show progress on the standard error: a bar on a terminal, elsewhere a line every few seconds.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.models import save
+from mercer._base.progress import track
 from mercer.search._ids import ID_COLUMNS, IdTable, as_ids, pack_ids
 from mercer.search._index_checks import check_columns, check_lengths, check_rows, check_taken, damages_named
 from mercer.search._index_model import load_model
@@ -200,7 +201,7 @@ class Collection:
     def append(self, X, ids, replaced, who):
         """Add validated rows; remove the positions ``replaced`` in the same step."""
         with self.storage.transaction(who) as transaction:
-            for start in range(0, X.shape[0], ADD_ROWS):
+            for start in track(range(0, X.shape[0], ADD_ROWS), "Adding rows"):
                 part = slice(start, start + ADD_ROWS)
                 transaction.append(self._packed(X[part], ids[part], who))
             transaction.remove(replaced)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.models import save
+from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
@@ -66,6 +67,9 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         Inverted lists of the codes, 0 for none. ``"auto"``: none below four million rows.
     random_state : int, RandomState or None
     n_jobs : int or None
+    verbose : int
+        Above 0, show the progress of `fit`, `add`, `refit` and exact searches on the standard error: a bar on a
+        terminal, elsewhere a line every few seconds.
 
     Attributes
     ----------
@@ -106,6 +110,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         n_lists="auto",
         random_state=None,
         n_jobs=None,
+        verbose=0,
     ):
         self.kernel = kernel
         self.embedding = embedding
@@ -121,6 +126,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         self.n_lists = n_lists
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self._check_parameters()
 
     @property
@@ -138,7 +144,8 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         self._check_parameters()
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
-        model = self._new_model().fit(X)
+        with told(self.verbose):
+            model = self._new_model().fit(X)
         is_sparse, name = sparse.issparse(X), self.vectors
         if name == "auto":
             name = _vector_type(sparse.csr_array(X).data if is_sparse else np.asarray(X))
@@ -159,7 +166,8 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
             return self._add_chunks(X, ids)
         X, ids = self._new_rows(X, ids, "KernelIndex.add")
         self._check_new(ids)
-        self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex.add")
+        with told(self.verbose):
+            self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex.add")
         return self
 
     def _check_new(self, ids):
@@ -203,8 +211,9 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         alive = np.flatnonzero(~rows.snapshot.removed)
         if not len(alive):
             raise InputError("KernelIndex.refit needs rows in the index.")
-        model = self._new_model().fit(rows.take(alive))
-        rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
+        with told(self.verbose):
+            model = self._new_model().fit(rows.take(alive))
+            rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
         return self
 
     def compact(self):
@@ -268,7 +277,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         rows, Q = self._ready(Q, "KernelIndex.search")
         self._check_k(k, "KernelIndex.search")
         allowed = self._allowed(filter)
-        with thread_limit(self.n_jobs):
+        with thread_limit(self.n_jobs), told(self.verbose):
             if exact is not False:
                 positions, scores = self._search_exact(Q, int(k), allowed, exact)
             else:
@@ -293,7 +302,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         rows, Q = self._ready(Q, "KernelIndex.range_search")
         limit = self._measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
         allowed = self._allowed(filter)
-        with thread_limit(self.n_jobs):
+        with thread_limit(self.n_jobs), told(self.verbose):
             if exact is not False:
                 queries, positions, scores = self._range_exact(Q, limit, allowed, exact)
             else:

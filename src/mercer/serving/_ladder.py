@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
-from mercer._base.progress import track
+from mercer._base.progress import told, track
 from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.codes._bit_embedding import BitEmbedding
 from mercer.learners import KernelClassifierCV
@@ -78,6 +78,10 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Fit the embedding, and a classifier for each rate."""
+        with told(self.verbose):
+            return self._fit(X, y)
+
+    def _fit(self, X, y):
         embedding = self._template()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
