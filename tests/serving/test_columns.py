@@ -135,6 +135,7 @@ def test_without_names_on_either_side_columns_are_taken_by_position(named):
         assert b"knows no names" in service.post("/v1/classify", {"rows": [{"a": 1}]}).body
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
 def test_an_index_of_the_same_columns_in_another_order_finds_the_rows_themselves(named, coded):
     for order in (NAMES, MIXED):
         answer = named.post("/v1/neighbours?k=1&rows=1", {"rows": rows(order).to_dict("records")}).json

@@ -4,6 +4,7 @@ __all__ = ["Neighbours", "open_neighbours"]
 
 import os
 import threading
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,7 +91,7 @@ class Neighbours:
             positions, similarity = self._positions[which], 1.0 - distances / bits
             ids = self._collection.ids.at(positions)
         else:
-            ids, similarity = self._index.search(_reordered(queries, self._to_index), k)
+            ids, similarity = self._found(_reordered(queries, self._to_index), k)
             positions = None
         rows = None
         if with_rows:
@@ -103,9 +104,15 @@ class Neighbours:
 
     def warm_up(self):
         """Search once by each kind of query, so that code is compiled and codes of all rates are made."""
-        self._index.search(np.ones((1, self._model.n_features), dtype=np.float32), 1)
+        self._found(np.ones((1, self._model.n_features), dtype=np.float32), 1)
         for bits in self._model.rates if self.takes_codes else ():
             self.search("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits, 1)
+
+    def _found(self, queries, k):
+        """What the index finds for rows that are in its order; that they have no names is no news."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self._index.search(queries, k)
 
     def _codes_of(self, bits):
         with self._lock:
