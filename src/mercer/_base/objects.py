@@ -74,11 +74,30 @@ def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
         model = cls(**parameters)
         for name, value in state.items():
             setattr(model, name, value)
+        _check_columns(model)
         if state and hasattr(model, "_check_loaded"):  # nothing to check in a model saved before it was fitted
             model._check_loaded()
     except Exception as error:  # whatever a class raises on values it did not write, the file is to blame
         raise FileProblem(f"is refused: it does not describe a valid {cls.__name__}. {error}") from error
     return model
+
+
+def _check_columns(model: Any) -> None:
+    """What a model knows of the table it was fitted on must fit its features."""
+    import numpy as np
+
+    known, n = vars(model), getattr(model, "n_features_in_", None)
+    names, others, means = (known.get(name) for name in ("feature_names_in_", "other_columns_", "feature_means_"))
+    if names is not None:
+        is_right = isinstance(names, np.ndarray) and names.dtype.kind in "OU" and names.shape == (n,)
+        if not is_right or len(set(names.tolist())) != n:
+            raise ValueError("feature_names_in_ must have a name for each column, each once.")
+    if others is not None and not (isinstance(others, list) and all(isinstance(name, str) for name in others)):
+        raise ValueError("other_columns_ must be a list of names.")
+    if means is not None:
+        is_right = isinstance(means, np.ndarray) and means.dtype == np.float64 and means.shape == (n,)
+        if not is_right or not np.isfinite(means).all():
+            raise ValueError("feature_means_ must have a finite number for each column.")
 
 
 def _may_be_state(cls: type, name: str) -> bool:

@@ -15,6 +15,7 @@ import typer
 
 from mercer._base.errors import MercerError
 from mercer._base.tables import ArgumentError
+from mercer._base.terminal import escaped
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -28,7 +29,7 @@ def report(error: Exception, arguments: Sequence[str]) -> int:
     if "--json" in said:
         print(json.dumps({"error": sentence, "exit_code": code}), file=sys.stderr)
     else:
-        print(f"mercer: {sentence}", file=sys.stderr)
+        print(f"mercer: {escaped(sentence)}", file=sys.stderr)
     return code
 
 

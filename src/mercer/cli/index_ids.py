@@ -34,6 +34,8 @@ def as_id(word: str) -> int | str:
 
 def read_ids(file: str):
     """The ids of a file: the lines of a text that are not blank, or an npy array of one dimension."""
+    if Path(file).is_dir():
+        raise ArgumentError(f"{file} is a directory. Name a file of ids.")
     if file != "-" and not Path(file).is_file():
         raise ArgumentError(f"There is no file {file}.")
     if file.lower().endswith(".npy"):

@@ -94,6 +94,8 @@ class Answer:
 
 def read_truth(file: str, n_queries: int, k: int):
     """The true nearest rows of queries: a table of ids, nearest first."""
+    if Path(file).is_dir():
+        raise ArgumentError(f"{file} is a directory. Name the file of the true neighbours.")
     if not Path(file).is_file():
         raise ArgumentError(f"There is no file {file}.")
     limit = Limit.fixed()

@@ -73,6 +73,8 @@ def inspect(
 def _as_file(path: str) -> Iterator[str]:
     """The path itself, or a temporary copy of the standard input: a header names positions in a file."""
     if path != "-":
+        if Path(path).is_dir():
+            raise ArgumentError(f"{path} is a directory. Name a file; mercer index stats describes an index.")
         if not Path(path).exists():
             raise ArgumentError(f"There is no file {path}.")
         yield path

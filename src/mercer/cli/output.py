@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from mercer._base.terminal import escaped
 from mercer.cli.options import Settings
 
 _WIDTH_OF_A_FILE = 120  # columns when the output is no terminal, so that tables are not cut at 80
@@ -40,12 +41,12 @@ def print_table(
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        made.add_column(column, justify="left" if i < text_columns else "right", overflow="fold")
+        made.add_column(Text(escaped(column)), justify="left" if i < text_columns else "right", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))  # Text: brackets in a cell are no markup
+        made.add_row(*(Text(escaped(str(cell))) for cell in row))  # Text: brackets in a cell are no markup
     out = console(stderr=stderr)
     if not settings.quiet:
-        out.print(title, style="bold", markup=False)
+        out.print(escaped(title), style="bold", markup=False)
     out.print(made)
 
 
@@ -63,7 +64,7 @@ def _on_one_line(found: re.Match[str]) -> str:
 def note(settings: Settings, text: str) -> None:
     """Tell something that is not the result, unless only the result is wanted."""
     if not settings.quiet and not settings.json:
-        console(stderr=True).print(text, style="dim", markup=False)
+        console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
 
 
 @contextmanager

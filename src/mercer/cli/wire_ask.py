@@ -3,13 +3,13 @@
 __all__ = ["EXAMPLES", "ask"]
 
 import csv
-import sys
+import io
 from typing import Annotated, Any
 
 import typer
 
 from mercer._base.errors import MercerError
-from mercer._base.tables import ArgumentError, Features, RowSource
+from mercer._base.tables import ArgumentError, Features, RowSource, open_for_writing
 from mercer.cli.learning import answers, missing_facts, open_data
 from mercer.cli.options import Settings, common_options, input_options, option_groups
 from mercer.cli.output import note, print_json, progress
@@ -87,7 +87,10 @@ def ask(
         words = [line if isinstance(line, list) else [line] for line in _spread(lines, data, [""])]
         if data.ids_in_file is not None:
             words = [[id, *line] for id, line in zip(data.ids_in_file.tolist(), words, strict=True)]
-        csv.writer(sys.stdout, lineterminator="\n").writerows(words)
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(words)
+        with open_for_writing("-") as stream:
+            stream.write(text.getvalue().encode())
     note(settings, sent)
 
 

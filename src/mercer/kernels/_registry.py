@@ -40,6 +40,16 @@ ALIASES = {
     "expchi2": "exp-chi2",
     "braycurtis": "bray-curtis",
 }
+# names that are too far from ours to be guessed by their letters
+MEANT = {
+    **dict.fromkeys(("chi-squared", "chi-square", "chisquared", "chisquare", "chi-sq", "additive-chi2"), "chi2"),
+    **dict.fromkeys(("histogram-intersection", "histogram", "minimum"), "intersection"),
+    **dict.fromkeys(("gauss", "squared-exponential", "se"), "rbf"),
+    **dict.fromkeys(("jaccard", "weighted-jaccard"), "min-max"),
+    **dict.fromkeys(("dot", "dot-product", "cosine", "none"), "linear"),
+    "exponential-chi2": "exp-chi2",
+    "jsd": "jensen-shannon",
+}
 
 
 def get_kernel(kernel, **params):
@@ -71,7 +81,7 @@ def _by_name(name, params):
     key = name.strip().lower().replace("_", "-").replace(" ", "-")
     key = ALIASES.get(key, key)
     if key not in KERNELS:
-        near = get_close_matches(key, [*KERNELS, *ALIASES], n=1)
+        near = [MEANT[key]] if key in MEANT else get_close_matches(key, [*KERNELS, *ALIASES], n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise InputError(f"There is no kernel {name!r}. {hint}Kernels: {', '.join(KERNELS)}.")
     try:

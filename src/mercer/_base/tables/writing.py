@@ -11,10 +11,11 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from mercer._base.atomic import replacing
 from mercer._base.tables.rules import PACKERS, ArgumentError, format_of
+from mercer._base.terminal import TerminalWriter
 
 _WRITABLE = ("npy", "npz", "csv", "tsv")
 _SEPARATOR = {"csv": ",", "tsv": "\t"}
@@ -87,6 +88,10 @@ def open_for_writing(target: str | Path) -> Iterator[BinaryIO]:
 def _standard_output() -> Iterator[BinaryIO]:
     sys.stdout.flush()
     stream = sys.stdout.buffer
+    if sys.stdout.isatty():
+        yield cast(BinaryIO, TerminalWriter(stream))
+        stream.flush()
+        return
     if not isinstance(stream, io.RawIOBase):
         yield stream
         stream.flush()
