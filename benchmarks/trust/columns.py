@@ -65,7 +65,7 @@ def columns(record):
             for verb in VERBS
         ],
     )
-    record.measured(BAR, wrong)
+    record.measured(BAR, wrong, f"of {attacks}")
     record.note(f"{attacks} attacks: {len(VERBS)} verbs, {len(ORDERS) + len(FAULTS)} tables each, {seeds} seeds.")
 
 
