@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelIndex, exact_knn
+from mercer._base.tables import ArgumentError
 from mercer.cli import learning
+from mercer.cli.index_matches import Matches, write_matches
 
 PARAMETERS = {"bytes_per_item": 2, "n_components": 4, "n_landmarks": 32, "effort": "low", "embedding": "kpca"}
 
@@ -211,3 +213,13 @@ def test_an_empty_index_has_nothing_to_find(fails, made, tmp_path, X):
     with KernelIndex("chi2", **PARAMETERS, random_state=0).fit(X).persist(tmp_path / "empty"):
         pass
     fails(1, ["no rows", "mercer index add"], "index", "search", tmp_path / "empty", made / "Q.npy")
+
+
+def test_ids_that_end_with_a_zero_character_are_carried_or_refused(tmp_path):
+    """Arrays of texts drop it, so that another id would be written."""
+    found = Matches([np.array(["a\0", "b"], dtype=object)], [np.array([1.0, 0.5])], "similarity", None, None)
+    for format in ("csv", "tsv", "npy", "npz"):
+        with pytest.raises(ArgumentError, match=f"{format} cannot hold ids that end with a zero character"):
+            write_matches(str(tmp_path / f"found.{format}"), found, format, {})
+    write_matches(str(tmp_path / "found.json"), found, "json", {})
+    assert json.loads((tmp_path / "found.json").read_text())["matches"][0]["ids"] == ["a\0", "b"]

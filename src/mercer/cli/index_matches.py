@@ -71,7 +71,9 @@ def as_column(ids: list[Any]):
 
     if all(isinstance(value, int) for value in ids):
         return np.array(ids, dtype=np.int64)
-    return np.array([str(value) for value in ids])
+    words = [str(value) for value in ids]
+    # an array of texts would drop zero characters at their ends
+    return np.array(words, dtype=object if any(word.endswith("\0") for word in words) else None)
 
 
 def output_format(out: str, said: str | None, settings: Settings) -> str:
@@ -90,6 +92,8 @@ def output_format(out: str, said: str | None, settings: Settings) -> str:
 
 def write_matches(out: str, found: Matches, format: str, head: dict[str, Any]) -> None:
     """Write matches to a file or, for ``-``, to the standard output."""
+    if format not in ("json", "parquet") and found.columns()["id"].dtype == object:
+        raise ArgumentError(f"{format} cannot hold ids that end with a zero character. Write json or parquet.")
     if format == "npy":
         _write_ids(out, found)
     elif format == "json":
