@@ -34,6 +34,7 @@ def models() -> Iterator[tuple[str, Any, str, list]]:
     for name, kernel in kernels.items():
         yield f"kernel-{name}", kernel, "__call__", HISTOGRAMS
     yield from maps()
+    yield from parts()
     yield from hashes()
     yield from learners()
     yield from searches()
@@ -54,6 +55,7 @@ def maps() -> Iterator[tuple[str, Any, str, list]]:
         "sparse-additive": mercer.SparseAdditiveMap("intersection", n_points=4, random_state=0),
         "sparse-additive-chi2": mercer.SparseAdditiveMap("chi2", n_points=4, random_state=0),
         "sparse": mercer.SparseMap("chi2", n_landmarks=3, n_nonzero=2, random_state=0),
+        "sparse-lasso": mercer.SparseMap("chi2", n_landmarks=3, n_nonzero=2, method="lasso", random_state=0),
         "fourier": mercer.FourierMap(mercer.RBF(0.5), n_components=6, random_state=0),
         "minhash": mercer.WeightedMinHash(n_hashes=8, bits=4, random_state=0),
         "projected": mercer.ProjectedMap(mercer.HomogeneousMap("chi2"), n_components=8, random_state=0),
@@ -63,6 +65,24 @@ def maps() -> Iterator[tuple[str, Any, str, list]]:
     for name in ("homogeneous", "nystroem", "nystroem-per-dimension", "sparse-additive-chi2"):
         weights = np.linspace(-1, 1, 2 * found[name].inner_.n_features).reshape(-1, 2)
         yield f"predictor-{name}", found[name].fold(weights), "__call__", HISTOGRAMS
+
+
+def parts() -> Iterator[tuple[str, Any, str, list]]:
+    """What stands inside of other models, or learns nothing."""
+    yield "inner-blocks", mercer.block_diag(mercer.Identity(2), mercer.Factor(np.eye(2) + 1)), "project", HISTOGRAMS
+    words = np.array(HISTOGRAMS * 2) + np.arange(8)[:, None]  # eight different rows
+    quantizer = mercer.ProductQuantizer(2, bits=2, kernel="chi2", random_state=0).fit(words)
+    yield "quantizer-chi2", quantizer, "transform", HISTOGRAMS
+    weights = np.linspace(-1, 1, quantizer.inner_.n_factors)
+    yield "predictor-codes", mercer.CodePredictor(quantizer, weights), "__call__", HISTOGRAMS
+    yield "entropy-weighting", mercer.SpectralEntropyWeighting().fit(np.array(HISTOGRAMS)), "transform", HISTOGRAMS
+    y = ["a", "b"] * 4
+    chosen = mercer.KernelClassifierCV("chi2", Cs=[0.1, 1.0], cv=2).fit(words, y)
+    yield "classifier-cv", chosen, "decision_function", HISTOGRAMS
+    wire = mercer.WireClassifier(
+        mercer.UniversalEmbedding(16, delta=2.0, random_state=0), rates=[8, 16], Cs=[1.0], cv=2
+    )
+    yield "classifier-wire", wire.fit(words, y), "decision_function", HISTOGRAMS
 
 
 def hashes() -> Iterator[tuple[str, Any, str, list]]:
@@ -149,6 +169,13 @@ def images() -> Iterator[tuple[str, Any, str, list]]:
     of_census = mercer.LocalCENTRIST(step=4, sizes=(8,))
     bags = mercer.BagOfWords(sift, 6, soft=2, pyramid=((1, 1), (1, 2)), random_state=0)
     fisher = mercer.FisherVectors(sift, 3, n_components=4, pyramid=((2, 1),), random_state=0)
+    for assignment in ("ivf", "hnsw"):
+        words = mercer.Vocabulary(3, assignment=assignment, random_state=0).fit(np.array(HISTOGRAMS))
+        yield f"vocabulary-{assignment}", words, "predict", HISTOGRAMS
+    yield "images-hog", mercer.HOG().fit(pictures), "transform", asked
+    yield "images-centrist", mercer.CENTRIST((2, 2)).fit(pictures), "transform", asked
+    of_colors = mercer.ColorHistogram(3).fit(pictures)
+    yield "images-colors", of_colors, "transform", (pictures[:3] / 256).tolist()  # floats go up to 1
     for method in ("kmeans", "intersection"):
         words = mercer.Vocabulary(3, method=method, random_state=0).fit(np.array(HISTOGRAMS))
         yield f"vocabulary-{method}", words, "predict", HISTOGRAMS

@@ -13,7 +13,7 @@ from mercer._base.container import FORMAT_VERSION
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("v*/*.mercer"))
 INDEXES = sorted(path.with_suffix("") for path in FOLDER.glob("index-v*/*.json"))
-OF_IMAGES = ("BagOfWords", "FisherVectors", "ImageClassifier")
+OF_IMAGES = ("BagOfWords", "CENTRIST", "ColorHistogram", "FisherVectors", "HOG", "ImageClassifier")
 
 
 def test_every_format_has_golden_files_and_every_file_its_expectation():
