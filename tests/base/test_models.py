@@ -9,7 +9,7 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import mercer
 from mercer._base.errors import ModelFileError, NotSaveableError
@@ -187,7 +187,7 @@ def test_mapped_arrays_are_read_only_and_saving_over_their_own_file_is_safe(path
         (np.random.default_rng(0), "Use an integer as the seed"),
         (math.sqrt, "functions are code"),
         (lambda x: x, "functions are code"),
-        (LinearRegression(), "LinearRegression is not a public class of Mercer"),
+        (DecisionTreeClassifier(), "DecisionTreeClassifier is neither a class of Mercer nor one of scikit-learn's"),
         (np.array([1, "a", None], object), "Convert it to numbers or to strings"),
         (np.zeros(2, "M8[D]"), "Convert it to integers"),
         (np.zeros(2, "S3"), "Convert it to integers"),
@@ -235,7 +235,7 @@ def test_an_attribute_that_would_be_lost_is_refused(path):
         mercer.save(model, path)
 
 
-@pytest.mark.parametrize("model", [LinearRegression(), [1], mercer.ModelFileError("x"), mercer.save])
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(), [1], mercer.ModelFileError("x"), mercer.save])
 def test_only_objects_of_mercer_are_saved(path, model):
     with pytest.raises(NotSaveableError, match=r"save\(\) takes a kernel or estimator of Mercer"):
         mercer.save(model, path)
@@ -243,7 +243,7 @@ def test_only_objects_of_mercer_are_saved(path, model):
 
 def test_a_subclass_of_somebody_else_is_not_mistaken_for_its_parent(path):
     impostor = type("Toy", (Toy,), {"__module__": "mercer.toys"})
-    with pytest.raises(NotSaveableError, match="takes a kernel or estimator of Mercer, not Toy"):
+    with pytest.raises(NotSaveableError, match=r"takes a kernel or estimator of Mercer, .* not Toy"):
         mercer.save(impostor(), path)
 
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
 
 import mercer
 from mercer._base.container import FORMAT_VERSION
@@ -126,6 +130,19 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "regressor-levels", of_quantiles, "predict", HISTOGRAMS
     regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
+    yield from pipelines()
+
+
+def pipelines() -> Iterator[tuple[str, Any, str, list]]:
+    """Estimators of scikit-learn in front of a learner: columns scaled and cut into bins, a target scaled."""
+    X, y = np.array(HISTOGRAMS), np.array(["a", "b", "a", "b"])
+    scaled = make_pipeline(MinMaxScaler(clip=True), mercer.KernelClassifier("chi2"))
+    yield "pipeline-scaled", scaled.fit(X, y), "decision_function", HISTOGRAMS
+    parts = [("scaled", StandardScaler(), [0, 1]), ("bins", KBinsDiscretizer(2, strategy="uniform"), slice(2, 3))]
+    columns = make_pipeline(ColumnTransformer(parts, remainder="passthrough"), LinearRegression())
+    yield "pipeline-columns", columns.fit(X, [0.0, 1.0, 2.0, 3.0]), "predict", HISTOGRAMS
+    target = TransformedTargetRegressor(mercer.KernelRegressor(mercer.RBF(gamma=0.5)), transformer=StandardScaler())
+    yield "pipeline-target", target.fit(X, [0.0, 1.0, 2.0, 3.0]), "predict", HISTOGRAMS
 
 
 def searches() -> Iterator[tuple[str, Any, str, list]]:

@@ -8,6 +8,7 @@ __all__ = ["Decoder", "summary"]
 
 import itertools
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from mercer._base.container import FileProblem
 from mercer._base.encoding import MAX_DEPTH, NUMPY_TYPES, PYTHON_TYPES, SPARSE_TYPES
 from mercer._base.objects import build, saveable_class
+from mercer._base.sklearn_objects import FUNCTIONS, PREFIX
 
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LARGEST_CODE_POINT = 0x10FFFF
@@ -164,6 +166,9 @@ class Decoder:
             raise FileProblem(f"is refused: a sparse matrix in it is not valid ({error}).") from error
         return matrix
 
+    def _decode_function(self, name: Any, depth: int) -> Any:
+        return getattr(import_module(_lookup(FUNCTIONS, name, "function")), name)
+
     def _decode_object(self, name: Any, parameters: Any, state: Any, depth: int) -> Any:
         cls = saveable_class(name) if isinstance(name, str) else None
         if cls is None:
@@ -193,6 +198,7 @@ _DECODERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "complex_array": (Decoder._decode_complex_array, ("of",)),
     "strings": (Decoder._decode_strings, ("shape", "bytes", "offsets")),
     "sparse": (Decoder._decode_sparse, ("type", "shape", "data", "indices", "indptr")),
+    "function": (Decoder._decode_function, ("name",)),
     "object": (Decoder._decode_object, ("class", "parameters", "state")),
 }
 
@@ -215,6 +221,10 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, list) and all(type(side) is int and 0 <= side < 2**63 for side in value)
 
 
+def _is_name(text: str) -> bool:
+    return text.removeprefix(PREFIX).isidentifier()
+
+
 def summary(node: Any) -> str:
     """A node as short Python-like text, for people: nothing is decoded, and a malformed part shows as ``?``.
 
@@ -230,13 +240,13 @@ def summary(node: Any) -> str:
             return f"({', '.join(map(summary, items))})"
         case {"$": "dict", "keys": list(keys), "values": list(values)}:
             return f"{{{', '.join(f'{summary(k)}: {summary(v)}' for k, v in zip(keys, values, strict=False))}}}"
-        case {"$": "object", "class": str(name), "parameters": dict(parameters)} if name.isidentifier():
+        case {"$": "object", "class": str(name), "parameters": dict(parameters)} if _is_name(name):
             return f"{name}({', '.join(f'{key}={summary(item)}' for key, item in parameters.items())})"
         case {"$": "scalar", "value": value} | {"$": "numpy_str", "value": value}:
             return summary(value)
         case {"$": "float", "value": str(text)} | {"$": "int", "hex": str(text)} if text.isprintable():
             return text
-        case {"$": "numpy_type" | "python_type" | "dtype", "name": str(name)} if name.isidentifier():
+        case {"$": "numpy_type" | "python_type" | "dtype" | "function", "name": str(name)} if name.isidentifier():
             return name
         case {"$": "array" | "text" | "complex_array" | "bytes", "of": str(name)}:
             return f"<array {name!r}>"

@@ -8,13 +8,15 @@ behaviour of its own is refused rather than flattened.
 __all__ = ["MAX_DEPTH", "NUMPY_TYPES", "PYTHON_TYPES", "SPARSE_TYPES", "Encoder"]
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from mercer._base.errors import NotSaveableError
-from mercer._base.objects import parameters_of, saveable_class, state_of
+from mercer._base.objects import name_in_file, parameters_of, state_of
+from mercer._base.sklearn_objects import FUNCTIONS
 
 MAX_DEPTH = 50
 
@@ -63,8 +65,10 @@ class Encoder:
             return self._encode_type(value, path)
         if kind in SPARSE_TYPES.values():
             return self._encode_sparse(value, path, depth)
-        if saveable_class(kind.__name__) is kind:
+        if name_in_file(kind) is not None:
             return self._encode_object(value, path, depth)
+        if FUNCTIONS.get(getattr(value, "__name__", "")) and _is_listed_function(value):
+            return {"$": "function", "name": value.__name__}
         raise self._refusal(path, _why_not(value))
 
     def _refusal(self, path: str, reason: str) -> NotSaveableError:
@@ -167,7 +171,7 @@ class Encoder:
 
         return {
             "$": "object",
-            "class": type(value).__name__,
+            "class": name_in_file(type(value)),
             "parameters": encode_all(parameters_of(value)),
             "state": encode_all(state_of(value)),
         }
@@ -182,13 +186,17 @@ def _join(path: str, name: str | int) -> str:
     return f"{path}.{name}" if path else str(name)
 
 
+def _is_listed_function(value: Any) -> bool:
+    return getattr(import_module(FUNCTIONS[value.__name__]), value.__name__) is value
+
+
 def _why_not(value: Any) -> str:
     """What to do about a value that has no place in a model file."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator | np.random.BitGenerator):
         return f"a {kind} is a state that moves on. Use an integer as the seed: set_params(random_state=0)."
     if hasattr(value, "get_params"):
-        return f"{kind} is not a public class of Mercer. Save the Mercer objects it holds one by one."
+        return f"{kind} is neither a class of Mercer nor one of scikit-learn's that a model file holds."
     if callable(value):
         return "functions are code, which a model file never holds. Use one of Mercer's own classes."
     return f"a model file holds numbers, strings, lists, dictionaries, arrays and Mercer objects, not {kind}."

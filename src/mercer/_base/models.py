@@ -13,7 +13,7 @@ from mercer._base.container import FileProblem, Header, naming
 from mercer._base.decoding import Decoder, summary
 from mercer._base.encoding import Encoder
 from mercer._base.errors import NotSaveableError
-from mercer._base.objects import saveable_class
+from mercer._base.objects import name_in_file
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
 _FINGERPRINT_LENGTH = 16
@@ -21,7 +21,7 @@ _LONGEST_SUMMARY = 200
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
-    """Write an estimator or a kernel to a file.
+    """Write an estimator, a kernel or a pipeline to a file.
 
     The file is not a pickle: it holds the constructor parameters and the fitted attributes (those that end in ``_``) as
     a JSON document and raw arrays. It takes its name only when it is complete and on the disk, so a crash leaves the
@@ -29,13 +29,15 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    model : a kernel or estimator of Mercer, fitted or not, with Mercer objects inside where it takes them
+    model : a kernel or estimator of Mercer, fitted or not, with Mercer objects inside where it takes them; or a
+        ``Pipeline``, ``ColumnTransformer``, ``FeatureUnion`` or ``TransformedTargetRegressor`` of these and of
+        scikit-learn's common scalers, encoders and linear models
     path : the file to write, by custom with the suffix ``.mercer``; an existing file is replaced
 
     Raises
     ------
     NotSaveableError
-        If a part has no safe representation: a function, a random generator, an estimator of another library. The
+        If a part has no safe representation: a function, a random generator, an estimator that is not listed. The
         message names the attribute and says what to do.
 
     See Also
@@ -51,8 +53,11 @@ def save(model: Any, path: str | os.PathLike) -> None:
     True
     """
     name = type(model).__name__
-    if saveable_class(name) is not type(model):
-        raise NotSaveableError(f"save() takes a kernel or estimator of Mercer, not {name}.")
+    if name_in_file(type(model)) is None:
+        raise NotSaveableError(
+            f"save() takes a kernel or estimator of Mercer, or a pipeline of these and of scikit-learn's common "
+            f"transformers, not {name}."
+        )
     encoder = Encoder(root=name)
     node = encoder.encode(model)
     container.write(path, {**_versions(), "object": node}, encoder.arrays)
@@ -62,7 +67,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     """Read an estimator or a kernel that :func:`save` wrote.
 
     The checksum of the whole file is verified first. Nothing in a file is executed, and only public classes of this
-    package are built.
+    package and listed ones of scikit-learn are built.
 
     Parameters
     ----------

@@ -4,10 +4,11 @@ An object is its constructor parameters and its fitted state: the instance attri
 names them. Private attributes are caches and are left out. Loading refuses NaN and infinity everywhere (a class lists
 what may hold them in ``_may_be_infinite``), calls the constructor and, if the class has it, ``_check_loaded()``: there
 a class validates the shapes, types and ranges that its compiled loops trust, with the checks of
-:mod:`mercer._base.loaded`, and raises if they do not fit.
+:mod:`mercer._base.loaded`, and raises if they do not fit. Estimators of scikit-learn are those of
+:mod:`mercer._base.sklearn_objects`, under rules of its own.
 """
 
-__all__ = ["build", "parameters_of", "saveable_class", "state_of"]
+__all__ = ["build", "name_in_file", "parameters_of", "saveable_class", "state_of"]
 
 import inspect
 from importlib import import_module
@@ -16,6 +17,7 @@ from typing import Any
 from mercer._base.container import FileProblem
 from mercer._base.errors import NotSaveableError
 from mercer._base.loaded import check_width, refuse_not_finite
+from mercer._base.sklearn_objects import PREFIX, build_listed, listed_class, listed_name, packed_state
 
 
 def saveable_class(name: str) -> type | None:
@@ -26,10 +28,17 @@ def saveable_class(name: str) -> type | None:
     """
     import mercer
 
+    if name.startswith(PREFIX):
+        return listed_class(name)
     module = mercer._NAMES.get(name)
     found = getattr(import_module(module), name, None) if module else None
     is_ours = isinstance(found, type) and found.__module__.startswith("mercer.") and hasattr(found, "get_params")
     return found if is_ours else None
+
+
+def name_in_file(cls: type) -> str | None:
+    """The name of a class in a model file, or None if it cannot stand in one."""
+    return listed_name(cls) or (cls.__name__ if saveable_class(cls.__name__) is cls else None)
 
 
 def parameters_of(model: Any) -> dict[str, Any]:
@@ -45,6 +54,11 @@ def state_of(model: Any) -> dict[str, Any]:
     reason = getattr(type(model), "_not_saveable", None)
     if reason:
         raise NotSaveableError(f"{type(model).__name__} cannot be saved: {reason}")
+    if listed_name(type(model)):
+        try:
+            return packed_state(model)
+        except ValueError as error:
+            raise NotSaveableError(f"{type(model).__name__} of scikit-learn cannot be saved: {error}.") from error
     parameters = model.get_params(deep=False)
     state = {}
     for name, value in sorted(getattr(model, "__dict__", {}).items()):
@@ -65,6 +79,11 @@ def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     unknown = sorted(set(parameters) - set(inspect.signature(cls).parameters))
     if unknown:
         raise FileProblem(f"is refused: {cls.__name__} has no parameter {unknown[0][:80]!r}.")
+    if listed_name(cls):
+        try:
+            return build_listed(cls, parameters, state)
+        except Exception as error:  # scikit-learn's checks raise what they like
+            raise FileProblem(f"is refused: it does not describe a valid {cls.__name__}: {error}.") from error
     wrong = [name for name in state if not _may_be_state(cls, name)]
     if wrong:
         raise FileProblem(f"is refused: {wrong[0][:80]!r} cannot be fitted state of {cls.__name__}.")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer._base.errors import InputError
+from mercer._base.steps import last_step
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing
 from mercer.cli.labels import LabelsOption, labels_of
 from mercer.cli.learning import answers, check_folder, load_learner, missing_facts, open_data
@@ -51,7 +52,8 @@ def evaluate(
     if plot is not None:
         check_folder(plot)
     learner, columns = load_learner(model, bits)
-    if getattr(learner, "multi_class_", None) == "labels" or getattr(learner, "n_targets_", 0):
+    last = last_step(learner)
+    if getattr(last, "multi_class_", None) == "labels" or getattr(last, "n_targets_", 0):
         raise ArgumentError(f"{model} gives several answers for each row, and mercer evaluate judges one.")
     data = open_data(settings, x, rules | {"needs_labels": labels is None}, columns)
     truth = labels_of(data, labels, rules)

@@ -2,6 +2,7 @@
 
 __all__ = ["EXAMPLES", "inspect"]
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def _as_file(path: str) -> Iterator[str]:
         yield path
         return
     with tempfile.NamedTemporaryFile(suffix=".mercer") as copy:
-        copy.write(sys.stdin.buffer.read())
+        shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()
         yield copy.name
 

@@ -25,6 +25,8 @@ from typing import Any
 import typer
 
 from mercer._base.errors import InputError, MercerError
+from mercer._base.sklearn_objects import listed_name
+from mercer._base.steps import last_step, without_names
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
 from mercer.cli.options import Settings
 from mercer.cli.output import note
@@ -119,14 +121,19 @@ def load_model(path: str):
 
 
 def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
-    """A fitted classifier or regressor, of several rates the one of so many bits, and what it knows of its columns."""
+    """A fitted classifier or regressor, or a pipeline ending in one, and what it knows of its columns.
+
+    Of several rates it is the one of so many bits, or of the most.
+    """
     loaded = load_model(path)
     model = at_rate(loaded, bits, path)
-    if not hasattr(model, "predictor_"):
+    last = last_step(model)
+    is_learner = hasattr(last, "predictor_") or (listed_name(type(last)) and hasattr(last, "predict"))
+    if not is_learner or not hasattr(model, "n_features_in_"):
         is_of_images = type(model).__name__ == "ImageClassifier"
         hint = "Ask it with mercer images." if is_of_images else "Make one with mercer fit."
         raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner of rows. {hint}")
-    return model, features_of(loaded)
+    return without_names(model), features_of(loaded)
 
 
 def warm_up(data: RowSource, ask: Callable[[Any], Any]) -> None:

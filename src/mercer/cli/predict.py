@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mercer._base.steps import last_step
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
 from mercer.cli.learning import OutFormatOption, answers, load_learner, missing_facts, open_data, warm_up, with_gaps
 from mercer.cli.options import Settings, common_options, input_options, option_groups
@@ -106,7 +107,7 @@ def _question(learner, what: str, model: str):
         raise ArgumentError(f"{model} predicts numbers; it has no classes to give {what} of. Leave the option out.")
     names = [str(name) for name in learner.classes_]
     if what == "scores":
-        has_one_score = len(names) == 2 and learner.multi_class_ != "labels"
+        has_one_score = len(names) == 2 and getattr(last_step(learner), "multi_class_", None) != "labels"
         return learner.decision_function, names[1:] if has_one_score else names
     if not hasattr(learner, "predict_proba"):
         raise ArgumentError(f"{model} was fitted without probabilities. Fit it again with --probability.")

@@ -4,12 +4,11 @@
 |---|---|---|
 | `WireClassifier` | yes | its ladder |
 | `KernelClassifier` whose map makes bits | yes | one |
-| any other classifier or regressor of Mercer | no | none |
+| any other classifier or regressor of Mercer, or a pipeline that ends in one | no | none |
 """
 
 __all__ = ["Answers", "ServedModel", "load_served"]
 
-import copy
 import os
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ import numpy as np
 import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.models import describe
+from mercer._base.steps import last_step, without_names
 from mercer.serving._ladder import CodeScorer, WireClassifier
 from mercer.serving.columns import named_columns
 from mercer.serving.replies import plain
@@ -63,19 +63,20 @@ class ServedModel:
     """
 
     def __init__(self, model, sha256=None):
-        if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
+        has_scores = not hasattr(model, "classes_") or hasattr(model, "decision_function")
+        if not hasattr(model, "predict") or not hasattr(model, "n_features_in_") or not has_scores:
             raise InputError(
                 f"The service answers by a fitted classifier or regressor, not {type(model).__name__}. "
                 "Make one with mercer fit."
             )
-        self._model, self.sha256 = _without_names(model), sha256
+        self._model, self.sha256 = without_names(model), sha256
         self.name, self.n_features = type(model).__name__, int(model.n_features_in_)
         self.columns = named_columns(model)
         classes = getattr(model, "classes_", None)
         self._classes = None if classes is None else np.asarray(classes)
         self.classes = plain(classes)
         self.task = "regression" if classes is None else "classification"
-        if getattr(model, "multi_class_", None) == "labels":
+        if getattr(last_step(model), "multi_class_", None) == "labels":
             self.task = "labels"
         classifiers = classifiers_of_bits(model)
         self._scorers = {bits: CodeScorer(one) for bits, one in classifiers.items()}
@@ -153,15 +154,6 @@ class ServedModel:
         for bits in self.rates:
             for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
                 self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)
-
-
-def _without_names(model):
-    """The model as it takes arrays. Rows are brought into its order before: it has no names to compare, or to miss."""
-    if "feature_names_in_" not in vars(model):
-        return model
-    bare = copy.copy(model)
-    del bare.feature_names_in_
-    return bare
 
 
 def classifiers_of_bits(model):
