@@ -147,3 +147,15 @@ def test_a_function_with_negative_diagonal_is_ranked_all_the_same():
     every = X[:4].astype(float) @ X.T.astype(float) - 0.25
     np.testing.assert_array_equal(found, np.argsort(-every, axis=1)[:, :3])
     np.testing.assert_allclose(values, -np.sort(-every, axis=1)[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"), [("chi2", 1e300), ("hellinger", 1e300), ("linear", 1e150), ("rbf", 1e300)]
+)
+def test_rows_of_any_size_are_found(rng, kernel, scale):
+    X = rng.random((30, 4)) * scale
+    for normalize in (True, False):
+        with np.errstate(all="raise", under="ignore"):
+            positions, distances = exact_knn(kernel, X, X[:5], k=1, normalize=normalize, measure="distance")
+        assert positions.ravel().tolist() == [0, 1, 2, 3, 4]
+        assert (distances <= 1e-7 * np.sqrt(scale) ** (2 if kernel == "linear" else 1)).all()

@@ -139,7 +139,7 @@ class _Base:
         Sums of n terms of one sign err by at most n units of the last place of the sum, and the sum is at most
         sqrt(K(q, q) K(x, x)); factors add a few more. In float64 what cancels in a distance counts.
         """
-        energy = np.sqrt(energy * self.highest)
+        energy = np.sqrt(energy) * np.sqrt(self.highest)  # their product may be beyond the range
         if self.rows.dtype == np.float64:
             return DOUBLE_ROUNDING * np.maximum(energy, self.highest)
         terms = np.diff(Q.indptr) if sparse.issparse(Q) else np.count_nonzero(Q, axis=1)
