@@ -1,17 +1,23 @@
 # Needs make and Python 3.11 or newer; everything else is installed into .venv the first time a target needs it.
-# `make demo PYTHON=python3.12` chooses the interpreter.
+# `make demo PYTHON=python3.12` chooses the interpreter, `make demo VENV=/tmp/elsewhere` the environment.
 
-CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
+TESTED := 3.13 3.12 3.11
+CANDIDATES := python3 python3.14 $(TESTED:%=python%) python
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for name in $(CANDIDATES); do \
-	"$$name" -c '$(NEW_ENOUGH)' 2>/dev/null && echo "$$name" && break; done)
+# the first of these commands that is a Python which is new enough
+first_of = $(shell for name in $(1); do "$$name" -c '$(NEW_ENOUGH)' 2>/dev/null && echo "$$name" && break; done)
+PYTHON ?= $(call first_of,$(CANDIDATES))
 
-BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
-# One stamp per set of extras: set-up is skipped until pyproject.toml or constraints.txt changes.
-FOR_DEMO := .venv/.installed-demo
-FOR_DEV := .venv/.installed-dev
-FOR_DOCS := .venv/.installed-docs
+# An interpreter that pyenv keeps may work although its name on the PATH does not.
+PYENV_ROOT ?= $(HOME)/.pyenv
+pythons = $(foreach version,$(1),python$(version) $(wildcard $(PYENV_ROOT)/versions/$(version).*/bin/python$(version)))
+NEWEST = $(call first_of,$(call pythons,$(TESTED)))
+OLDEST = $(call first_of,$(call pythons,3.11 3.12))
+
+VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
+BIN := $(VENV)/bin
+PIP := python -m pip --disable-pip-version-check install --quiet
 
 # Data sets are looked for beside the checkout; tests that need them are skipped when there are none.
 MERCER_DATA ?= $(wildcard ../shared/data)
@@ -21,80 +27,90 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-nojit lint fmt bench fuzz docs package clean
+.PRECIOUS: $(VENV)/pyvenv.cfg $(VENV)/.has-%
+.PHONY: help setup demo test test-all test-core test-newest test-lowest test-nojit lint fmt bench fuzz docs package clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
-.venv/pyvenv.cfg:
+$(VENV)/pyvenv.cfg:
 	@if [ -z "$(PYTHON)" ] || ! "$(PYTHON)" -c '$(NEW_ENOUGH)'; then \
 		echo "Mercer needs Python 3.11 or newer; '$(or $(PYTHON),python3)' is too old or missing." \
 			"Install one, or name it: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; fi
-	@echo "Creating .venv with $$("$(PYTHON)" --version)"
-	@"$(PYTHON)" -m venv .venv || { rm -rf .venv; exit 1; }
+	@echo "Creating $(VENV) with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(FOR_DEMO): .venv/pyvenv.cfg pyproject.toml constraints.txt
-	@echo "Installing Mercer into .venv (about a minute the first time)"
-	@$(PIP) -e '.[plot]'
-	@touch $@
+# Each target needs one extra of pyproject.toml, whose stamp says that it is installed; pip is asked again when
+# pyproject.toml or the constraints change. The extra dev holds those of the other targets, so it counts as all of them.
+$(VENV)/.has-%: $(VENV)/pyvenv.cfg pyproject.toml $(CONSTRAINTS)
+	@echo "Installing Mercer with its extra '$*' into $(VENV) (about a minute the first time)"
+	@$(BIN)/$(PIP) -c $(CONSTRAINTS) -e '.[$*]'
+	@touch $@ $(if $(filter dev,$*),$(foreach extra,plot lint test package docs,$(VENV)/.has-$(extra)))
 
-# dev contains what the demo needs, so either order of the two installs once
-$(FOR_DEV): .venv/pyvenv.cfg pyproject.toml constraints.txt
-	@echo "Installing Mercer and its development tools into .venv (about a minute the first time)"
-	@$(PIP) -e '.[dev]'
-	@touch $@ $(FOR_DEMO)
+setup: $(VENV)/.has-dev ## create .venv with everything a contributor needs
 
-$(FOR_DOCS): .venv/pyvenv.cfg pyproject.toml constraints.txt
-	@echo "Installing Mercer and its documentation tools into .venv"
-	@$(PIP) -e '.[docs]'
-	@touch $@
-
-setup: $(FOR_DEV) $(FOR_DOCS) ## create .venv with everything a contributor needs
-
-demo: $(FOR_DEMO) ## compare linear and kernel classifiers on scikit-learn's digits
+demo: $(VENV)/.has-plot ## compare linear and kernel classifiers on scikit-learn's digits
 	@$(BIN)/mercer demo
 
-test: $(FOR_DEV) ## run the default test suite
+test: $(VENV)/.has-test ## run the default test suite
 	@$(BIN)/python -m pytest -n 2
 
-test-all: $(FOR_DEV) ## run every test, slow ones too
+test-all: $(VENV)/.has-test ## run every test, slow ones too
 	@$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
-test-nojit: $(FOR_DEV) ## run the hot loops' tests as plain Python
+# Compiled code is kept with the environment: numba's versions would throw away each other's.
+CORE := $(addprefix tests/,kernels spaces maps codes learners search contracts golden)
+test-core: $(VENV)/.has-test ## run the tests of kernels, maps, codes, learners, search, contracts and golden files
+	@NUMBA_CACHE_DIR=$(abspath $(VENV))/numba $(BIN)/python -m pytest -n 2 $(CORE)
+
+test-newest: ## run test-core on the newest Python there is, if it is not that of the other targets
+	@if [ "$$("$(NEWEST)" --version)" = "$$("$(PYTHON)" --version)" ]; then \
+		echo "No Python that is newer than $(PYTHON) was found, and that one runs the other targets."; \
+	else $(MAKE) --no-print-directory test-core PYTHON="$(NEWEST)" VENV=build/newest; fi
+
+test-lowest: build/lowest.txt ## run test-core with the lowest versions that pyproject.toml allows
+	@$(MAKE) --no-print-directory test-core PYTHON="$(OLDEST)" VENV=build/lowest CONSTRAINTS=build/lowest.txt
+
+build/lowest.txt: pyproject.toml tools/floors.py
+	@mkdir -p build
+	@"$(OLDEST)" tools/floors.py >$@.part && mv $@.part $@
+
+test-nojit: $(VENV)/.has-test ## run the hot loops' tests as plain Python
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/native
 
-lint: $(FOR_DEV) ## check style, spelling, types and layers
+lint: $(VENV)/.has-lint ## check style, spelling, types and layers
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/codespell
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-fmt: $(FOR_DEV) ## format the code and repair what can be repaired
+fmt: $(VENV)/.has-lint ## format the code and repair what can be repaired
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: $(FOR_DEV) ## run the benchmarks and write benchmarks/RESULTS.md
-	@$(BIN)/python -m benchmarks
+BENCH ?= all
+bench: $(VENV)/.has-bench ## run the benchmarks and write benchmarks/RESULTS.md (BENCH=list names them)
+	@$(BIN)/python -m benchmarks $(BENCH)
 
-fuzz: $(FOR_DEV) ## use 100,000 forged model files on a build with bounds checks; goes on where it was stopped
+fuzz: $(VENV)/.has-test ## use 100,000 forged model files on a build with bounds checks; goes on where it was stopped
 	@$(BIN)/python -m tests.hostile.fuzz.campaign --cases 100000 --workers 2
 
-docs: $(FOR_DOCS) ## build the documentation in docs/_build/html; a warning is an error
+docs: $(VENV)/.has-docs ## build the documentation in docs/_build/html; a warning is an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Each file is installed and used in an environment of its own, away from the source tree.
 SMOKE := import numpy as np, mercer; K = mercer.Chi2()(np.eye(3)); assert (K == np.eye(3)).all(), K
-package: $(FOR_DEV) ## build wheel and sdist, install each and use it
+package: $(VENV)/.has-package ## build wheel and sdist, install each and use it
 	@rm -rf dist build/smoke
 	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
 	@$(BIN)/python -m venv build/smoke
 	@for file in dist/*.whl dist/*.tar.gz; do \
 		echo "Installing $$file"; \
-		build/smoke/$(PIP:.venv/%=%) --force-reinstall --no-deps "$$file" || exit 1; \
-		build/smoke/$(PIP:.venv/%=%) "$$file" || exit 1; \
+		build/smoke/bin/$(PIP) -c $(CONSTRAINTS) --force-reinstall --no-deps "$$file" || exit 1; \
+		build/smoke/bin/$(PIP) -c $(CONSTRAINTS) "$$file" || exit 1; \
 		(cd build/smoke && bin/mercer --version && bin/python -c "$(SMOKE)") || exit 1; \
 	done
 	@rm -rf build/smoke
