@@ -11,8 +11,8 @@ PYTHON ?= $(call first_of,$(CANDIDATES))
 # An interpreter that pyenv keeps may work although its name on the PATH does not.
 PYENV_ROOT ?= $(HOME)/.pyenv
 pythons = $(foreach version,$(1),python$(version) $(wildcard $(PYENV_ROOT)/versions/$(version).*/bin/python$(version)))
-NEWEST = $(call first_of,$(call pythons,$(TESTED)))
-OLDEST = $(call first_of,$(call pythons,3.11 3.12))
+NEWEST = $(or $(call first_of,$(call pythons,$(TESTED))),$(PYTHON))
+OLDEST = $(or $(call first_of,$(call pythons,3.11 3.12)),$(PYTHON))
 
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt

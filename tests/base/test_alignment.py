@@ -37,7 +37,7 @@ def test_arrays_are_moved_with_their_order_and_what_is_shared_stays_shared():
 
 
 def test_objects_are_looked_into_and_changed_in_place(rng):
-    X = sparse.random_array((20, 9), density=0.3, rng=rng, format="csr")
+    X = sparse.random_array((20, 9), density=0.3, random_state=rng, format="csr")
     X.data, X.indices = odd(X.data), odd(X.indices)
     assert settled(X) is X
     assert X.data.flags.aligned

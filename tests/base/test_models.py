@@ -56,7 +56,7 @@ def assert_same(left, right):
         assert left == right
 
 
-SPARSE = scipy.sparse.random_array((7, 5), density=0.4, format="csr", rng=0)
+SPARSE = scipy.sparse.random_array((7, 5), density=0.4, format="csr", random_state=np.random.default_rng(0))
 VALUES = {
     "plain": [None, True, False, 0, -7, 2**63 - 1, "text", 'ünïcode "\\\n\x00\ud800', "", []],
     "large integers": [2**63, -(2**63) - 1, 10**5000],

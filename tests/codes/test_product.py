@@ -126,7 +126,9 @@ def test_training_writes_nothing_to_the_terminal():
 
 
 def test_sparse_rows_that_are_smaller_than_their_codes_are_said_with_both_sizes(rng):
-    X = sparse.random_array((500, 400), density=0.01, format="csr", rng=0, dtype=np.float32)
+    X = sparse.random_array(
+        (500, 400), density=0.01, format="csr", random_state=np.random.default_rng(0), dtype=np.float32
+    )
     n_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     with pytest.warns(ApproximationWarning, match=f"take {n_bytes:,} bytes as a CSR matrix and 50,000 bytes as codes"):
         quantizer(bits=2).fit(X)

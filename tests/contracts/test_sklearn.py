@@ -122,4 +122,6 @@ def test_nested_maps_take_nested_parameters():
     projected = ProjectedMap(HomogeneousMap("chi2"), n_components=8)
     projected.set_params(map__order=2, map__kernel=Chi2(signed=True))
     assert projected.map.order == 2
-    assert projected.fit(sparse.random_array((20, 9), density=0.3, rng=0)).transform(np.ones((2, 9))).shape == (2, 8)
+    assert projected.fit(sparse.random_array((20, 9), density=0.3, random_state=np.random.default_rng(0))).transform(
+        np.ones((2, 9))
+    ).shape == (2, 8)

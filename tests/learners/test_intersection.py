@@ -319,7 +319,7 @@ def test_levels_follow_the_formula(rng):
 
 
 def test_sparse_percentiles_are_of_the_values_and_signs_make_columns():
-    X = sparse.random_array((300, 40), density=0.01, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((300, 40), density=0.01, random_state=np.random.default_rng(0), format="csr")
     X.data = X.data * np.where(np.arange(X.nnz) % 3 == 0, -1, 1)
     quantizer = LevelQuantizer(10).fit(X)
     levels = quantizer.transform(X)
@@ -332,7 +332,7 @@ def test_sparse_percentiles_are_of_the_values_and_signs_make_columns():
 
 
 def test_a_second_fit_forgets_the_first(rng):
-    X = sparse.random_array((30, 4), density=0.5, rng=rng, format="csr")
+    X = sparse.random_array((30, 4), density=0.5, random_state=rng, format="csr")
     both = LevelQuantizer(10).fit(X).fit(-X)
     np.testing.assert_array_equal(both.transform(-X).toarray(), LevelQuantizer(10).fit(-X).transform(-X).toarray())
     assert both.transform(-X).nnz > 0

@@ -350,7 +350,7 @@ def test_rows_that_say_nothing_are_refused(X):
 
 
 def test_too_many_columns_are_refused_where_all_are_compared():
-    wide = sparse.random_array((20, 20_000), density=0.01, format="csr", rng=0)
+    wide = sparse.random_array((20, 20_000), density=0.01, format="csr", random_state=np.random.default_rng(0))
     with pytest.raises(InputError, match="is done up to 16384 columns, got 20000"):
         ConvexReduction(n_dims=5).fit(wide)
     assert ConvexReduction(n_dims=5, method="energy").fit(wide).n_dims_ == 5

@@ -26,7 +26,7 @@ def compare(name, arguments, start, dtype=np.float64):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_of_sparse_rows(rng, tables, dtype):
-    Phi = sparse.random_array((20, 8 * REPEAT), density=0.3, rng=rng, format="csr", dtype=dtype)
+    Phi = sparse.random_array((20, 8 * REPEAT), density=0.3, random_state=rng, format="csr", dtype=dtype)
     compare("square_factor_rows", (Phi.indptr, Phi.indices, Phi.data, *tables, 3, 18), np.full(20, 7.0))
 
 

@@ -30,7 +30,7 @@ def test_running_sums_stop_at_segment_boundaries(rng, name, classes):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_of_sparse_rows(rng, dtype):
-    Phi = sparse.random_array((20, 12), density=0.4, rng=rng, format="csr", dtype=dtype)
+    Phi = sparse.random_array((20, 12), density=0.4, random_state=rng, format="csr", dtype=dtype)
     arguments = (Phi.indptr, Phi.indices, Phi.data, OWNER, POINTS, 3, 18)
     compare("square_cumulative_rows", arguments, np.full(20, 7.0))
 

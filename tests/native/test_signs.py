@@ -44,7 +44,7 @@ def test_signs_are_those_of_the_hadamard_matrix_and_continue_across_blocks(table
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_signed_sums_are_the_product_with_the_matrix(rng, tables, dtype, index):
-    X = sparse.random_array((7, 2**20), density=1e-5, format="csr", rng=rng, dtype=dtype)
+    X = sparse.random_array((7, 2**20), density=1e-5, format="csr", random_state=rng, dtype=dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     out, plain = (np.ones((7, 3 * GROUP), dtype=dtype) for _ in range(2))
     add_signed_csr(KEY, X.indptr, X.indices, X.data, 2, tables, BIT_MASKS, out)

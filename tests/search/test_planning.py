@@ -191,7 +191,7 @@ def test_rows_unlike_those_seen_lose_more_than_the_limit(rng):
 
 
 def test_sparse_rows_of_many_bins_prefer_the_map(rng):
-    counts = sparse.random_array((800, 2000), density=0.006, format="csr", rng=rng, dtype=np.float32)
+    counts = sparse.random_array((800, 2000), density=0.006, format="csr", random_state=rng, dtype=np.float32)
     counts.data += 0.1
     model = fitted(JensenShannon(), rows=counts, bytes_per_item=8)
     assert {entry["tried"].split(",")[0] for entry in model.plan_["tried"]} >= {"kpca", "map"}

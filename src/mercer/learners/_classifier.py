@@ -263,12 +263,18 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             )
         if self.class_weight is not None:
             _check_class_weight(self.class_weight, who)
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weights)
+            by_class = self._weights_of_classes(y, codes, weights)
             with np.errstate(over="ignore"):
                 weights = weights * by_class[codes]
             if not np.isfinite(weights).all():
                 raise InputError(f"{who}: the product of sample_weight and class_weight is too large for a number.")
         return codes, weights
+
+    def _weights_of_classes(self, y, codes, weights):
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":  # by weight, not by number of rows
+            totals = np.bincount(codes, weights)
+            return totals.sum() / (len(totals) * totals)
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
 
     def _chosen_columns(self):
         return choose_columns(
