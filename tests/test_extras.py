@@ -133,7 +133,7 @@ def test_a_target_installs_what_it_imports(target, folders):
 def test_the_versions_of_python_are_the_same_everywhere():
     tested = re.search(r"^TESTED := (.*)", MAKEFILE, re.MULTILINE)[1].split()
     classifiers = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
-    assert sorted(tested) == sorted(classifiers)
+    assert set(classifiers) <= set(tested)
     assert PROJECT["requires-python"] == f">={min(tested, key=lambda version: int(version[2:]))}"
 
 
@@ -144,7 +144,7 @@ def test_the_page_of_installation_lists_every_extra():
 
 def test_every_need_declares_a_lowest_version():
     lines = floors(PROJECT)
-    assert "scikit-learn==1.6" in lines
+    assert {"scikit-learn", "uvloop"} <= {line.partition("==")[0] for line in lines}
     assert not [line for line in lines if line.startswith("mercer")]
     with pytest.raises(ValueError, match="'numpy' declares no lowest version"):
         floors({"name": "mercer", "dependencies": ["numpy"], "optional-dependencies": {}})
