@@ -26,6 +26,7 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 _limit: ContextVar[int | None] = ContextVar("mercer_thread_limit", default=None)
+MOST_THREADS = 16  # unless there are more cores
 _inside_worker = threading.local()
 _single_lock = threading.Lock()
 _single_limit: Any = None
@@ -47,7 +48,7 @@ def effective_threads(n_jobs: int | None = None) -> int:
         raise InputError("n_jobs=0 has no meaning. Use 1 for no parallelism or -1 for every core.")
     if n_jobs < 0:
         return max(1, _available_cores() + 1 + n_jobs)
-    return int(n_jobs)
+    return min(int(n_jobs), max(MOST_THREADS, _available_cores()))  # a model's n_jobs may come from a file
 
 
 def _available_cores() -> int:

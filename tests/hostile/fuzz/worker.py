@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ FINDINGS = ("out of bounds", "crash", "hang", "allocation", "raw exception at lo
 def main():
     """Answer batches until the input ends."""
     seeds = read_seeds()
+    threading.stack_size(2**20)  # of threads: their whole stacks count as memory, though nobody touches it
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
     folder = Path(tempfile.mkdtemp(dir=os.environ.get("MERCER_FUZZ_FOLDER")))
