@@ -56,7 +56,7 @@ def test_a_second_process_finds_the_compiled_code(tmp_path):
 def test_an_edited_formula_is_compiled_again(tmp_path):
     code = """
 from mercer._native import _jit
-_jit.SOURCES = {sources!r}
+_jit.BUILD = {sources!r}
 import numpy as np
 from mercer._native.selection import keep_best
 keep_best(np.ones((1, 1)), 0, np.zeros((1, 1)), np.full((1, 1), -1))
