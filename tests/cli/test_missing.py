@@ -40,6 +40,19 @@ def test_an_empty_label_is_no_class(fails, succeeds, folder):
     assert len(succeeds("predict", "m.mercer", "unlabelled.csv").splitlines()) == 40  # labels are not needed
 
 
+def test_rows_left_out_are_counted_by_reason(command, folder):
+    lines = (folder / "gaps.csv").read_text().splitlines()
+    lines[10] = lines[10].rsplit(",", 1)[0] + ","
+    (folder / "both.csv").write_text("\n".join(lines) + "\n")
+    for file, said in (
+        ("gaps.csv", "2 rows left out: 2 missing values in column 'a', 'b'."),
+        ("unlabelled.csv", "1 row left out: 1 without a label."),
+        ("both.csv", "3 rows left out: 2 missing values in column 'a', 'b', 1 without a label."),
+    ):
+        result = command("fit", file, *FIT, "--missing", "drop-rows")
+        assert f"{file}: {said}" in " ".join(result.stderr.split())
+
+
 def test_means_of_the_training_rows_stay_in_the_model(command, succeeds, fails, folder):
     result = command("fit", "gaps.csv", *FIT, "--missing", "mean")
     assert "2 missing values in column 'a', 'b', filled with the means" in " ".join(result.stderr.split())
@@ -106,6 +119,8 @@ def test_misspelled_names_and_directories_get_a_suggestion(fails, folder):
     labelled_by = ["--drop", "name", "--drop", "kind", "--labels", "d", "--out", "m"]
     for words in (
         ["fit", "d", *FIT, "--format", "csv"],
+        ["fit", "d", *FIT],
+        ["kernel", "d"],
         ["fit", "whole.csv", *labelled_by],
         ["predict", "d", "new.csv"],
         ["inspect", "d"],

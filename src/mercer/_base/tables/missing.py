@@ -25,18 +25,22 @@ class Missing:
     cells : cells of features without a value
     rows : rows with such a cell or, where they are dropped, without a label
     columns : cells without a value of each column that has some, by name or number
+    unlabelled : rows that are dropped because they have no label
     """
 
     policy: str
     cells: int
     rows: int
     columns: dict[str, int]
+    unlabelled: int = 0
 
     def __str__(self):
         found = f"{self.cells} missing value{'s' if self.cells != 1 else ''} in column {_some(self.columns)}"
         if self.policy == "drop-rows":
-            of = f", which have {found}" if self.cells else ", which have no label"
-            return f"{self.rows} row{'s' if self.rows != 1 else ''} left out{of}"
+            reasons = [found] if self.cells else []
+            if self.unlabelled:
+                reasons.append(f"{self.unlabelled} without a label")
+            return f"{self.rows} row{'s' if self.rows != 1 else ''} left out: {', '.join(reasons)}"
         filled = "the means of the training rows" if self.policy == "mean" else self.policy.removeprefix("fill:")
         return f"{found}, filled with {filled}"
 
@@ -74,12 +78,12 @@ class CompletedSource(RowSource):
             self.means = self._fill = found.means() if means is None else means
         elif policy != "drop-rows":
             self._fill = np.full(inner.shape[1], rules.fill_value)
-        gone = found.rows
+        gone, unlabelled = found.rows, 0
         needs_labels = rules.label is not None if rules.needs_labels is None else rules.needs_labels
         if policy == "drop-rows" and needs_labels and inner.labels[1] is not None:
-            gone = gone | inner.labels[1]
+            gone, unlabelled = gone | inner.labels[1], int(inner.labels[1].sum())
         if gone.any():
-            self.missing = Missing(policy, int(found.counts.sum()), int(gone.sum()), found.by_name())
+            self.missing = Missing(policy, int(found.counts.sum()), int(gone.sum()), found.by_name(), unlabelled)
         n_rows, self._n_rows_in_file = inner.shape[0], inner.shape[0]
         if policy == "drop-rows" and gone.any():
             self.kept = np.flatnonzero(~gone)

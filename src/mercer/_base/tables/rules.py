@@ -137,6 +137,8 @@ def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...
         suffixes.pop()
     found = _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
     if found is None:
+        if Path(path).is_dir():
+            raise ArgumentError(f"{path} is a directory; a file was expected.")
         raise ArgumentError(f"The format of {path} cannot be told from its name. Say it: one of {', '.join(among)}.")
     return found
 
