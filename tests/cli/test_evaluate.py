@@ -171,7 +171,7 @@ def test_the_confusion_matrix_is_drawn(succeeds, folder):
         (1, ["ham, spam", "0, 1, 2, 3"], ["digits.mercer", "foreign.npz"]),
         (2, ["no directory"], ["digits.mercer", "X.npy", "--labels", "y.npy", "--plot", "nowhere/c.png"]),
         (1, ["predicts numbers", "words"], ["numbers.mercer", "foreign.npz"]),
-        (1, ["row 3", "no label", "finite"], ["numbers.mercer", "missing.npz"]),
+        (1, ["row 3", "no label", "--missing drop-rows"], ["numbers.mercer", "missing.npz"]),
     ],
 )
 def test_each_mistake_has_its_sentence_and_code(fails, digits, code, words, arguments):

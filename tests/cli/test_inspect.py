@@ -42,4 +42,4 @@ def test_what_is_no_model_file_is_refused(fails, tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     fails(1, ["notes.txt"], "inspect", tmp_path / "notes.txt")
     fails(2, ["There is no file", "nowhere"], "inspect", tmp_path / "nowhere")
-    fails(1, [tmp_path.name], "inspect", tmp_path)
+    fails(2, [tmp_path.name, "is a directory"], "inspect", tmp_path)

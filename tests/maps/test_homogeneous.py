@@ -389,7 +389,7 @@ def test_a_saved_map_is_restored_and_an_inconsistent_one_refused(digits, tmp_pat
         save(fitted, path)
         np.testing.assert_array_equal(load(path).transform(digits), fitted.transform(digits))
     for name, value, reason in (
-        ("coefficients_", -fitted.coefficients_, "finite and not negative"),
+        ("coefficients_", -fitted.coefficients_, "coefficients_ must be numbers >= 0"),
         ("coefficients_", fitted.coefficients_[:2], "identity on all features"),
         ("period_", -1.0, "period_ must be a number > 0"),
         ("kernel_", RBF(), "no spectrum"),

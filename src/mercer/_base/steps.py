@@ -1,14 +1,19 @@
 """Looking into pipelines: the estimator that answers at their end, and their parts that remember names of columns."""
 
-__all__ = ["last_step", "without_names"]
+__all__ = ["last_step", "listed_name", "without_names"]
 
 import copy
 from typing import Any
 
-from mercer._base.sklearn_objects import listed_name
-
 _PARTS = {"sklearn.Pipeline": "steps", "sklearn.FeatureUnion": "transformer_list"}  # class -> its fitted parts
 _INNER = {"sklearn.TransformedTargetRegressor": "regressor_"}
+
+
+def listed_name(cls: type) -> str | None:
+    """The name of a listed class of scikit-learn in model files, looked up without loading it for ``--help``."""
+    from mercer._base.sklearn_objects import listed_name
+
+    return listed_name(cls)
 
 
 def last_step(model: Any) -> Any:

@@ -8,7 +8,7 @@ from scipy import sparse
 from mercer._base.errors import InputError
 
 # Largest magnitudes of rows for methods that multiply values several times, partly in float32.
-SMALLEST, LARGEST = 1e-30, 1e30
+SMALLEST, LARGEST = 1e-32, 1e30
 
 
 def as_rows(X, who, name="X"):

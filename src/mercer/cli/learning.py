@@ -25,8 +25,7 @@ from typing import Any
 import typer
 
 from mercer._base.errors import InputError, MercerError
-from mercer._base.sklearn_objects import listed_name
-from mercer._base.steps import last_step, without_names
+from mercer._base.steps import last_step, listed_name, without_names
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
 from mercer.cli.options import Settings
 from mercer.cli.output import note

@@ -55,7 +55,7 @@ class DaskSource(RowSource):
         else:
             chosen = choose_columns([str(column) for column in columns], len(columns), rules, name)
             X = _numbers_of(collection, [columns[i] for i in chosen.features], name)
-            label = None if chosen.label is None else collection[columns[chosen.label]].to_dask_array(lengths=True)
+            label = None if chosen.label is None else _array_of(collection[columns[chosen.label]])
         if X.dtype.kind not in "fiub":
             raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
         if any(np.isnan(size) for size in X.chunks[0]):
@@ -86,6 +86,7 @@ class DaskSource(RowSource):
         if policy != "drop-rows":
             return da.where(gone, rules.fill_value if self.means is None else self.means, X), label
         whole = ~gone.any(axis=1)
+        label = None if label is None else label.rechunk((X.chunks[0],))
         return X[whole].compute_chunk_sizes(), None if label is None else label[whole].compute_chunk_sizes()
 
     @property
@@ -166,7 +167,12 @@ def _numbers_of(frame, columns, name):
                 f"{name} has the column {str(column)!r} of type {frame.dtypes[column]}; only real numbers can be used. "
                 "Drop it, or say that it holds the labels."
             )
-    return frame[columns].to_dask_array(lengths=True)
+    return _array_of(frame[columns])
+
+
+def _array_of(frame):
+    """A Dask array with known sizes. Reading fewer columns may join partitions, so they are counted afterwards."""
+    return frame.optimize().to_dask_array(lengths=True)
 
 
 def _checked(reader, rows, start):
