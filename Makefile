@@ -60,8 +60,8 @@ test-all: $(VENV)/.has-test ## run every test, slow ones too
 	@$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 # Compiled code is kept with the environment: numba's versions would throw away each other's.
-CORE := $(addprefix tests/,kernels spaces maps codes learners search contracts golden)
-test-core: $(VENV)/.has-test ## run the tests of kernels, maps, codes, learners, search, contracts and golden files
+CORE := $(addprefix tests/,kernels maps learners search contracts golden)
+test-core: $(VENV)/.has-test ## run the tests of kernels, maps, learners, search, contracts and golden files
 	@NUMBA_CACHE_DIR=$(abspath $(VENV))/numba $(BIN)/python -m pytest -n 2 $(CORE)
 
 test-newest: ## run test-core on the newest Python there is, if it is not that of the other targets

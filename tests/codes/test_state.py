@@ -56,7 +56,7 @@ def refused(quantizer, changes, path):
     for name, value in changes.items():
         setattr(quantizer, name, value)
     mercer.save(quantizer, path)
-    with pytest.raises(mercer.ModelFileError, match="does not describe a valid (ProductQuantizer|BlockFactor)"):
+    with pytest.raises(mercer.ModelFileError, match=r"does not describe a valid (ProductQuantizer|BlockFactor)"):
         mercer.load(path)
 
 
