@@ -4,7 +4,6 @@ __all__ = ["check_index", "delete_leftovers", "make_place", "refuse_occupied"]
 
 import os
 import re
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,7 +55,16 @@ def delete_leftovers(path: Path, keep: int | None) -> None:
         if not _OURS.fullmatch(entry.name) or entry.name in (f"generation-{keep}", LOCK_NAME):
             continue
         if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
+            _delete_folder(entry.path)
         else:
             with suppress(OSError):
                 os.unlink(entry.path)
+
+
+def _delete_folder(path: str) -> None:
+    """Delete a folder of files. Ctrl-C stays Ctrl-C: inside `shutil.rmtree` it may become an error of a closed file."""
+    with suppress(OSError):
+        for entry in list(os.scandir(path)):
+            with suppress(OSError):
+                os.unlink(entry.path)
+        os.rmdir(path)
