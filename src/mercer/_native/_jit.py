@@ -32,7 +32,7 @@ SOURCES = tuple(
 # NUMBA_BOUNDSCHECK=1 makes a build that looks at every index, for hostile input (`make fuzz`). It overrules the option
 # of the decorator, and unlike that option it holds for inlined formulas too. numba's cache ignores it: a loop stored by
 # one build must not answer in the other.
-BUILD = (*SOURCES, ("bounds checked", bool(config.BOUNDSCHECK)), ("optimised", str(config.OPT)))
+BUILD = (*SOURCES, *((name, str(getattr(config, name))) for name in ("BOUNDSCHECK", "OPT")))
 
 _warned = False
 
