@@ -323,3 +323,18 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
         failed = CliRunner().invoke(app, ["fit", *arguments])
         assert failed.exit_code != 0
         assert message in str(failed.exception) + failed.output
+
+
+def test_rows_of_a_frame_without_a_label_are_dropped_and_counted_or_known():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    from mercer import open_rows
+
+    columns = {"a": [1.0, 2.0, None, 4.0, 5.0], "b": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    kinds = pd.array(["x", None, "y", "x", "y"], dtype="string")
+    frame = dd.from_pandas(pd.DataFrame(columns | {"kind": kinds}), npartitions=2)
+    dropped = open_rows(frame, label="kind", missing="drop-rows")
+    assert dropped.shape == (3, 2)
+    assert dropped.y.tolist() == ["x", "x", "y"]
+    assert str(dropped.missing) == "2 rows left out: 1 missing value in column 'a', 1 without a label"
+    filled = open_rows(frame, label="kind", missing="fill:0")
+    assert filled.labels[1].tolist() == [False, True, False, False, False]

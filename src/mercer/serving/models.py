@@ -147,10 +147,13 @@ class ServedModel:
             try:
                 self.answer("rows", row)
                 break
-            except ValueError as error:  # a row that the kernel refuses says nothing against the model
+            except (TypeError, ValueError) as error:  # a row that the kernel refuses says nothing against the model
                 refusal = error
         else:
-            raise InputError(f"{self.name} answers neither a row of zeros nor one of ones: {refusal}")
+            raise InputError(
+                f"{self.name} answers neither a row of zeros nor one of ones, and the service takes rows of numbers "
+                f"only: {refusal}"
+            )
         for bits in self.rates:
             for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
                 self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)

@@ -55,7 +55,7 @@ class DaskSource(RowSource):
         else:
             chosen = choose_columns([str(column) for column in columns], len(columns), rules, name)
             X = _numbers_of(collection, [columns[i] for i in chosen.features], name)
-            label = None if chosen.label is None else _array_of(collection[columns[chosen.label]])
+            label = None if chosen.label is None else _labels_of(collection[columns[chosen.label]])
         if X.dtype.kind not in "fiub":
             raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
         if any(np.isnan(size) for size in X.chunks[0]):
@@ -72,21 +72,25 @@ class DaskSource(RowSource):
 
         means = features_of(rules.like).means
         policy = rules.missing or ("error" if means is None else "mean")
-        if policy == "error" or X.dtype.kind != "f":
+        if policy == "error":
             return X, label
         gone = da.isnan(X)
-        counts, n_rows = (each.compute() for each in (gone.sum(axis=0), gone.any(axis=1).sum()))
+        left_out, unlabelled = gone.any(axis=1), 0
+        if policy == "drop-rows" and label is not None:
+            label = label.rechunk((X.chunks[0],))
+            blank = label.map_blocks(_has_no_label, dtype=bool)
+            left_out, unlabelled = left_out | blank, blank.sum()
+        counts, n_rows, unlabelled = da.compute(gone.sum(axis=0), left_out.sum(), unlabelled)
         if policy == "mean":
             self.means = da.nanmean(X, axis=0).compute() if means is None else means
         if not n_rows:
             return X, label
         titles = names or [str(i) for i in range(X.shape[1])]
         by_name = {titles[i]: int(counts[i]) for i in counts.nonzero()[0]}
-        self.missing = Missing(policy, int(counts.sum()), int(n_rows), by_name)
+        self.missing = Missing(policy, int(counts.sum()), int(n_rows), by_name, int(unlabelled))
         if policy != "drop-rows":
             return da.where(gone, rules.fill_value if self.means is None else self.means, X), label
-        whole = ~gone.any(axis=1)
-        label = None if label is None else label.rechunk((X.chunks[0],))
+        whole = ~left_out
         return X[whole].compute_chunk_sizes(), None if label is None else label[whole].compute_chunk_sizes()
 
     @property
@@ -150,10 +154,7 @@ class DaskSource(RowSource):
     def _labels(self):
         if self._label_column is None:
             return None, None
-        y = np.asarray(self._label_column.compute())
-        if y.dtype.kind == "O":
-            y = np.array(["" if label is None or label != label else str(label) for label in y.tolist()])
-        return settle_labels(y)
+        return settle_labels(_plain_labels(self._label_column.compute()))
 
     def _ids(self):
         return None
@@ -168,6 +169,27 @@ def _numbers_of(frame, columns, name):
                 "Drop it, or say that it holds the labels."
             )
     return _array_of(frame[columns])
+
+
+def _labels_of(column):
+    """A column of labels as a Dask array; words as objects, since arrays have no extension types."""
+    is_plain = getattr(column.dtype, "kind", "O") in "fiub" and isinstance(column.dtype, np.dtype)
+    return _array_of(column if is_plain else column.astype(object))
+
+
+def _plain_labels(y):
+    """Labels of a data frame as numpy's numbers or texts; an empty text stands for one that is missing."""
+    y = np.asarray(y)
+    if y.dtype.kind != "O":
+        return y
+    import pandas as pd
+
+    return np.array(["" if gone else str(label) for label, gone in zip(y.tolist(), pd.isna(y), strict=True)], dtype=str)
+
+
+def _has_no_label(y):
+    missing = settle_labels(_plain_labels(y))[1]
+    return np.zeros(len(y), dtype=bool) if missing is None else missing
 
 
 def _array_of(frame):
