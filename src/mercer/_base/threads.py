@@ -83,13 +83,14 @@ def thread_limit(n_threads: int | None):
         yield
         return
     n_threads = effective_threads(n_threads)
+    of_libraries = min(n_threads, _available_cores())  # each thread of theirs takes megabytes, used or not
     faiss = sys.modules.get("faiss")  # only a faiss already in use can have threads to limit
     faiss_before = faiss.omp_get_max_threads() if faiss else None
     token = _limit.set(n_threads)
     try:
-        with _controller().limit(limits=n_threads):
+        with _controller().limit(limits=of_libraries):
             if faiss:
-                faiss.omp_set_num_threads(n_threads)
+                faiss.omp_set_num_threads(of_libraries)
             yield
     finally:
         _limit.reset(token)
