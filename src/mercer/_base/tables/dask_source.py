@@ -182,9 +182,12 @@ def _plain_labels(y):
     y = np.asarray(y)
     if y.dtype.kind != "O":
         return y
-    import pandas as pd
+    return np.array(["" if _is_none(label) else str(label) for label in y.tolist()], dtype=str)
 
-    return np.array(["" if gone else str(label) for label, gone in zip(y.tolist(), pd.isna(y), strict=True)], dtype=str)
+
+def _is_none(label):
+    # pandas' NA is equal to nothing and different from nothing; NaN is different from itself
+    return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def _has_no_label(y):
