@@ -112,8 +112,6 @@ class _Factored(InnerProduct):
 
     def _keep(self, factors):
         """The factors as views on one flat array."""
-        if not sum(factor.size for factor in factors[:MOST_EMPTY]) and len(factors) > MOST_EMPTY:
-            raise InputError(f"{type(self).__name__} needs factors with numbers in them.")
         shapes = np.array([factor.shape for factor in factors], dtype=np.int64).reshape(-1, 2)
         self._ranks, widths = shapes.T.copy()
         sizes = self._ranks * widths
@@ -212,6 +210,7 @@ class BlockFactor(_Factored):
     repeat: int = 1
 
     def __post_init__(self):
+        _refuse_many_empty(self.factors)
         factors = [np.asarray(factor) for factor in self.factors]
         is_single = all(factor.dtype == np.float32 for factor in factors)
         factors = [factor.astype(np.float32 if is_single else np.float64, copy=False) for factor in factors]
@@ -267,6 +266,12 @@ class Factor(_Factored):
         Factor(2 features, 1 factors)
         """
         return cls(rank_revealing_factor(K, rtol))
+
+
+def _refuse_many_empty(factors):
+    """Blocks without a number take no bytes of a file: a million of them must not become a million views."""
+    if len(factors) > MOST_EMPTY and not sum(np.size(factor) for factor in factors[:MOST_EMPTY]):
+        raise InputError(f"BlockFactor needs factors with numbers in them; the first {MOST_EMPTY} are empty.")
 
 
 def _check_starts(starts, length):

@@ -318,6 +318,8 @@ def _resized(array, axis, size):
     """Cut, or filled up with what is there."""
     if not array.shape[axis]:
         return array
+    if not array.size:  # a hollow side may be 2^40, and needs no index for each of its places
+        return np.empty((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
     return np.take(array, np.arange(size) % array.shape[axis], axis=axis)
 
 
