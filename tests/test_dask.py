@@ -49,7 +49,7 @@ def chunked(X, size):
 
 @pytest.fixture
 def small_groups(monkeypatch):
-    monkeypatch.setattr("mercer.learners._dask_groups.GROUP_ROWS", 200)  # else all of these rows are one task
+    monkeypatch.setattr("mercer.learners.dask.groups.GROUP_ROWS", 200)  # else all of these rows are one task
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -174,7 +174,7 @@ def test_the_number_of_workers_changes_nothing(small_groups, digits):
 
 
 def test_what_processes_send_one_another_is_aligned():
-    from mercer.learners._dask import Tasks
+    from mercer.learners.dask.rows import Tasks
 
     arrays = [(np.arange(float(n)),) for n in range(1000, 1020)]
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
@@ -260,7 +260,7 @@ def test_maps_are_those_of_one_process(client, digits, map):
 
 
 def test_a_large_collection_is_sampled(client, monkeypatch, digits):
-    monkeypatch.setattr("mercer._base.tables.sources.FITTED_ROWS", 100)
+    monkeypatch.setattr("mercer._base.tables.sources.rows.FITTED_ROWS", 100)
     X = digits[0]
     spread = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(chunked(X, 400))
     alone = NystroemMap("chi2", n_landmarks=30, random_state=1).fit(open_rows(X).sample(100, 1))
@@ -271,10 +271,10 @@ def test_a_large_collection_is_sampled(client, monkeypatch, digits):
 @pytest.mark.parametrize("kernel", ["hellinger", "chi2"])
 def test_pairs_of_a_reduction_are_pairs_of_all_rows(client, monkeypatch, digits, kernel, pairs):
     from mercer.kernels import get_kernel
-    from mercer.maps._pair_moments import kernel_moments
-    from mercer.maps._spread_moments import spread_kernel_moments
+    from mercer.maps.reduction.pair_moments import kernel_moments
+    from mercer.maps.reduction.spread_moments import spread_kernel_moments
 
-    monkeypatch.setattr("mercer._base.tables.sources.FITTED_ROWS", 100)  # a sample has so many, and so has a batch
+    monkeypatch.setattr("mercer._base.tables.sources.rows.FITTED_ROWS", 100)  # a sample has so many, and so has a batch
     kernel, X = get_kernel(kernel), digits[0]
     if pairs == "all" and kernel.name == "chi2":
         pairs = "auto"

@@ -26,6 +26,7 @@ PAGES = [
 PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
 ]
+PIECES = {"jit.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
 
 
@@ -45,7 +46,7 @@ def public_functions(path):
 def twins():
     """Functions of tests/reference, with the further names that are given to them (``f_single = f_double``)."""
     names = set()
-    for path in sorted((ROOT / "tests/reference").glob("*.py")):
+    for path in sorted((ROOT / "tests/reference").rglob("*.py")):
         names |= public_functions(path)
         for node in parse(path).body:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in names:
@@ -114,8 +115,8 @@ def test_importing_mercer_loads_nothing_heavy():
 def test_every_hot_loop_has_a_numpy_twin():
     loops = {
         name: path
-        for path in sorted((SOURCE / "_native").glob("*.py"))
-        if not path.name.startswith("_")
+        for path in sorted((SOURCE / "_native").rglob("*.py"))
+        if path.name not in PIECES
         for name in public_functions(path)
     }
     assert loops, "src/mercer/_native has no public function: this test looks in the wrong place."

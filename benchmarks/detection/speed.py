@@ -35,9 +35,9 @@ def detection_speed(record):
 
     from benchmarks.checks import Matches
     from benchmarks.runner import compare
-    from mercer.detection._cells import CodedCells, DenseCells
-    from mercer.detection._codebook import CellCodebook
-    from mercer.detection._pyramid import Pyramid, PyramidShape, build_pyramid
+    from mercer.detection.cells.codebook import CellCodebook
+    from mercer.detection.cells.pyramid import Pyramid, PyramidShape, build_pyramid
+    from mercer.detection.cells.storage import CodedCells, DenseCells
 
     rng = np.random.RandomState(0)
     shape = PyramidShape(INTERVAL, PADDING, ROOT)
@@ -110,8 +110,8 @@ class Scores(list):
 def _jobs(decoded, dense, coded, roots, parts, storage):
     """Every side as a function that returns the scores of all filters at all places, one after the other."""
     from mercer._base.threads import run_blocks
-    from mercer.detection._cells import DenseCells
-    from mercer.detection._filters import FilterBank
+    from mercer.detection.cells.storage import DenseCells
+    from mercer.detection.model.filters import FilterBank
 
     def by_banks(root_bank, part_bank, pyramid):
         def score(level):

@@ -57,14 +57,14 @@ def _trainers(images, boxes, quick):
 
     import numpy as np
 
-    from mercer.detection._cells import CodedCells, DenseCells
-    from mercer.detection._codebook import CellCodebook
-    from mercer.detection._features import build_all, learn_codebook
-    from mercer.detection._initial import root_shape
-    from mercer.detection._pyramid import Pyramid, PyramidShape
-    from mercer.detection._rounds import run_round
-    from mercer.detection._training import Trainer, TrainingSettings
-    from mercer.detection._word_kernel import rbf_features
+    from mercer.detection.cells.codebook import CellCodebook
+    from mercer.detection.cells.features import build_all, learn_codebook
+    from mercer.detection.cells.pyramid import Pyramid, PyramidShape
+    from mercer.detection.cells.storage import CodedCells, DenseCells
+    from mercer.detection.model.word_kernel import rbf_features
+    from mercer.detection.training.initial import root_shape
+    from mercer.detection.training.latent import Trainer, TrainingSettings
+    from mercer.detection.training.rounds import run_round
 
     rng = np.random.RandomState(0)
     settings = TrainingSettings(margin=2, minings=1, cache_size=1000 if quick else 8000)

@@ -1,4 +1,4 @@
-"""Finds the periods of ``mercer.maps._spectra.PERIODS`` and prints the table with the errors they give.
+"""Finds the periods of ``mercer.maps.spectral.spectra.PERIODS`` and prints the table with the errors they give.
 
 For each kernel, window and order the period minimises the root mean square error of k(x, y), relative to the root mean
 square of k itself, over independent x and y of distribution Gamma(1/2): the bins of histograms under Jeffreys' prior,
@@ -8,7 +8,7 @@ Run: python -m benchmarks.fits.homogeneous_periods
 """
 
 from mercer.kernels import Chi2, Intersection, JensenShannon
-from mercer.maps import _spectra
+from mercer.maps.spectral import spectra as _spectra
 
 ORDERS = range(1, 9)
 

@@ -138,7 +138,7 @@ def square_root(kernel, normalised=False):
     import numpy as np
 
     from mercer import HomogeneousMap, get_kernel
-    from mercer.maps._base import FeatureMap
+    from mercer.maps.base import FeatureMap
     from mercer.spaces import Identity
 
     class SquareRoot(FeatureMap):

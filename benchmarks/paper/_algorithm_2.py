@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.checks import WrongResult
-from mercer._native._jit import inline, jit
-from mercer._native.level_descent import _add_intersection_dense, _dot_intersection_dense, _look_up_dense
-from mercer.learners._coordinates import coordinates_of
+from mercer._native.jit import inline, jit
+from mercer._native.learners.descent.level import _add_intersection_dense, _dot_intersection_dense, _look_up_dense
+from mercer.learners.solvers.dual.coordinates import coordinates_of
 
 ROUNDING = 1e-3  # of the dual value, after as many sweeps in float32 as in float64: the steps differ, and add up
 
@@ -29,7 +29,7 @@ ROUNDING = 1e-3  # of the dual value, after as many sweeps in float32 as in floa
 
 
 def _build_sweep(dot, add):
-    """One visit of every row; dot and add as in `mercer._native._descent.build_descent`."""
+    """One visit of every row; dot and add as in `mercer._native.learners.descent.sweep.build_descent`."""
 
     @jit
     def sweep(rows, order, y, Q, D, alpha, state):

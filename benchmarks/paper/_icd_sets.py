@@ -11,7 +11,7 @@ from scipy import sparse
 
 from benchmarks.compare._sets import Split
 from mercer import datasets
-from mercer.datasets._files import verified_bytes
+from mercer.datasets.files import verified_bytes
 
 DNA_ORIGIN = "Debian's r-cran-mlbench (data/DNA.rda), turned into npz"
 DNA_SHA256 = "f15c6793a0ac90b6f08af6a4a5a14593ad6e635bef1b0f166a714709d2041ca5"

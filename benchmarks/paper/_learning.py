@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.checks import WrongResult
-from mercer.learners._losses import get_loss
-from mercer.learners._problem import Problem
+from mercer.learners.solvers.losses import get_loss
+from mercer.learners.solvers.problem import Problem
 from mercer.spaces import Design, Identity
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._native._jit import jit
+from mercer._native.jit import jit
 
 
 @jit

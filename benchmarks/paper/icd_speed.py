@@ -143,9 +143,9 @@ def _sweeps(task, kind, seed, count):
 def _solve(task):
     import numpy as np
 
-    from mercer.learners._dual import solve_dual
-    from mercer.learners._losses import get_loss
-    from mercer.learners._problem import Problem
+    from mercer.learners.solvers.dual.solver import solve_dual
+    from mercer.learners.solvers.losses import get_loss
+    from mercer.learners.solvers.problem import Problem
 
     targets = task.y.astype(np.int8)[:, None]
     loss, weights = get_loss("squared_hinge"), np.ones(len(targets))

@@ -39,7 +39,7 @@ def _curves(name, quick):
     import numpy as np
 
     from benchmarks.paper._learning import one_vs_rest
-    from mercer.learners._bundle import solve_bundle
+    from mercer.learners.solvers.bundle.solver import solve_bundle
     from mercer.spaces import Design
 
     X, y, C, feature_map = _data(name, quick)

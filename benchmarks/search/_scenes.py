@@ -14,7 +14,7 @@ NEIGHBOURS = 10
 def rows(quick, n_queries=10_000):
     """(base, queries), float32; made by the recipe in a folder for temporary files if MERCER_DATA has none."""
     from mercer.datasets import load_scenes_sift, load_sift, make_scenes_sift
-    from mercer.datasets._files import is_there
+    from mercer.datasets.files import is_there
 
     if quick:
         return _normalised(load_sift("base")), _normalised(load_sift("query"))

@@ -45,7 +45,7 @@ def _measured(base, queries, sizes):
     import numpy as np
 
     from mercer import KernelPCA, ProductQuantizer, exact_knn
-    from mercer.search._coders import WordCoder
+    from mercer.search.model.coders import WordCoder
 
     sample = base[:100_000]
     chosen = np.random.default_rng(0).choice(len(sample), min(LANDMARKS, len(sample)), replace=False)

@@ -129,7 +129,7 @@ def _as_in_the_paper(base, queries, seed, most, sizes):
     import numpy as np
 
     from mercer import KernelPCA, ProductQuantizer
-    from mercer.search._coders import WordCoder
+    from mercer.search.model.coders import WordCoder
     from mercer.search.stores import CodeStore
 
     chosen = np.random.default_rng(seed).choice(len(base), min(sizes.landmarks, len(base)), replace=False)

@@ -72,7 +72,7 @@ def _paper(base, queries, true, bits, seed):
     import numpy as np
 
     from mercer import KernelPCA, ProductQuantizer
-    from mercer.search._coders import WordCoder
+    from mercer.search.model.coders import WordCoder
 
     chosen = np.random.default_rng(seed).choice(len(base), min(LANDMARKS, len(base)), replace=False)
     embedding = KernelPCA("chi2", COMPONENTS, LANDMARKS, landmarks="uniform", random_state=seed).fit(base[chosen])

@@ -67,7 +67,7 @@ def _recalls(Z, queries, true, rotation, seed):
 
     from benchmarks.search.recall import _recalls
     from mercer import ProductQuantizer
-    from mercer.search._coders import WordCoder
+    from mercer.search.model.coders import WordCoder
 
     Z = np.ascontiguousarray(Z)
     quantizer = ProductQuantizer(n_blocks=BYTES, rotation=rotation, random_state=seed).fit(Z)

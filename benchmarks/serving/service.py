@@ -120,7 +120,7 @@ def _model(path):
 def _messages(model, X, bits):
     """A message for each row."""
     from mercer.serving.client import Embedding
-    from mercer.serving.wire import pack_message
+    from mercer.serving.wire.messages import pack_message
 
     embedding = Embedding(model.specification(bits).to_dict())
     return [pack_message(code[None], bits, embedding.fingerprint) for code in embedding.encode(X[:500])]
@@ -130,7 +130,7 @@ def _documents(X, messages, fingerprints):
     """Valid JSON of all kinds."""
     import base64
 
-    from mercer.serving.wire import unpack_message
+    from mercer.serving.wire.messages import unpack_message
 
     documents = [{"rows": X[:2].tolist()}, *({"rows": X[:1].tolist(), "bits": bits} for bits in fingerprints)]
     for message in map(unpack_message, messages):

@@ -70,7 +70,7 @@ def _pass_seconds(record, rows, inner, y, numbers):
     """Seconds of a pass over the first n rows, for each n; the sizes take turns."""
     from benchmarks.paper._learning import one_vs_rest
     from mercer import thread_limit
-    from mercer.learners._bundle import solve_bundle
+    from mercer.learners.solvers.bundle.solver import solve_bundle
     from mercer.spaces import Design
 
     best = [float("inf")] * len(numbers)

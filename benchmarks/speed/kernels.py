@@ -287,10 +287,10 @@ def _limits_table(record, limits):
     record.table(title, ["step", "attainable", "unit"], rows)
 
 
-# Vector instructions per pair of bins, as in mercer._native.pairs, by the unit that executes them (minimum, maximum and
-# subtraction beside addition). chi2 puts two pairs over one denominator, which halves the divisions. Intersection is
-# held against the faster of two ways to add up minima: where minimum and addition share a unit, multiplying by 1 and
-# adding does not.
+# Vector instructions per pair of bins, as in mercer._native.kernels.pairs, by the unit that executes them (minimum,
+# maximum and subtraction beside addition). chi2 puts two pairs over one denominator, which halves the divisions.
+# Intersection is held against the faster of two ways to add up minima: where minimum and addition share a unit,
+# multiplying by 1 and adding does not.
 WORK = {
     "chi2": {"divide": 0.5, "fused multiply-add": 2.5, "add": 1.5},
     "intersection": {"minimum and fused multiply-add": 1},

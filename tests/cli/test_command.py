@@ -12,9 +12,9 @@ import pytest
 from mercer import __version__
 from mercer._base.errors import InputError
 from mercer.cli import inspect as inspect_verb
-from mercer.cli.errors import explain
+from mercer.cli.framework.errors import explain
+from mercer.cli.framework.options import Settings
 from mercer.cli.main import app
-from mercer.cli.options import Settings
 
 VERBS = [command.name for command in app.registered_commands]
 GROUPS = {
@@ -113,9 +113,9 @@ def seen(monkeypatch):
         recorded.append((effective_threads(), logging.getLogger("mercer").level))
         return {"file": path, "arrays": []}
 
-    import mercer._base.models
+    import mercer._base.files.models
 
-    monkeypatch.setattr(mercer._base.models, "describe", describe)
+    monkeypatch.setattr(mercer._base.files.models, "describe", describe)
     monkeypatch.setattr(inspect_verb, "print_json", lambda found: recorded.append("json"))
     return recorded
 
@@ -158,12 +158,12 @@ def test_only_debug_shows_a_traceback(command):
 
 
 def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_path):
-    import mercer._base.models
+    import mercer._base.files.models
 
     def describe(path, verify):
         raise ZeroDivisionError("over\nlines")
 
-    monkeypatch.setattr(mercer._base.models, "describe", describe)
+    monkeypatch.setattr(mercer._base.files.models, "describe", describe)
     (tmp_path / "f").touch()
     result = command("inspect", tmp_path / "f")
     assert result.exit_code == 1

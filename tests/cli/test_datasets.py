@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import datasets
-from mercer.datasets import _scenes_sift
+from mercer.datasets.images import scenes_sift as _scenes_sift
 
 
 @pytest.fixture

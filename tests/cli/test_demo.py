@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.cli import demo
+from mercer.cli.demo import demo
 
 
 @pytest.fixture

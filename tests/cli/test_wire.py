@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 import mercer
 from mercer.serving import rate_accuracy
-from mercer.serving.wire import unpack_message
+from mercer.serving.wire.messages import unpack_message
 
 DRAWING = {"type": "drawing", "height": 8, "width": 8, "maximum": 16}
 QUICK = ("--C", "10", "--folds", "2")
@@ -230,8 +230,8 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, 
 )
 def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, words):
     pytest.importorskip("fastapi")
-    from mercer.serving.models import ServedModel
-    from mercer.serving.neighbours import open_neighbours
+    from mercer.serving.model.neighbours import open_neighbours
+    from mercer.serving.model.served import ServedModel
 
     path = tmp_path / ("labels.csv" if isinstance(content, str) else "labels.npy")
     if isinstance(content, np.ndarray):

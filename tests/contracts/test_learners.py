@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mercer import thread_limit
-from mercer.learners._bundle import solve_bundle
-from mercer.learners._losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, get_loss
-from mercer.learners._problem import Problem
+from mercer.learners.solvers.bundle.solver import solve_bundle
+from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, get_loss
+from mercer.learners.solvers.problem import Problem
 from mercer.spaces import BlockFactor, CodeRows, Identity, hstack
 from mercer.spaces.design import Design
 from tests.reference import solvers

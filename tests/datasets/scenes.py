@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.datasets._scenes_sift import Recipe, image_digests, images_sha256, names_sha256, shuffled_names
+from mercer.datasets.images.scenes_sift import Recipe, image_digests, images_sha256, names_sha256, shuffled_names
 
 N_IMAGES, N_QUERY_IMAGES = 14, 4
 

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from mercer import InputError, datasets
-from mercer.datasets import _covtype, _files, _kos, _sift, load_massbank, load_pendigits, load_sift
-from mercer.datasets._catalogue import CATALOGUE
-from mercer.datasets._fashion_mnist import read_idx
+from mercer.datasets import files as _files
+from mercer.datasets import load_massbank, load_pendigits, load_sift
+from mercer.datasets.catalogue import CATALOGUE
+from mercer.datasets.counts import kos as _kos
+from mercer.datasets.images import sift as _sift
+from mercer.datasets.images.fashion_mnist import read_idx
+from mercer.datasets.tables import covtype as _covtype
 from mercer.features import bin_spectra
 
 PLACES = {

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import mercer
 from mercer import InputError
 from mercer._base.errors import MissingExtraError
-from mercer.datasets import _scenes_sift, load_scenes_sift, make_scenes_sift
-from mercer.datasets._scenes_sift import (
+from mercer.datasets import load_scenes_sift, make_scenes_sift
+from mercer.datasets.images import scenes_sift as _scenes_sift
+from mercer.datasets.images.scenes_sift import (
     RECIPE,
     distinct_rows,
     image_digests,

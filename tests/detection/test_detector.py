@@ -9,7 +9,7 @@ from mercer import InputError
 from mercer.detection import PartDetector
 from mercer.vision import read_image
 from tests.detection.scenes import scenes
-from tests.detection.test_training import QUICK
+from tests.detection.training.test_latent import QUICK
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.detection import evaluate_detections
-from mercer.detection._boxes import overlaps, suppress
+from mercer.detection.boxes import overlaps, suppress
 
 TRUTH = [np.array([[0, 0, 10, 10], [20, 0, 30, 10.0]]), np.array([[5, 5, 15, 15.0]]), np.empty((0, 4))]
 FOUND = [
@@ -58,7 +58,7 @@ def test_overlaps_and_suppression(rng):
     kept = suppress(boxes, scores, 0.5)
     assert (np.diff(scores[kept]) <= 0).all()
     assert kept[0] == np.argmax(scores)
-    from mercer.detection._boxes import areas, intersections
+    from mercer.detection.boxes import areas, intersections
 
     share = intersections(boxes, boxes) / np.minimum.outer(areas(boxes), areas(boxes))
     assert (share[np.ix_(kept, kept)] - np.eye(len(kept)) <= 0.5).all()

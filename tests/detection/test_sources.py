@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import InputError
-from mercer.detection._sources import checked_boxes, read
+from mercer.detection.sources import checked_boxes, read
 
 
 def test_floats_are_rounded_to_bytes():

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
 
 import mercer
-from mercer._base.container import FORMAT_VERSION
+from mercer._base.files.container import FORMAT_VERSION
 from mercer.kernels import KERNELS
 
 FOLDER = Path(__file__).parent / f"v{FORMAT_VERSION}"

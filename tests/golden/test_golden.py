@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._base.container import FORMAT_VERSION
+from mercer._base.files.container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("v*/*.mercer"))

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 import mercer
-from mercer._base.models import describe
+from mercer._base.files.models import describe
 from tests.base.toys import register
 
 

@@ -17,10 +17,11 @@ from typer.testing import CliRunner
 
 from mercer import InputError, open_rows
 from mercer._base.memory import available_memory
-from mercer._base.tables import parquet_pages, read_table
+from mercer._base.tables import read_table
+from mercer._base.tables.formats import parquet_pages
 from mercer._base.tables.limits import Limit
-from mercer.cli.index_ids import read_ids
-from mercer.cli.labels import labels_of
+from mercer.cli.framework.labels import labels_of
+from mercer.cli.index.parts.ids import read_ids
 from mercer.cli.main import app
 
 LIMIT = "2MB"

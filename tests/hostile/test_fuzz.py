@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._base.objects import saveable_class
+from mercer._base.files.objects import saveable_class
 from tests.hostile.fuzz.campaign import ROOT, Campaign, checked_environment
 from tests.hostile.fuzz.forging import forge, read_seeds
 
@@ -17,8 +17,8 @@ NOT_IN_FILES = {"CallableKernel", "KernelIndex", "StoreIndex"}  # functions are 
 
 OUTSIDE = """
 import numpy as np
-from mercer._native._jit import inline, jit
-from mercer._native._lanes import add_lanes
+from mercer._native.jit import inline, jit
+from mercer._native.lanes import add_lanes
 
 @inline
 def formula(x, i):

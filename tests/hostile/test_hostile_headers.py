@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 import mercer
-from mercer._base.models import describe
+from mercer._base.files.models import describe
 from tests.hostile.forge import DIGEST_START, ZEROS, document, entry, header, seal
 
 X = {"$": "array", "of": "x"}

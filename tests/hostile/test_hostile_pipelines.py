@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._base import container
 from mercer._base.errors import ModelFileError
-from mercer._base.models import describe
-from tests.base.test_pipelines import PREDICTORS, TRANSFORMERS, WORDS, X, Y
+from mercer._base.files import container
+from mercer._base.files.models import describe
+from tests.base.files.test_pipelines import PREDICTORS, TRANSFORMERS, WORDS, X, Y
 
 LIES = [-1, 0, 1, 7, 2**31, 2**62, -(2**62), 1e308, 1e-320, "x", "", None, True, [], [1, 2]]
 LIES += [{"$": "float", "value": "nan"}, {"$": "slice", "items": [0, 2**62, 1]}]

@@ -56,7 +56,7 @@ def test_a_pair_has_the_same_bits_wherever_it_stands(rng, kernel, dtype):
 
 @pytest.mark.parametrize("kernel", ALL, ids=repr)
 def test_top_k_is_the_sorted_matrix(rng, kernel, monkeypatch):
-    monkeypatch.setattr("mercer.kernels._base.TOP_K_COLUMNS", 16)
+    monkeypatch.setattr("mercer.kernels.base.TOP_K_COLUMNS", 16)
     X = rng.integers(0, 3, (20, 4)).astype(float)  # many equal rows, hence many ties
     Y = rng.integers(0, 3, (50, 4)).astype(float)
     K = kernel(X, Y)

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from mercer.kernels import KERNELS, Chi2, Exponential, Intersection, JensenShannon, Linear, PowerMean, get_kernel
-from mercer.kernels._additive import HistogramKernel
+from mercer.kernels.additive import HistogramKernel
 
 EXTRA = {
     "power-mean-0": PowerMean(p=0),

@@ -16,7 +16,8 @@ import mercer
 from mercer import HomogeneousMap, InputError, NystroemMap, SparseAdditiveMap, get_kernel, thread_limit
 from mercer._base.tables import open_rows
 from mercer.codes import ProductQuantizer
-from mercer.learners import KernelClassifier, KernelClassifierCV, _base
+from mercer.learners import KernelClassifier, KernelClassifierCV
+from mercer.learners import base as _base
 
 TIGHT = {"tol": 1e-6, "max_iter": 3000}
 
@@ -243,7 +244,7 @@ def test_an_indicator_matrix_means_a_problem_per_label():
     ],
 )
 def test_the_functions_of_the_columns_add_up_to_the_scores(digits, map, tmp_path):
-    from mercer.learners._functions_plot import functions
+    from mercer.learners.functions_plot import functions
 
     X, y, X_test, _ = digits
     model = KernelClassifier(map=map, multi_class="ovr", tol=0.1).fit(X[:, 10:18], y)

@@ -8,7 +8,8 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 import mercer
 from mercer import InputError
-from mercer.learners import KernelClassifier, KernelClassifierCV, _cv
+from mercer.learners import KernelClassifier, KernelClassifierCV
+from mercer.learners import cv as _cv
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 import mercer
 from mercer import InputError, IntersectionSVC, IntersectionSVR, LevelQuantizer, thread_limit
 from mercer.kernels import get_kernel
-from tests.reference.level_descent import algorithm_2
+from tests.reference.learners.descent.level import algorithm_2
 
 FIRST = slice(0, 80)
 
@@ -237,7 +237,7 @@ def test_too_few_passes_are_said(histograms):
 
 
 def test_tables_that_would_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr("mercer.learners._intersection.MOST_TABLES", 1000)
+    monkeypatch.setattr("mercer.learners.intersection.MOST_TABLES", 1000)
     with pytest.raises(InputError, match="fewer bins"):
         IntersectionSVC().fit(np.random.default_rng(0).random((50, 20)), np.arange(50) % 2)
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from mercer import InputError
 from mercer.kernels import MinMax
-from mercer.maps._minhash import WeightedMinHash
+from mercer.maps.minhash import WeightedMinHash
 from mercer.spaces import as_rows
 
 PAIRS = {
@@ -72,7 +72,7 @@ def test_words_are_the_same_however_the_rows_come(rng):
 
 
 def test_memory_does_not_grow_with_columns_times_hashes(monkeypatch, rng):
-    import mercer.maps._minhash as module
+    import mercer.maps.minhash as module
 
     X = rng.poisson(0.5, size=(40, 300)).astype(np.float64)
     words = WeightedMinHash(64, random_state=0).fit(X).codes(X)

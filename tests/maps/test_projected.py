@@ -6,12 +6,12 @@ from scipy import sparse
 
 from mercer import InputError
 from mercer.kernels import Linear
-from mercer.maps import _projected
-from mercer.maps._base import FeatureMap
-from mercer.maps._minhash import WeightedMinHash
-from mercer.maps._projected import ProjectedMap
+from mercer.maps import projected as _projected
+from mercer.maps.base import FeatureMap
+from mercer.maps.minhash import WeightedMinHash
+from mercer.maps.projected import ProjectedMap
 from mercer.spaces import CumulativeSum, Factor, Identity
-from tests.reference.signs import sign
+from tests.reference.maps.signs import sign
 
 D = 90
 GEOMETRIES = {

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from mercer import InputError
 from mercer.kernels import Linear
-from mercer.maps._base import FeatureMap
-from mercer.maps._minhash import WeightedMinHash
-from mercer.maps._report import approximation_report, ranking_recall
+from mercer.maps.base import FeatureMap
+from mercer.maps.minhash import WeightedMinHash
+from mercer.maps.report import approximation_report, ranking_recall
 from mercer.spaces import Identity
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._native import elementary
-from mercer._native._jit import jit
+from mercer._native.jit import jit
 from tests.reference import elementary as reference
 
 INTERVALS = {

@@ -55,10 +55,10 @@ def test_a_second_process_finds_the_compiled_code(tmp_path):
 
 def test_an_edited_formula_is_compiled_again(tmp_path):
     code = """
-from mercer._native import _jit
-_jit.BUILD = {sources!r}
+from mercer._native import jit
+jit.BUILD = {sources!r}
 import numpy as np
-from mercer._native.selection import keep_best
+from mercer._native.kernels.selection import keep_best
 keep_best(np.ones((1, 1)), 0, np.zeros((1, 1)), np.full((1, 1), -1))
 print(sum(keep_best.stats.cache_hits.values()))
 """
@@ -75,7 +75,7 @@ def test_the_cache_of_another_version_is_replaced(tmp_path):
     code = """
 import types, sys
 import numpy as np
-from mercer._native.selection import keep_best
+from mercer._native.kernels.selection import keep_best
 keep_best(np.ones((1, 1)), 0, np.zeros((1, 1)), np.full((1, 1), -1))
 print(sum(keep_best.stats.cache_hits.values()))
 {after}

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from tests.reference import losses
+from tests.reference.learners import losses
 
 MARGIN = {name: getattr(losses, name) for name in ("hinge", "squared_hinge", "logistic", "huber_hinge")}
 REGRESSION = {

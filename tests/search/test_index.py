@@ -12,8 +12,9 @@ from sklearn.exceptions import NotFittedError
 import mercer
 from mercer import InputError, KernelIndex, thread_limit
 from mercer.kernels import RBF, Chi2
-from mercer.search import _index_searches, exact_knn, recall_1_at, recall_k_at
-from mercer.search._model import CODES
+from mercer.search import exact_knn, recall_1_at, recall_k_at
+from mercer.search import searching as _index_searches
+from mercer.search.model.model import CODES
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -121,7 +122,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(what, one_for_all):
 def test_a_failure_inside_a_large_addition_leaves_the_index_as_it_was(monkeypatch):
     made = index(X[:40])
     before = answer(made.search(Q, 5))
-    monkeypatch.setattr("mercer.search._collection.ADD_ROWS", 10)
+    monkeypatch.setattr("mercer.search.rows.collection.ADD_ROWS", 10)
     packed, calls = type(made._collection)._packed, []
 
     def failing(self, *arguments):

@@ -12,11 +12,11 @@ from scipy import sparse
 
 import mercer
 from mercer import InputError, KernelIndex
-from mercer.search._collection import Collection
-from mercer.search._directory_files import LockedError
-from mercer.search._model import CODES
+from mercer.search.model.model import CODES
+from mercer.search.rows.collection import Collection
+from mercer.search.storage.directory.files import LockedError
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index
-from tests.search.storage_samples import process
+from tests.search.storage.samples import process
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
 X, Q = histograms(120), histograms(9, seed=7)

@@ -10,8 +10,8 @@ import pytest
 
 import mercer.search
 from mercer import KernelIndex
-from mercer.search._directory import DirectoryStorage
-from mercer.search._storage_memory import MemoryStorage
+from mercer.search.storage.directory.storage import DirectoryStorage
+from mercer.search.storage.memory import MemoryStorage
 from tests.search.index_samples import histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -251,7 +251,7 @@ def _fails(self, *arguments):
 
 
 def test_a_persist_that_is_interrupted_before_its_catalogue_has_a_name_leaves_nothing(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.search._directory.Catalogue.create", staticmethod(_fails_creating))
+    monkeypatch.setattr("mercer.search.storage.directory.storage.Catalogue.create", staticmethod(_fails_creating))
     scene = Scene(made, "memory", "persist", tmp_path / "scene")
     with pytest.raises(KeyboardInterrupt):
         scene.change()

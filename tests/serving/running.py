@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from mercer.serving.app import create_app
-from mercer.serving.server import _config, _listen
-from mercer.serving.settings import ServiceSettings
+from mercer.serving.http.app import create_app
+from mercer.serving.process.server import _config, _listen
+from mercer.serving.process.settings import ServiceSettings
 
 JSON, BITS = "application/json", "application/octet-stream"
 

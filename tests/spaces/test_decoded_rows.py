@@ -6,7 +6,7 @@ import pytest
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.spaces import BlockFactor, CodeRows, Design, Identity
-from mercer.spaces import _blocks as cutting
+from mercer.spaces import blocks as cutting
 from mercer.spaces.decoded_rows import DecodedRows
 
 WORDS, SIZES = [5, 3, 1, 256], [4, 8, 1, 3]

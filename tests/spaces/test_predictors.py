@@ -11,7 +11,7 @@ import mercer
 from mercer import Chi2, GeneralizedIntersection, Intersection, JensenShannon
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.threads import thread_limit
-from mercer.maps._sparse_additive import SparseAdditiveMap
+from mercer.maps.grids.sparse_additive import SparseAdditiveMap
 from mercer.spaces import GridPredictor, Identity, LandmarkPredictor, MapPredictor, as_rows
 
 tails = pytest.mark.parametrize("tail", [(), (1,), (4,)])

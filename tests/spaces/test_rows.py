@@ -11,7 +11,7 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.spaces import BitRows, CodeRows, CSRRows, DenseRows, StackedRows, as_rows, hstack
-from mercer.spaces import _blocks as cutting
+from mercer.spaces import blocks as cutting
 from mercer.spaces.coded_rows import FEW_ROWS
 from tests.spaces.samples import DTYPES, ROW_KINDS, class_shapes, make_rows
 

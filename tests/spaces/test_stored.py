@@ -14,7 +14,7 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.threads import thread_limit
 from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, as_rows, hstack, stored
-from mercer.spaces import _blocks as cutting
+from mercer.spaces import blocks as cutting
 from mercer.spaces.factored import BlockFactor
 from mercer.spaces.stored import StorageError, store_rows
 from tests.spaces.samples import DTYPES, ROW_KINDS, make_rows

@@ -27,7 +27,7 @@ CLASSES = {"ijcnn1": 2, "shuttle": 7, "covtype": 7, "sector": 105}
     ],
 )
 def table_4(sheet):
-    from mercer.datasets._catalogue import CATALOGUE
+    from mercer.datasets.catalogue import CATALOGUE
 
     lines = []
     for name, (train, test, columns, classes) in PUBLISHED.items():

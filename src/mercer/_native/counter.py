@@ -9,7 +9,7 @@ __all__ = ["bits_of", "uniform_of"]
 
 import numpy as np
 
-from mercer._native._jit import inline
+from mercer._native.jit import inline
 
 WEYL = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -16,7 +16,7 @@ __all__ = [
 
 import numpy as np
 
-from mercer._native._jit import inline
+from mercer._native.jit import inline
 
 
 @inline

@@ -8,7 +8,7 @@ __all__ = ["fill_halfwords"]
 
 import numpy as np
 
-from mercer._native._jit import inline, jit
+from mercer._native.jit import inline, jit
 
 PARITY = np.uint32(0x1BD11BDA)
 

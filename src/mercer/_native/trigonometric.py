@@ -8,8 +8,8 @@ __all__ = ["cos_sin_double", "cos_sin_single", "log2_parts_double", "log2_parts_
 
 import numpy as np
 
-from mercer._native._jit import inline
 from mercer._native.elementary import log2_ratio_double, log2_ratio_single
+from mercer._native.jit import inline
 
 
 @inline

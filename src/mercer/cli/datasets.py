@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from mercer._base.tables import ArgumentError
-from mercer.cli.options import Settings, common_options, option_groups
-from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -59,7 +59,7 @@ def datasets(
 
 
 def _list(settings: Settings, data: Path | None) -> None:
-    from mercer.datasets._catalogue import CATALOGUE
+    from mercer.datasets.catalogue import CATALOGUE
 
     listed = [_described(known, data) for known in CATALOGUE.values()]
     if settings.json:
@@ -119,7 +119,7 @@ def _address(known: dict[str, Any]) -> str:
 
 
 def _recipe(name: str):
-    from mercer.datasets._catalogue import CATALOGUE
+    from mercer.datasets.catalogue import CATALOGUE
 
     if name not in CATALOGUE:
         near = get_close_matches(name, CATALOGUE)

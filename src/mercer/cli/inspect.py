@@ -14,9 +14,9 @@ import typer
 
 from mercer._base.errors import InputError, MercerError
 from mercer._base.tables import ArgumentError
-from mercer.cli.options import Settings, common_options, option_groups
-from mercer.cli.output import print_json, print_table
-from mercer.cli.rates import print_curve
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import print_json, print_table
+from mercer.cli.framework.rates import print_curve
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -46,7 +46,7 @@ def inspect(
     Nothing in the file is executed and no array is loaded, so this is safe and fast for any file. A damaged file is
     named with the reason, and the exit code is 1.
     """
-    from mercer._base.models import describe
+    from mercer._base.files.models import describe
 
     with _as_file(file) as path:
         if _is_message(path):
@@ -88,14 +88,14 @@ def _as_file(path: str) -> Iterator[str]:
 
 def _is_message(path: str) -> bool:
     """Whether a file begins as a message of bits does."""
-    from mercer.serving.wire import MAGIC
+    from mercer.serving.wire.messages import MAGIC
 
     with open(path, "rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
 
 
 def _print_message(settings: Settings, path: str, name: str) -> None:
-    from mercer.serving.wire import unpack_message
+    from mercer.serving.wire.messages import unpack_message
 
     try:
         found = unpack_message(Path(path).read_bytes())
@@ -118,8 +118,8 @@ def _print_message(settings: Settings, path: str, name: str) -> None:
 
 def _more(path: str) -> dict[str, Any]:
     """What the summaries are too short for: what a learner did with its rows, and the bits that a model makes."""
-    from mercer._base.container import naming, read_header
-    from mercer._base.decoding import Decoder
+    from mercer._base.files.container import naming, read_header
+    from mercer._base.files.decoding import Decoder
 
     node = read_header(path).document["object"]
     state, found = node["state"], {}

@@ -19,10 +19,10 @@ from mercer._base.tables import (
     write_columns,
     write_rows,
 )
-from mercer.cli.learning import missing_facts, say_about_columns, say_about_missing, whole
-from mercer.cli.options import Settings, common_options, input_options, option_groups
-from mercer.cli.output import note, print_json, print_table, progress
-from mercer.cli.parameters import named_values
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.parameters import named_values
+from mercer.cli.models.learning import missing_facts, say_about_columns, say_about_missing, whole
 
 EXAMPLES = """
 [bold]Examples[/bold]

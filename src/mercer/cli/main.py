@@ -9,26 +9,17 @@ from typing import Annotated
 import typer
 
 from mercer import __version__
-from mercer.cli import (
-    datasets,
-    demo,
-    detect,
-    encode,
-    evaluate,
-    fit,
-    images,
-    index,
-    inspect,
-    kernel,
-    map,
-    predict,
-    reproduce,
-    serve,
-    wire,
-)
-from mercer.cli.commands import Verb, Verbs, flowing
-from mercer.cli.options import Settings, common_options, option_groups
-from mercer.cli.output import print_json
+from mercer.cli import datasets, inspect, kernel, reproduce, serve
+from mercer.cli.demo import demo
+from mercer.cli.detect import app as detect
+from mercer.cli.framework.commands import Verb, Verbs, flowing
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import print_json
+from mercer.cli.images import app as images
+from mercer.cli.index import app as index
+from mercer.cli.map import app as map
+from mercer.cli.models import encode, evaluate, fit, predict
+from mercer.cli.wire import app as wire
 
 _DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer", "rich")
 _EXAMPLES = """

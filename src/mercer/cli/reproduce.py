@@ -14,8 +14,8 @@ import typer
 
 from mercer._base.errors import MercerError
 from mercer._base.tables import ArgumentError
-from mercer.cli.options import Settings, common_options, option_groups
-from mercer.cli.output import note, print_json, print_table, progress
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
 
 EXAMPLES = """
 [bold]Examples[/bold]

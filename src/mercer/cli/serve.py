@@ -10,8 +10,8 @@ import typer
 
 from mercer._base.errors import InputError, require_extra
 from mercer._base.tables import ArgumentError
-from mercer.cli.options import Settings, common_options, option_groups
-from mercer.cli.output import note, print_json
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -131,8 +131,8 @@ def serve(
         raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
     if index_labels is not None:
         _check_file(index_labels, "Name the file of the labels.")
-    from mercer.serving.server import serve as run
-    from mercer.serving.settings import ServiceSettings
+    from mercer.serving.process.server import serve as run
+    from mercer.serving.process.settings import ServiceSettings
 
     token = token_of(settings, token_file)
     if token is None and host not in _LOOPBACK:
@@ -173,7 +173,7 @@ def token_of(settings: Settings, path: str | None) -> str | None:
     if path is None:
         return os.environ.get("MERCER_TOKEN") or None
     _check_file(path, "Name the file of the token.")
-    from mercer.serving.settings import read_token
+    from mercer.serving.process.settings import read_token
 
     token, is_open = read_token(path)
     if is_open:

@@ -6,19 +6,19 @@ other files, by a recipe (:func:`make_scenes_sift`). :func:`make_spectra`, :func
 :func:`make_compositions` make up rows of the same shape, for examples that must run without any file.
 """
 
-from mercer.datasets._covtype import load_covtype
-from mercer.datasets._fashion_mnist import load_fashion_mnist
-from mercer.datasets._kos import load_kos
-from mercer.datasets._libsvm import load_adult, load_ijcnn1, load_sector
-from mercer.datasets._massbank import load_massbank
-from mercer.datasets._microbiome import load_microbiome
-from mercer.datasets._molecules import load_molecules
-from mercer.datasets._newsgroups import load_20newsgroups
-from mercer.datasets._pendigits import load_pendigits
-from mercer.datasets._scenes_sift import load_scenes_sift, make_scenes_sift
-from mercer.datasets._shuttle import load_shuttle
-from mercer.datasets._sift import load_sift
-from mercer.datasets._synthetic import make_compositions, make_fingerprints, make_spectra
+from mercer.datasets.chemistry.massbank import load_massbank
+from mercer.datasets.chemistry.molecules import load_molecules
+from mercer.datasets.counts.kos import load_kos
+from mercer.datasets.counts.microbiome import load_microbiome
+from mercer.datasets.counts.newsgroups import load_20newsgroups
+from mercer.datasets.images.fashion_mnist import load_fashion_mnist
+from mercer.datasets.images.scenes_sift import load_scenes_sift, make_scenes_sift
+from mercer.datasets.images.sift import load_sift
+from mercer.datasets.synthetic import make_compositions, make_fingerprints, make_spectra
+from mercer.datasets.tables.covtype import load_covtype
+from mercer.datasets.tables.libsvm import load_adult, load_ijcnn1, load_sector
+from mercer.datasets.tables.pendigits import load_pendigits
+from mercer.datasets.tables.shuttle import load_shuttle
 
 __all__ = [
     "load_20newsgroups",

@@ -3,8 +3,8 @@
 Images have a package of their own, :mod:`mercer.vision`.
 """
 
-from mercer.features._entropy_weighting import SpectralEntropyWeighting
-from mercer.features._fingerprints import count_fingerprints, murcko_scaffolds
-from mercer.features._peaks import bin_spectra
+from mercer.features.entropy_weighting import SpectralEntropyWeighting
+from mercer.features.fingerprints import count_fingerprints, murcko_scaffolds
+from mercer.features.peaks import bin_spectra
 
 __all__ = ["SpectralEntropyWeighting", "bin_spectra", "count_fingerprints", "murcko_scaffolds"]

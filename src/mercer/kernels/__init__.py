@@ -1,6 +1,6 @@
 """Exact kernels: the ground truth of every approximation. Dense and CSR, float32 and float64, safe at zero."""
 
-from mercer.kernels._additive import (
+from mercer.kernels.additive import (
     Chi2,
     GeneralizedIntersection,
     Hellinger,
@@ -9,12 +9,12 @@ from mercer.kernels._additive import (
     Linear,
     PowerMean,
 )
-from mercer.kernels._base import Kernel
-from mercer.kernels._compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
-from mercer.kernels._exponential import RBF, ExpChi2, Exponential, Laplacian
-from mercer.kernels._ratios import BrayCurtis, MinMax
-from mercer.kernels._registry import KERNELS, get_kernel
-from mercer.kernels._universal_rbf import UniversalRBF
+from mercer.kernels.base import Kernel
+from mercer.kernels.compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
+from mercer.kernels.exponential import RBF, ExpChi2, Exponential, Laplacian
+from mercer.kernels.ratios import BrayCurtis, MinMax
+from mercer.kernels.registry import KERNELS, get_kernel
+from mercer.kernels.universal_rbf import UniversalRBF
 
 __all__ = [
     "KERNELS",

@@ -11,9 +11,9 @@ __all__ = [
     "recall_table",
 ]
 
-from mercer.search._exact import Certificate
-from mercer.search._index import KernelIndex
-from mercer.search._model import SearchModel
-from mercer.search._oracle import exact_knn
-from mercer.search._recall import recall_1_at, recall_k_at, recall_table
-from mercer.search._store_index import StoreIndex
+from mercer.search.databases.index import StoreIndex
+from mercer.search.exact.oracle import exact_knn
+from mercer.search.exact.recall import recall_1_at, recall_k_at, recall_table
+from mercer.search.exact.search import Certificate
+from mercer.search.index import KernelIndex
+from mercer.search.model.model import SearchModel

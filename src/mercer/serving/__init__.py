@@ -9,17 +9,17 @@ from mercer._base.errors import require_extra
 
 _NAMES = {
     "Client": "mercer.serving.client",
-    "Message": "mercer.serving.wire",
-    "RateAccuracy": "mercer.serving._rates",
-    "RatePoint": "mercer.serving._rates",
-    "ServiceSettings": "mercer.serving.settings",
-    "WireClassifier": "mercer.serving._ladder",
-    "WireError": "mercer.serving.wire",
-    "create_app": "mercer.serving.app",
-    "pack_message": "mercer.serving.wire",
-    "rate_accuracy": "mercer.serving._rates",
-    "serve": "mercer.serving.server",
-    "unpack_message": "mercer.serving.wire",
+    "Message": "mercer.serving.wire.messages",
+    "RateAccuracy": "mercer.serving.wire.rates",
+    "RatePoint": "mercer.serving.wire.rates",
+    "ServiceSettings": "mercer.serving.process.settings",
+    "WireClassifier": "mercer.serving.wire.ladder",
+    "WireError": "mercer.serving.wire.messages",
+    "create_app": "mercer.serving.http.app",
+    "pack_message": "mercer.serving.wire.messages",
+    "rate_accuracy": "mercer.serving.wire.rates",
+    "serve": "mercer.serving.process.server",
+    "unpack_message": "mercer.serving.wire.messages",
 }
 
 _OF_EXTRA, _EXTRA = ("create_app", "serve"), ("fastapi", "uvicorn", "httptools", "prometheus_client")

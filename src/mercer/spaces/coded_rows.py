@@ -7,10 +7,10 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
-from mercer._native import bits as bit_loops
-from mercer._native import codes as code_loops
-from mercer.spaces._blocks import _aligned_zeros as aligned_zeros
-from mercer.spaces._blocks import ordered_total, row_tasks, width_of
+from mercer._native.spaces import bits as bit_loops
+from mercer._native.spaces import code_products as code_loops
+from mercer.spaces.blocks import _aligned_zeros as aligned_zeros
+from mercer.spaces.blocks import ordered_total, row_tasks, width_of
 from mercer.spaces.rows import Rows
 
 # Bits of so few rows are added one by one; more go through tables, which take about 256 additions per byte and class to

@@ -6,9 +6,9 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native.codes import score_codes_vector
-from mercer._native.decoding import decode_words
-from mercer.spaces._blocks import ordered_total, row_tasks
+from mercer._native.spaces.code_products import score_codes_vector
+from mercer._native.spaces.words import decode_words
+from mercer.spaces.blocks import ordered_total, row_tasks
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.factored import BlockFactor
 from mercer.spaces.rows import Rows

@@ -15,9 +15,9 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
-from mercer._native._lanes import LANES
-from mercer._native.coded import accumulate_coded, score_coded
-from mercer.spaces._blocks import even_slices, width_of
+from mercer._native.lanes import LANES
+from mercer._native.spaces.factor_products import accumulate_coded, score_coded
+from mercer.spaces.blocks import even_slices, width_of
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.factored import BlockFactor
 from mercer.spaces.inner import BlockDiagonal

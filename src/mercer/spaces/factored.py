@@ -11,9 +11,9 @@ from mercer._base.errors import InputError
 from mercer._base.linalg import rank_revealing_factor
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native import factors as factor_loops
-from mercer._native import segments as segment_loops
-from mercer.spaces._blocks import row_tasks
+from mercer._native.spaces import factors as factor_loops
+from mercer._native.spaces import segments as segment_loops
+from mercer.spaces.blocks import row_tasks
 from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.inner import InnerProduct, inner_class
 
@@ -105,7 +105,7 @@ class CumulativeSum(InnerProduct):
 class _Factored(InnerProduct):
     """Shared by the inner products that are given by the factors of diagonal blocks, repeated or not.
 
-    The factors are kept with their columns contiguous, one after the other: see mercer._native.factors.
+    The factors are kept with their columns contiguous, one after the other: see mercer._native.spaces.factors.
     """
 
     _repeat = 1

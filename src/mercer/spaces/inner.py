@@ -17,8 +17,8 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.memory import row_chunks
-from mercer.kernels._engine import mirror
-from mercer.spaces._blocks import width_of
+from mercer.kernels.engine import mirror
+from mercer.spaces.blocks import width_of
 from mercer.spaces.rows import CSRRows, StackedRows, as_rows
 
 inner_class = dataclass(eq=False, repr=False)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import single_threaded
-from mercer._native import grid as loops
+from mercer._native.spaces import grid as loops
 from mercer.kernels import Chi2, GeneralizedIntersection, Intersection, PowerMean
 
 MOST_NEIGHBORS = 64  # points of a window

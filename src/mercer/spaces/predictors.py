@@ -18,9 +18,9 @@ from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._base.validation import as_rows
-from mercer._native.tables import score_windows
+from mercer._native.spaces.tables import score_windows
 from mercer.kernels import Kernel
-from mercer.spaces._blocks import width_of
+from mercer.spaces.blocks import width_of
 from mercer.spaces.placement import MOST_NEIGHBORS, Placement, nonzeros
 
 predictor_class = dataclass(eq=False, repr=False)

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native import rows as csr_loops
-from mercer.spaces._blocks import ordered_total, row_tasks
+from mercer._native.spaces import rows as csr_loops
+from mercer.spaces.blocks import ordered_total, row_tasks
 
 BLOCK_ROWS = 8192  # rows of a block, when the caller does not say
 

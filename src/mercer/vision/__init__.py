@@ -1,22 +1,22 @@
 """Images as numbers: reading them, and describing them as a whole or patch by patch."""
 
-from mercer.vision._bag_of_words import BagOfWords
-from mercer.vision._batches import SkippedImagesWarning, describe_images
-from mercer.vision._centrist import CENTRIST, LocalCENTRIST, centrist
-from mercer.vision._color_histogram import ColorHistogram, color_histogram
-from mercer.vision._descriptors import Descriptors
-from mercer.vision._downscaled import Downscaled
-from mercer.vision._encoder import Encoding
-from mercer.vision._explaining import Explanation
-from mercer.vision._fisher import FisherVectors
-from mercer.vision._folders import image_folder
-from mercer.vision._hog import flip_hog, hog, hog_shape
-from mercer.vision._image_classifier import ImageClassifier
-from mercer.vision._images import read_image, resize
-from mercer.vision._located_words import LocatedWords, locate_words
-from mercer.vision._sift import DenseSIFT, dense_sift
-from mercer.vision._transformer import HOG
-from mercer.vision._vocabulary import Vocabulary
+from mercer.vision.classifier import ImageClassifier
+from mercer.vision.descriptors.base import Descriptors
+from mercer.vision.descriptors.centrist import CENTRIST, LocalCENTRIST, centrist
+from mercer.vision.descriptors.color_histogram import ColorHistogram, color_histogram
+from mercer.vision.descriptors.downscaled import Downscaled
+from mercer.vision.descriptors.hog import flip_hog, hog, hog_shape
+from mercer.vision.descriptors.hog_rows import HOG
+from mercer.vision.descriptors.sift import DenseSIFT, dense_sift
+from mercer.vision.explaining.explanation import Explanation
+from mercer.vision.explaining.located_words import LocatedWords, locate_words
+from mercer.vision.reading.batches import SkippedImagesWarning, describe_images
+from mercer.vision.reading.folders import image_folder
+from mercer.vision.reading.images import read_image, resize
+from mercer.vision.words.bag_of_words import BagOfWords
+from mercer.vision.words.encoder import Encoding
+from mercer.vision.words.fisher import FisherVectors
+from mercer.vision.words.vocabulary import Vocabulary
 
 __all__ = [
     "CENTRIST",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer._base import container
+from mercer._base.files import container
 from tests.hostile.forge import entry, header, seal
 
 GOLDEN = Path(__file__).parents[2] / "golden"

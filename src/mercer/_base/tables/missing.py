@@ -12,7 +12,7 @@ from typing import Any
 from mercer._base.errors import InputError
 from mercer._base.tables.columns import features_of, listed
 from mercer._base.tables.rules import ArgumentError, InputRules
-from mercer._base.tables.sources import RowSource
+from mercer._base.tables.sources.rows import RowSource
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from mercer._base.errors import InputError
 from mercer._base.tables.content import Content
-from mercer._base.tables.formats import READERS
+from mercer._base.tables.formats.readers import READERS
 from mercer._base.tables.limits import Limit
 from mercer._base.tables.rules import PACKABLE, PACKERS, ArgumentError, InputRules, format_of, settle_dtype
 

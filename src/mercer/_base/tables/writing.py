@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from mercer._base.atomic import replacing
+from mercer._base.files.atomic import replacing
 from mercer._base.tables.rules import PACKERS, ArgumentError, format_of
 from mercer._base.terminal import TerminalWriter
 

@@ -1,7 +1,7 @@
 """Stores: what finds the rows nearest to an embedded query. One protocol, one file per adapter."""
 
-from mercer.search.stores._codes import CodeStore
-from mercer.search.stores._faiss import FaissStore
-from mercer.search.stores._protocol import VectorStore
+from mercer.search.stores.codes import CodeStore
+from mercer.search.stores.faiss import FaissStore
+from mercer.search.stores.protocol import VectorStore
 
 __all__ = ["CodeStore", "FaissStore", "VectorStore"]

@@ -1,0 +1,1 @@
+"""Loops of codes: values to levels, projections to bits."""

@@ -1,0 +1,1 @@
+"""Loops of detection: words of cells, filters, placement of parts, rows of words."""

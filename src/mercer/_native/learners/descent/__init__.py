@@ -1,0 +1,1 @@
+"""Dual coordinate descent, one loop per kind of rows; what they share is in `sweep`."""

@@ -1,0 +1,1 @@
+"""Loops of search: the scan of codes, and dropping rows by bounds."""

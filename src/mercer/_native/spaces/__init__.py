@@ -1,0 +1,1 @@
+"""Loops of encoded rows: products with weights and residuals for CSR rows, codes, bits, factors and grids."""

@@ -1,0 +1,1 @@
+"""Loops of image descriptors: HOG, dense SIFT, census transforms."""

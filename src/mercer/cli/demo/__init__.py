@@ -1,0 +1,1 @@
+"""``mercer demo`` and its picture."""

@@ -1,0 +1,1 @@
+"""``mercer detect``: one file per verb."""

@@ -1,0 +1,91 @@
+"""``mercer detect evaluate``: how good a detector is on annotated images."""
+
+__all__ = ["EXAMPLES", "evaluate"]
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.errors import InputError, require_extra
+from mercer._base.tables import open_for_writing
+from mercer.cli.detect.files import BoxesOption, ImagesOption, LabelOption, annotated, load_detector
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.images.files import check_output, took
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer detect evaluate person.mercer --images test --boxes test.csv
+  mercer detect evaluate person.mercer --images test --boxes test.csv --plot curve.png --json
+"""
+
+
+@option_groups(settings=common_options)
+def evaluate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer detect train.")],
+    images: Annotated[Path, ImagesOption],
+    boxes: Annotated[Path, BoxesOption],
+    label: Annotated[str | None, LabelOption] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw precision against recall.")] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """How good the detections are on images that the model has not seen.
+
+    AP is the area under precision against recall, and by the older rule of PASCAL VOC 2007 the mean precision at eleven
+    recalls. The miss rate is the geometric mean at nine rates of false positives per image, from 0.01 to 1. The best
+    threshold is that of the largest F1, for the option --threshold of mercer detect run, whose default is 0.
+    """
+    if plot is not None:
+        check_output(plot, model, str(boxes))
+        require_extra("matplotlib", "plot", "--plot")
+    detector = load_detector(model)
+    paths, found = annotated(images, boxes, label)
+    if not any(map(len, found)):
+        raise InputError(f"{boxes} has no box for the {len(paths)} images of {images}, so there is nothing to find.")
+    started = time.perf_counter()
+    with progress(settings):
+        report = detector.evaluate(paths, found)
+    seconds = time.perf_counter() - started
+    if plot is not None:
+        with open_for_writing(plot) as stream:
+            report.plot().figure.savefig(stream, format="png")
+    document: dict[str, Any] = {
+        "model": model,
+        "images": report.n_images,
+        "objects": report.n_objects,
+        "ap": report.ap,
+        "ap_11_point": report.ap_11_point,
+        "log_average_miss_rate": report.log_average_miss_rate,
+        "recall": float(report.recall[-1]) if len(report.recall) else 0.0,
+        "thresholds": [_at(report, threshold) for threshold in (0.0, report.best_threshold)],
+        "seconds": seconds,
+    }
+    if settings.json:
+        print_json(document)
+        return
+    usual, best = document["thresholds"]
+    rows = [
+        ["objects", f"{report.n_objects} in {report.n_images} images"],
+        ["AP", f"{100 * report.ap:.1f} %"],
+        ["AP, 11 points", f"{100 * report.ap_11_point:.1f} %"],
+        ["log-average miss rate", f"{100 * report.log_average_miss_rate:.1f} %"],
+        ["scores above 0, the default", _precision_recall(usual)],
+        [f"scores above {best['threshold']:.2g}, the best", _precision_recall(best)],
+        ["time", took(seconds)],
+    ]
+    print_table(settings, f"{model} on {images}", ["", ""], rows, text_columns=1)
+    if plot is not None:
+        note(settings, f"Plot: {plot}")
+
+
+def _at(report, threshold: float) -> dict[str, float]:
+    precision, recall = report.at(threshold)
+    return {"threshold": threshold, "precision": precision, "recall": recall}
+
+
+def _precision_recall(one: dict[str, float]) -> str:
+    return f"precision {100 * one['precision']:.1f} %, recall {100 * one['recall']:.1f} %"

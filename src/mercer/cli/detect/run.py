@@ -1,0 +1,123 @@
+"""``mercer detect run``: what a detector finds in images, as lines, JSON and pictures."""
+
+__all__ = ["EXAMPLES", "run"]
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.errors import InputError, require_extra
+from mercer._base.progress import track
+from mercer._base.tables import ArgumentError
+from mercer.cli.detect.files import load_detector
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.images.files import StrictOption, note_skipped, paths_of, took
+from mercer.cli.models.predict import _lines
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+A line for each object: file, xmin, ymin, xmax, ymax, score:
+  mercer detect run person.mercer new/*.jpg > found.csv
+
+Pictures with boxes, in a folder; more objects, with more mistakes:
+  mercer detect run person.mercer new --out overlays --threshold -0.02
+
+Boxes of the parts too:
+  mercer detect run person.mercer new/1.jpg --json
+"""
+
+
+@option_groups(settings=common_options)
+def run(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer detect train.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where pictures with boxes go.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option("--threshold", metavar="SCORE", help="Objects score more than this.")
+    ] = 0.0,
+    strict: Annotated[bool, StrictOption] = False,
+    *,
+    settings: Settings,
+) -> None:
+    """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts.
+
+    Images that cannot be read, or are smaller than the objects that the detector knows, are skipped and named.
+    """
+    from mercer.detection.sources import read
+
+    if out is not None:
+        require_extra("matplotlib", "plot", "--out")
+        if out.exists() and not out.is_dir():
+            raise ArgumentError(f"--out is a folder, but {out} is a file.")
+    detector = load_detector(model)
+    paths = paths_of(files)
+    targets = [None] * len(paths) if out is None else _pictures(out, paths)
+    started, answers, n_found = time.perf_counter(), [], 0
+    lines = [["file", "xmin", "ymin", "xmax", "ymax", "score"]]
+    skipped: dict[int, str] = {}
+    with progress(settings):
+        for number, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
+            try:
+                found = detector.detect(path, threshold)
+            except InputError as error:
+                skipped[number] = str(error) if str(path) in str(error) else f"{path}: {error}"
+                if strict or len(paths) == 1:
+                    raise InputError(skipped[number]) from error
+                continue
+            n_found += len(found)
+            lines += [
+                [str(path), *(f"{value:.1f}" for value in box), f"{score:.4f}"]
+                for box, score in zip(found.boxes, found.scores, strict=True)
+            ]
+            answer = _answer(path, found)
+            if target is not None:
+                found.plot(read(path, number)).figure.savefig(target, dpi=100)
+                answer["overlay"] = str(target)
+            answers.append(answer)
+    if not answers:
+        raise InputError(f"None of the {len(paths)} images can be used. {skipped[0]}")
+    seconds = time.perf_counter() - started
+    if settings.json:
+        about = {"model": model, "threshold": threshold, "seconds": seconds}
+        print_json(about | {"images": answers, "skipped": list(skipped.values())})
+    else:
+        print(_lines(lines, "csv").decode(), end="")
+    note_skipped(settings, skipped)
+    _note_found(settings, n_found, len(answers), seconds, out)
+
+
+def _answer(path: Path, found) -> dict[str, Any]:
+    objects = [
+        {"box": box, "score": score, "component": component, "parts": parts}
+        for box, score, component, parts in zip(
+            found.boxes.round(2), found.scores, found.components, found.parts.round(2), strict=True
+        )
+    ]
+    return {"file": str(path), "objects": objects}
+
+
+def _pictures(folder: Path, paths: list[Path]) -> list[Path]:
+    """Where the picture of each image goes: its name, with its number in front if an earlier one has that name."""
+    found: dict[Path, Path] = {}
+    for number, path in enumerate(paths):
+        target = folder / f"{path.stem}.png"
+        target = folder / f"{number:04}-{path.stem}.png" if target in found else target
+        found[target] = path
+    for target in found:
+        if target.exists() and any(target.samefile(path) for path in paths if path.exists()):
+            raise ArgumentError(f"{target} would be replaced by a picture with boxes. Name another folder with --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return list(found)
+
+
+def _note_found(settings: Settings, n_found: int, n_images: int, seconds: float, out: Path | None) -> None:
+    counts = f"{n_found} object{'s' * (n_found != 1)} in {n_images} image{'s' * (n_images != 1)}"
+    where = "" if out is None else f", pictures in {out}"
+    hint = "" if n_found else ". A lower --threshold finds more; mercer detect evaluate says which is best"
+    note(settings, f"{counts} in {took(seconds)}{where}{hint}")

@@ -1,0 +1,1 @@
+"""What all verbs share: options, output, errors, progress, and how typer is set up."""

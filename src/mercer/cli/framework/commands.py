@@ -1,0 +1,60 @@
+"""How typer is bent to our customs: errors end in one place, flags show no type in the help."""
+
+__all__ = ["Verb", "Verbs", "flowing"]
+
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from mercer.cli.framework.errors import FAILURE, INTERRUPTED, report
+
+
+class Verb(TyperCommand):
+    """One command."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """The parameters, where a flag has no type to show: ``--json``, not ``--json <bool>``."""
+        return _without_flag_types(super().get_params(ctx))
+
+
+class Verbs(TyperGroup):
+    """The group of all commands; its ``main`` is the only place where exceptions end."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """As for one command."""
+        return _without_flag_types(super().get_params(ctx))
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> None:  # type: ignore[override]
+        """Run the command line and exit."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False  # so that errors arrive here instead of being printed by typer
+        try:
+            code = super().main(arguments, prog_name="mercer", **extra)
+            sys.stdout.flush()  # a closed pipe shows itself here at the latest
+        except BrokenPipeError:
+            # Python flushes once more at exit; nothing may be left to fail there
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = FAILURE
+        except Exception as error:  # whatever it is, it becomes a sentence
+            code = report(error, arguments)
+        if code == INTERRUPTED:
+            print("mercer: interrupted.", file=sys.stderr)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def flowing(docstring: str | None) -> str:
+    """A docstring for the help: paragraphs without line breaks, which the terminal then sets to its own width."""
+    paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters

@@ -1,0 +1,108 @@
+"""What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
+
+__all__ = ["console", "note", "print_json", "print_table", "progress", "to_plain"]
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mercer._base.terminal import escaped
+from mercer.cli.framework.options import Settings
+
+_WIDTH_OF_A_FILE = 120  # columns when the output is no terminal, so that tables are not cut at 80
+
+
+def console(stderr: bool = False):
+    """A rich console on the standard output or error."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False)
+    if not made.is_terminal:
+        made.width = max(made.width, _WIDTH_OF_A_FILE)
+    return made
+
+
+def print_table(
+    settings: Settings,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    text_columns: int = 1,
+    stderr: bool = False,
+) -> None:
+    """Print a table; the first ``text_columns`` columns are words, the others numbers, set to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        made.add_column(Text(escaped(column)), justify="left" if i < text_columns else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(escaped(str(cell))) for cell in row))  # Text: brackets in a cell are no markup
+    out = console(stderr=stderr)
+    if not settings.quiet:
+        out.print(escaped(title), style="bold", markup=False)
+    out.print(made)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document, with lists of plain values on one line."""
+    text = json.dumps(to_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    print(re.sub(r"\[\n[^\[\]{}]*\]", _on_one_line, text))
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    # line breaks inside a JSON string are escaped, so these are all layout
+    return "[" + " ".join(line.strip() for line in found[0].split("\n")[1:-1]) + "]"
+
+
+def note(settings: Settings, text: str) -> None:
+    """Tell something that is not the result, unless only the result is wanted."""
+    if not settings.quiet and not settings.json:
+        console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
+
+
+@contextmanager
+def progress(settings: Settings) -> Iterator[None]:
+    """Show the progress of the library's loops while the block runs: a bar, or lines where there is no terminal."""
+    from mercer._base.progress import show_progress, told
+
+    if settings.quiet or not sys.stderr.isatty():
+        with told(verbose=not settings.quiet):
+            yield
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as display, show_progress(display):
+        yield
+
+
+def to_plain(value: Any) -> Any:
+    """Python's own types for JSON; numbers it cannot hold (inf, nan) become words.
+
+    >>> to_plain({"p": float("-inf"), "shape": (2, 3)})
+    {'p': '-inf', 'shape': [2, 3]}
+    """
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        if value.dtype.name == "float32":  # 0.1, not 0.10000000149011612
+            value = value.astype(str).astype("float64")
+        return to_plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

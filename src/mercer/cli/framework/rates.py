@@ -1,0 +1,63 @@
+"""Models that make bits, at one rate or at several: which rate a command means, and accuracy against bits."""
+
+__all__ = ["BitsOption", "at_rate", "bits_of", "print_curve", "specification_of"]
+
+from typing import Any
+
+import typer
+
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.options import Settings
+from mercer.cli.framework.output import print_table
+
+BitsOption = typer.Option(
+    "--bits", metavar="N", min=1, help="Bits of a code, of a model with several rates.", show_default="the most"
+)
+
+
+def at_rate(model, bits: int | None, path: str):
+    """The part of a model that has codes of so many bits: one of the classifiers of several rates, or the model."""
+    classifiers = getattr(model, "classifiers_", None)
+    if classifiers is not None:
+        return classifiers[_position(model.rates_, bits, path)]
+    if bits is not None:
+        specification = specification_of(model)
+        if specification is None:
+            raise ArgumentError(f"{path} holds {type(model).__name__}, which makes no bits. Leave --bits out.")
+        _position([specification.n_bits], bits, path)
+    return model
+
+
+def _position(rates: list[int], bits: int | None, path: str) -> int:
+    """Which rate is meant, the highest if none was said."""
+    if bits is None:
+        return len(rates) - 1
+    if bits not in rates:
+        raise ArgumentError(f"{path} has codes of {', '.join(map(str, rates))} bits, not of {bits}.")
+    return rates.index(bits)
+
+
+def specification_of(model):
+    """The specification of the embedding that a model is or learned on; None if it makes no bits or is not fitted."""
+    embedding = getattr(model, "map_", None) if hasattr(model, "predictor_") else model
+    return getattr(embedding, "specification_", None)
+
+
+def bits_of(model) -> dict[str, int]:
+    """The length of its codes, for a JSON document; nothing for a model that makes no bits."""
+    specification = specification_of(model)
+    return {} if specification is None else {"bits": specification.n_bits}
+
+
+def print_curve(settings: Settings, title: str, curve: list[dict[str, Any]]) -> None:
+    """A table of accuracy against bits."""
+    rows = [
+        [
+            f"{point['bits']:,}",
+            f"{-(-point['bits'] // 8):,}",
+            f"{point['accuracy']:.4f}",
+            f"{point['low']:.4f} to {point['high']:.4f}",
+        ]
+        for point in curve
+    ]
+    print_table(settings, title, ["bits", "bytes", "accuracy", "95 % interval"], rows, text_columns=0)

@@ -1,0 +1,144 @@
+"""What the verbs of ``mercer images`` share: models of images, image files, and those that cannot be read."""
+
+__all__ = [
+    "StrictOption",
+    "check_output",
+    "check_some_kept",
+    "folder_of_classes",
+    "load_image_model",
+    "note_skipped",
+    "paths_of",
+    "said_command",
+    "scores_by_class",
+    "took",
+]
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.options import Settings
+from mercer.cli.framework.output import console
+from mercer.cli.models.learning import check_folder, load_model
+
+StrictOption = typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it by name.")
+_NAMED = 20  # skipped images that a note names
+
+
+def check_output(out: Path, *inputs: str) -> None:
+    """Refuse a file that cannot be written, or that would replace one that is read."""
+    check_folder(out)
+    for name in inputs:
+        if out.exists() and Path(name).exists() and out.samefile(name):
+            raise ArgumentError(f"{name} would be replaced by what is written to it. Name another file.")
+
+
+def load_image_model(path: str):
+    """A classifier of images that ``mercer images train`` wrote."""
+    from mercer.vision import ImageClassifier
+
+    model = load_model(path)
+    if not isinstance(model, ImageClassifier) or not hasattr(model, "classifier_"):
+        raise ArgumentError(
+            f"{path} holds {type(model).__name__}, no classifier of images. Make one with mercer images train; a model "
+            "of rows is asked with mercer predict, a detector with mercer detect run."
+        )
+    return model
+
+
+def folder_of_classes(folder: str):
+    """(paths, class of each) of a folder with one folder per class."""
+    from mercer.vision import image_folder
+
+    if not Path(folder).is_dir():
+        raise ArgumentError(f"There is no folder {folder}.")
+    return image_folder(folder)
+
+
+def paths_of(files: list[str]) -> list[Path]:
+    """The files, and all images in the folders among them."""
+    from mercer.vision.reading.folders import _images_below
+
+    paths: list[Path] = []
+    for name in files:
+        path = Path(name)
+        if not path.exists():
+            raise ArgumentError(f"There is no file {name}.")
+        if path.is_dir():
+            found = _images_below(path)
+            if not found:
+                raise ArgumentError(f"There are no images in the folder {name}.")
+            paths += found
+        else:
+            paths.append(path)
+    return paths
+
+
+def check_some_kept(encoding, strict: bool) -> None:
+    """Refuse when nothing could be read, or with --strict when anything could not."""
+    reasons = list(encoding.skipped.values())
+    if strict and reasons:
+        raise InputError(reasons[0])
+    if not encoding.kept.any():
+        what = "The image" if len(reasons) == 1 else f"None of the {len(reasons)} images"
+        raise InputError(f"{what} can{'not' if len(reasons) == 1 else ''} be read. {reasons[0]}")
+
+
+def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
+    """Name the images that were skipped, with the reason."""
+    if not skipped or settings.quiet or settings.json:
+        return
+    lines = [f"Skipped {len(skipped)} image{'s' * (len(skipped) != 1)}:"]
+    lines += [f"  {reason}" for reason in list(skipped.values())[:_NAMED]]
+    if len(skipped) > _NAMED:
+        lines.append(f"  and {len(skipped) - _NAMED} more; --json names all")
+    for line in lines:  # not broken: a name stays in one piece
+        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
+
+
+def scores_by_class(scores):
+    """One column for each class; two classes have one score, positive for the second."""
+    import numpy as np
+
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def took(seconds: float) -> str:
+    """Seconds in words."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def said_command(ctx: typer.Context) -> str:
+    """The command line that led here, as it would be typed again."""
+    contexts = [ctx]
+    while contexts[0].parent is not None:
+        contexts.insert(0, contexts[0].parent)  # type: ignore[arg-type]
+    words = ["mercer"]
+    for level, one in enumerate(contexts):
+        words += [str(one.info_name)] if level else []
+        arguments, options = _said(one)
+        words += arguments + options
+    return shlex.join(words)
+
+
+def _said(ctx: typer.Context) -> tuple[list[str], list[str]]:
+    """The arguments and the options that were given to one command."""
+    arguments: list[str] = []
+    options: list[str] = []
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value: Any = ctx.params[parameter.name or ""]
+        values = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
+        if parameter.param_type_name == "argument":
+            arguments += values
+        elif isinstance(value, bool):
+            options += [(parameter.opts if value else parameter.secondary_opts)[0]]
+        else:
+            options += [word for item in values for word in (parameter.opts[0], item)]
+    return arguments, options

@@ -1,0 +1,98 @@
+"""``mercer images predict``: what images show, under a model of ``mercer images train``."""
+
+__all__ = ["EXAMPLES", "predict"]
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.tables import ArgumentError, open_for_writing
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.images.files import (
+    StrictOption,
+    check_output,
+    check_some_kept,
+    load_image_model,
+    note_skipped,
+    paths_of,
+    scores_by_class,
+    took,
+)
+from mercer.cli.models.predict import _lines
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+A line for each image, its name and its class:
+  mercer images predict scenes.mercer new/*.jpg
+  mercer images predict scenes.mercer new | cut -d, -f2 | sort | uniq -c
+
+The scores of all classes; probabilities, if the model was trained with --probability:
+  mercer images predict scenes.mercer new --scores --out scores.csv
+  mercer images predict scenes.mercer new/1.jpg --proba
+"""
+
+
+@option_groups(settings=common_options)
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer images train.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="CSV", help="Where the answers go.", show_default="the output"),
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
+    strict: Annotated[bool, StrictOption] = False,
+    *,
+    settings: Settings,
+) -> None:
+    """Write the class of each image, or its scores or probabilities, as lines of csv: the name of the image first.
+
+    Images that cannot be read have no line; they are named on the standard error.
+    """
+    if scores and proba:
+        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
+    if out is not None:
+        check_output(out, model, *files)
+    what = "scores" if scores else "probabilities" if proba else "label"
+    classifier = load_image_model(model)
+    if proba and not hasattr(classifier, "predict_proba"):
+        raise ArgumentError(f"{model} was trained without probabilities. Train it again with --probability.")
+    paths = paths_of(files)
+    started = time.perf_counter()
+    with progress(settings):
+        encoding = classifier.encode(paths)
+        check_some_kept(encoding, strict)
+        answers = _answers(classifier.classifier_, encoding.features, what)
+    seconds = time.perf_counter() - started
+    names = [str(path) for path, kept in zip(paths, encoding.kept, strict=True) if kept]
+    titles = [] if what == "label" else [str(name) for name in classifier.classes_]
+    if out is not None or not settings.json:
+        _write(out, names, answers, titles)
+    if settings.json:
+        about = {"model": model, "images": len(names), "classes": classifier.classes_, "seconds": seconds}
+        lines: Any = [{"file": name, what: answer} for name, answer in zip(names, answers, strict=True)]
+        skipped = {"skipped": list(encoding.skipped.values())}
+        print_json(about | skipped | ({"answers": lines} if out is None else {"out": str(out)}))
+    note_skipped(settings, encoding.skipped)
+    where = "" if out is None else f", written to {out}"
+    plural = "s" * (len(names) != 1)
+    note(settings, f"{len(names)} image{plural} in {took(seconds)}{where}")
+
+
+def _answers(learner, rows, what: str):
+    if what == "label":
+        return learner.predict(rows)
+    return scores_by_class(learner.decision_function(rows)) if what == "scores" else learner.predict_proba(rows)
+
+
+def _write(out: Path | None, names: list[str], answers, titles: list[str]) -> None:
+    cells = answers.reshape(len(answers), -1).astype(str).tolist()
+    with open_for_writing("-" if out is None else str(out)) as stream:
+        if titles:
+            stream.write(_lines([["file", *titles]], "csv"))
+        stream.write(_lines(([name, *row] for name, row in zip(names, cells, strict=True)), "csv"))

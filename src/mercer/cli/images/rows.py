@@ -1,0 +1,119 @@
+"""``mercer images rows``: images as rows of numbers, for ``mercer fit``, ``mercer wire fit`` or ``mercer index``."""
+
+__all__ = ["EXAMPLES", "rows"]
+
+import re
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mercer._base.tables import ArgumentError, writable_format, write_rows
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.parameters import parameters_of
+from mercer.cli.images.files import check_output, paths_of, took
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+Gradients of images that are made 128 x 128 pixels first, 16 x 16 cells of 36 numbers:
+  mercer images rows photos --as hog --size 128x128 -p cell_size=8 -p variant=dalal-triggs --out X.npy
+
+Colours, and transforms of neighbouring pixels in 2 x 2 parts:
+  mercer images rows photos/*.jpg --as color -p bins=8 -p space=hsv --out X.csv
+  mercer images rows photos --as centrist --grid 2x2 --out X.npy
+"""
+_USUAL_SIZE = "128x128"  # of hog, whose images must be alike
+
+
+@option_groups(settings=common_options)
+def rows(
+    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The rows: npy, npz, csv or tsv.")],
+    kind: Annotated[
+        Literal["hog", "centrist", "color"],
+        typer.Option(
+            "--as", metavar="NAME", help="hog, gradients in cells; centrist, census transforms; color, histograms."
+        ),
+    ] = "hog",
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--size",
+            metavar="HxW",
+            help="Height and width that images are warped to first.",
+            show_default="as they are; 128x128 for hog",
+        ),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", metavar="RxC", help="Parts of an image, of centrist and color.", show_default="1x1"),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Another parameter of HOG, CENTRIST, ColorHistogram."),
+    ] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """Write a row of numbers for each image, in the order of the files; images of a folder come by their names.
+
+    An image that cannot be read ends the command, for every row must be there.
+    """
+    check_output(out, *files)
+    format = writable_format(str(out), None)
+    transformer = _transformer(kind, grid, param or [])
+    shape = _pair("--size", size or _USUAL_SIZE) if size or kind == "hog" else None
+    paths = paths_of(files)
+    started = time.perf_counter()
+    with progress(settings):
+        X = _features(transformer, paths, shape)
+    write_rows(out, [X], X.shape, X.dtype, format=format)
+    seconds = time.perf_counter() - started
+    if settings.json:
+        print_json({"out": str(out), "images": [str(path) for path in paths], "shape": X.shape, "seconds": seconds})
+    note(settings, f"{len(X)} rows of {X.shape[1]:,} numbers in {took(seconds)}, written to {out}")
+
+
+def _transformer(kind: str, grid: str | None, param: list[str]):
+    from mercer._base.errors import InputError
+    from mercer.vision import CENTRIST, HOG, ColorHistogram
+
+    made = {"hog": HOG, "centrist": CENTRIST, "color": ColorHistogram}[kind]()
+    given = parameters_of(made, param, "--param cell_size=8", {"image_shape", "n_jobs", "grid"})
+    if grid is not None:
+        if kind == "hog":
+            raise ArgumentError("--grid is for centrist and color; hog has cells, -p cell_size=8.")
+        given["grid"] = _pair("--grid", grid)
+    try:
+        made.set_params(**given).fit(_blank())
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+    return made
+
+
+def _blank():
+    """An image that lets a transformer check its parameters."""
+    import numpy as np
+
+    return np.zeros((1, 256, 256, 3), dtype=np.uint8)
+
+
+def _features(transformer, paths, shape):
+    import numpy as np
+
+    from mercer.vision import read_image
+
+    if shape is None:
+        return transformer.fit(paths).transform(paths)
+    images = np.stack([read_image(path, size=shape) for path in paths])
+    return transformer.fit(images).transform(images)
+
+
+def _pair(option: str, text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    if not found or not int(found[1]) or not int(found[2]):
+        raise ArgumentError(f"{option} is ROWSxCOLUMNS, as in 128x64, not {text}.")
+    return int(found[1]), int(found[2])

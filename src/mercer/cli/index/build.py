@@ -1,0 +1,168 @@
+"""``mercer index build`` and ``add``: a new index of the rows of a file, and further rows for one."""
+
+__all__ = ["ADD_EXAMPLES", "BUILD_EXAMPLES", "add", "build"]
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.tables import ArgumentError, keep_columns
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.index.parts.adding import IdsOption, RowsToAdd, add_rows, check_rows, open_rows_to_add
+from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
+from mercer.cli.index.parts.files import DirArgument, check_new_place, open_index
+from mercer.cli.index.parts.options import index_options, new_index
+from mercer.cli.models.learning import blaming, missing_facts
+
+BUILD_EXAMPLES = """
+[bold]Examples[/bold]
+
+Histograms, 16 bytes each; ids from a column, or from a file with one per line:
+  mercer index build base.npy --kernel chi2 --out base.index
+  mercer index build spectra.parquet --kernel js --id name --out spectra.index
+  mercer index build words.npz --kernel js --ids titles.txt --out words.index
+
+What would be chosen, and why:
+  mercer index build sift.bvecs --bytes 8 --dry-run
+
+Shorter codes and no kept rows; longer search for a good code; kernel distances:
+  mercer index build base.npy --bytes 8 --vectors none --out small.index
+  mercer index build base.npy --bytes 8 --effort high --out good.index
+  mercer index build base.npy --kernel rbf -p gamma=0.5 --measure distance --out rbf.index
+"""
+ADD_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index add base.index more.npy
+  mercer index add spectra.index more.parquet --id name
+
+After an interruption that left the first 131072 rows in the index:
+  mercer index add base.index more.npy --skip 131072
+"""
+FIT_ROWS = 2**17  # as many as a fit looks at
+FIT_BYTES = 2**30  # of dense rows
+
+
+@option_groups(choices=index_options, rules=input_options, settings=common_options)
+def build(
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Directory of the index, new or empty."),
+    ] = None,
+    ids: Annotated[str | None, IdsOption] = None,
+    fit_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--fit-rows",
+            metavar="N",
+            min=2,
+            help="Rows, chosen at random, that embedding and code are learnt from.",
+            show_default="131072, at most 1 GiB",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and write nothing.")] = False,
+    *,
+    choices: dict[str, Any],
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
+
+    All rows are read once before anything is learnt, so that bad ones are found first; rows need not fit into memory.
+    --dry-run learns too, because the plan is measured, and stops before the directory is made. Rows are read as
+    float32 unless --dtype says otherwise.
+    """
+    if not dry_run:
+        if out is None:
+            raise ArgumentError("Say with --out where the index goes, or --dry-run to see the plan only.")
+        check_new_place(out)
+    index = new_index(choices, settings.seed)
+    given = open_rows_to_add(settings, x, ids, rules)
+    started = time.perf_counter()
+    with progress(settings), blaming(given.data):
+        check_rows(index.kernel, given)
+        sample = given.data.sample(fit_rows or _rows_to_fit(given), random_state=settings.seed)
+        index.fit(sample)
+        keep_columns(index, given.data)
+    fitted = time.perf_counter()
+    head = {"data": given.data.name, "rows": given.n_rows, "columns": given.data.shape[1], "fitted_on": sample.shape[0]}
+    head |= missing_facts(given.data)
+    times = {"fit_seconds": fitted - started}
+    if dry_run:
+        _print_plan(settings, index, head | times)
+        return
+    assert out is not None
+    with index.persist(out):
+        add_rows(settings, index, given, str(out))
+        times["add_seconds"] = time.perf_counter() - fitted
+        _print_built(settings, index, str(out), head | times)
+
+
+@option_groups(rules=input_options, settings=common_options)
+def add(
+    place: Annotated[str, DirArgument],
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    ids: Annotated[str | None, IdsOption] = None,
+    skip: Annotated[
+        int, typer.Option("--skip", metavar="N", min=0, help="Leave out the first N rows, and their ids.")
+    ] = 0,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Add rows to an index, under the embedding and code that it has.
+
+    Without --id or --ids, rows get whole numbers after the largest so far. All rows are read once before the first is
+    added. Every block of rows is on the disk before the next is begun: after an interruption, what was added stays, and
+    a note says how to go on.
+    """
+    with open_index(place, "w") as index:
+        given = open_rows_to_add(settings, x, ids, rules, index, skip)
+        started = time.perf_counter()
+        with progress(settings):
+            check_rows(index.kernel, given)
+        first = index._rows.ids.highest + 1
+        added = add_rows(settings, index, given, place)
+        seconds = time.perf_counter() - started
+        document = {"index": place, "data": given.data.name, "added": added, "rows": len(index), "seconds": seconds}
+        document |= missing_facts(given.data)
+    named = "" if given.ids is not None else f", with the ids {first} to {first + added - 1}"
+    if settings.json:
+        print_json(document | ({} if given.ids is not None else {"first_id": first, "last_id": first + added - 1}))
+    note(settings, f"{added} rows of {given.data.name} added{named} in {seconds:.2g} s; {place} has {len(index)} rows.")
+
+
+def _rows_to_fit(given: RowsToAdd) -> int:
+    """As many rows as a fit looks at, and no more than memory should hold; sparse rows are in memory already."""
+    first, _ = next(given.data.blocks(size=1))
+    return FIT_ROWS if hasattr(first, "indptr") else max(2, min(FIT_ROWS, FIT_BYTES // first.nbytes))
+
+
+def _print_plan(settings: Settings, index, found: dict[str, Any]) -> None:
+    if settings.json:
+        print_json(found | {"parameters": index.get_params(deep=False), "plan": index.plan_})
+        return
+    rows = [*facts_of_plan(index), ["fitted on", f"{found['fitted_on']:,} rows, in {_seconds(found['fit_seconds'])}"]]
+    print_table(settings, f"Plan for {found['rows']:,} rows of {found['data']}", ["", "value"], rows, text_columns=2)
+
+
+def _print_built(settings: Settings, index, place: str, found: dict[str, Any]) -> None:
+    if settings.json:
+        print_json({"index": place} | found | described(index, place))
+        return
+    if settings.quiet:  # the directory is the result
+        return
+    times = [
+        ["fitted on", f"{found['fitted_on']:,} rows, in {_seconds(found['fit_seconds'])}"],
+        ["added in", _seconds(found["add_seconds"])],
+    ]
+    rows = [*facts_of_plan(index), *facts_of_rows(index, place), *times]
+    print_table(settings, f"Index of {found['data']} in {place}", ["", "value"], rows, text_columns=2)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"

@@ -1,0 +1,126 @@
+"""``mercer index evaluate``: how many of the true nearest rows an index finds, how fast, and in how many bytes."""
+
+__all__ = ["EXAMPLES", "evaluate"]
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.tables import ArgumentError, open_for_writing
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.index.parts.files import open_index, open_rows_for
+from mercer.cli.index.parts.plot import draw_recall
+from mercer.cli.index.parts.recall import Evaluation, evaluate_index, read_truth
+from mercer.cli.models.learning import check_folder
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index evaluate base.index queries.npy
+  mercer index evaluate base.index queries.npy -k 20 --ranks 1,5,20,100 --plot recall.png
+
+Several indexes of the same rows: recall against bytes:
+  mercer index evaluate b4.index b8.index b16.index queries.npy --plot bytes.png
+
+True neighbours that are known:
+  mercer index exact base.index queries.npy -k 100 --out truth.npy
+  mercer index evaluate base.index queries.npy --truth truth.npy
+"""
+
+
+@option_groups(rules=input_options, settings=common_options)
+def evaluate(
+    files: Annotated[
+        list[str], typer.Argument(metavar="DIR... QUERIES", help="One index or more, and at the end the queries.")
+    ],
+    k: Annotated[int, typer.Option("-k", "--neighbours", metavar="K", min=1, help="Of recall_k@k.")] = 10,
+    ranks: Annotated[
+        str, typer.Option("--ranks", metavar="R,...", help="The ranks R of recall_1@R, with commas.")
+    ] = "1,10,100",
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            metavar="FILE",
+            help="Ids of the true nearest rows, a row for each query, nearest first: npy or ivecs.",
+            show_default="an exact search of each index",
+        ),
+    ] = None,
+    n_queries: Annotated[
+        int, typer.Option("--rows", metavar="N", min=1, help="Queries used, from the first on.")
+    ] = 1000,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="PNG", help="Draw recall against R and, of several indexes, against bytes."),
+    ] = None,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """How many of the true nearest rows an index finds, by its codes and after re-ranking, and how fast.
+
+    recall_1@R is the share of queries whose true nearest row is among the first R found; recall_k@k the mean share of
+    the true k nearest among the first k. A row that is exactly as near as the last of the true ones counts as one of
+    them. Every figure after re-ranking is that of a search for as many rows.
+    """
+    *places, q = files
+    if not places:
+        raise ArgumentError("Name the directories of one index or more, and at the end the file of the queries.")
+    if plot is not None:
+        check_folder(plot)
+    wanted = _ranks(ranks)
+    found = []
+    for place in places:
+        with open_index(place) as index, progress(settings):
+            data = open_rows_for(settings, q, rules, index)
+            queries, _ = next(data.blocks(size=min(n_queries, data.shape[0])))
+            known = None if truth is None else read_truth(truth, data.shape[0], k)[: queries.shape[0]]
+            found.append(evaluate_index(index, place, data, queries, k, wanted, known))
+    if queries.shape[0] < data.shape[0]:
+        note(settings, f"The first {queries.shape[0]} of {data.shape[0]} queries; --rows takes more.")
+    _point_out_selves(settings, found)
+    if plot is not None:
+        with open_for_writing(plot) as stream:
+            draw_recall(found, f"{queries.shape[0]:,} queries of {data.name}", stream)
+    _print(settings, found, data.name, queries.shape[0], plot)
+
+
+def _ranks(text: str) -> list[int]:
+    """Ascending ranks from a list with commas.
+
+    >>> _ranks("1,100,10")
+    [1, 10, 100]
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and int(word) >= 1 for word in words):
+        raise ArgumentError(f"--ranks takes whole numbers of at least 1 with commas, as in 1,10,100, not {text!r}.")
+    return sorted({int(word) for word in words})
+
+
+def _point_out_selves(settings: Settings, found: list[Evaluation]) -> None:
+    for each in found:
+        if each.n_selves:
+            note(
+                settings,
+                f"{each.n_selves} of the queries are rows of {each.place} themselves, or equal to one; such a row is "
+                "easily found.",
+            )
+
+
+def _print(settings: Settings, found: list[Evaluation], queries: str, n_queries: int, plot: Path | None) -> None:
+    drawn = {} if plot is None else {"plot": str(plot)}
+    if settings.json:
+        print_json({"queries": queries, "n_queries": n_queries, "indexes": [each.document() for each in found]} | drawn)
+        return
+    names = list(dict.fromkeys(name for each in found for line in each.lines for name in line.recall))
+    lines = []
+    for each in found:
+        for line in each.lines:
+            recall = [f"{line.recall[name]:.3f}" if name in line.recall else "-" for name in names]
+            lines.append([each.place, line.search, line.bytes_text, *recall, f"{line.milliseconds:.3g}"])
+    columns = ["index", "search", "bytes", *names, "ms/query"]
+    print_table(settings, f"Recall for {n_queries:,} queries of {queries}", columns, lines, text_columns=2)
+    if plot is not None:
+        note(settings, f"Plot: {plot}")

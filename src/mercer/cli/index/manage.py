@@ -1,0 +1,102 @@
+"""``mercer index remove``, ``stats`` and ``compact``: rows out of an index, what it holds, and its space back."""
+
+__all__ = ["COMPACT_EXAMPLES", "REMOVE_EXAMPLES", "STATS_EXAMPLES", "compact", "remove", "stats"]
+
+import time
+from typing import Annotated
+
+import typer
+
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
+from mercer.cli.index.parts.files import DirArgument, bytes_on_disk, open_index
+from mercer.cli.index.parts.ids import as_id, known_ids, read_ids
+
+REMOVE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index remove base.index 17 42
+  mercer index remove spectra.index --ids outdated.txt
+  mercer index remove base.index -- -3
+"""
+STATS_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index stats base.index
+  mercer index stats base.index --verify --json
+"""
+COMPACT_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index compact base.index
+"""
+
+
+@option_groups(settings=common_options)
+def remove(
+    place: Annotated[str, DirArgument],
+    words: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of the rows.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--ids", metavar="FILE", help="File of ids, one per line, or npy; - is the input."),
+    ] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """Remove rows by their ids, all of them or, if one is not there, none.
+
+    Other rows keep their ids. The space is given back by mercer index compact.
+    """
+    if (file is None) != bool(words):
+        raise ArgumentError("Name the rows to remove by their ids, or a file of ids with --ids; one of the two.")
+    ids = read_ids(file) if file is not None else [as_id(word) for word in words or []]
+    with open_index(place, "w") as index:
+        wanted = list(dict.fromkeys(known_ids(index, ids, place, file)))
+        index.remove(wanted)
+        left = len(index)
+    if settings.json:
+        print_json({"index": place, "removed": len(wanted), "rows": left})
+    note(settings, f"{len(wanted)} rows removed; {place} has {left} rows.")
+
+
+@option_groups(settings=common_options)
+def stats(
+    place: Annotated[str, DirArgument],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read everything and compare all checksums; damage is named.")
+    ] = False,
+    *,
+    settings: Settings,
+) -> None:
+    """What an index holds, how its codes were chosen, and what it takes on the disk.
+
+    Rows unlike the sample are those of which the embedding loses more than of almost all rows that it was learnt from:
+    if they become many, build the index again.
+    """
+    with open_index(place, verify=verify) as index:
+        if settings.json:
+            print_json({"index": place} | described(index, place) | ({"verified": True} if verify else {}))
+            return
+        rows = [*facts_of_plan(index), *facts_of_rows(index, place)]
+    print_table(settings, place, ["", "value"], [*rows, *([["verified", "yes"]] if verify else [])], text_columns=2)
+
+
+@option_groups(settings=common_options)
+def compact(place: Annotated[str, DirArgument], *, settings: Settings) -> None:
+    """Give back the space of removed rows.
+
+    Checksums are compared first, so that damage is not copied. Searches that are under way are not disturbed.
+    """
+    with open_index(place, "w", verify=True) as index:
+        before = bytes_on_disk(place)
+        started = time.perf_counter()
+        with progress(settings):
+            index.compact()
+        seconds = time.perf_counter() - started
+        rows = len(index)
+    after = bytes_on_disk(place)
+    if settings.json:
+        print_json({"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": seconds})
+    note(settings, f"{place} has {rows} rows in {after:,} bytes; before, they took {before:,}.")

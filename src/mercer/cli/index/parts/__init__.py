@@ -1,0 +1,1 @@
+"""What the verbs of ``mercer index`` share: options, ids, files, matches, recall."""

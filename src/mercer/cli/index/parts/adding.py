@@ -1,0 +1,160 @@
+"""Rows of a file into an index: looked through once before anything is done, then added block by block.
+
+Every block is on the disk when the next one is begun. Whatever ends the work early, the rows that were added stay, and
+it is said how many they are and how to go on.
+"""
+
+__all__ = ["IdsOption", "RowsToAdd", "add_rows", "check_rows", "open_rows_to_add"]
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mercer._base.errors import InputError, MercerError
+from mercer._base.tables import ArgumentError, RowSource
+from mercer.cli.framework.errors import INTERRUPTED
+from mercer.cli.framework.options import Settings
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.index.parts.files import open_rows_for
+from mercer.cli.index.parts.ids import checked_ids, ids_of_column, read_ids
+from mercer.cli.models.learning import blaming
+
+IdsOption = typer.Option(
+    "--ids",
+    metavar="FILE",
+    help="Ids of the rows: a file with one per line, or npy. A column of DATA is named with --id.",
+    show_default="numbers in turn",
+)
+BLOCK_ROWS = 2**16  # rows added at a time
+BLOCK_BYTES = 2**26  # memory of such a block, as float64
+
+
+@dataclass(frozen=True)
+class RowsToAdd:
+    """Rows, their ids, and how many of them are left out at the start."""
+
+    data: RowSource
+    ids: Any
+    skip: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are to be added."""
+        return self.data.shape[0] - self.skip
+
+    def blocks(self, what: str) -> Iterator[tuple[Any, slice]]:
+        """Pairs (rows, slice of the file) from the first row that is not left out, with a display of the progress."""
+        from mercer._base.progress import track
+
+        size = max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * self.data.shape[1])))
+        first, _ = next(self.data.blocks(size=1))
+        if hasattr(first, "indptr"):  # few of the columns are there
+            size = BLOCK_ROWS
+        total = ceil(self.data.shape[0] / size)
+        for rows, part in track(self.data.blocks(size=size), what, total=total):
+            start = max(part.start, self.skip)
+            if start < part.stop:
+                yield rows[start - part.start :], slice(start, part.stop)
+
+
+def open_rows_to_add(
+    settings: Settings, x: str, ids: str | None, rules: dict[str, Any], index: Any = None, skip: int = 0
+) -> RowsToAdd:
+    """The rows of a file with the ids that ``--id`` or ``--ids`` says, all of them checked against each other."""
+    if x == "-" and ids == "-":
+        raise ArgumentError("DATA and --ids cannot both be the standard input. Put one of them into a file.")
+    if ids is not None and rules["id"] is not None:
+        raise ArgumentError("--id and --ids both say where the ids are. Leave one of them out.")
+    if ids is not None and ids != "-" and not Path(ids).is_file():
+        what = f"{ids} is a directory" if Path(ids).is_dir() else f"There is no file {ids}"
+        raise ArgumentError(f"{what}; --ids names a file of ids. A column of {x} is named with --id.")
+    data = open_rows_for(settings, x, rules | {"needs_labels": False}, index)
+    if skip >= data.shape[0]:
+        raise ArgumentError(f"--skip {skip} leaves nothing of the {data.shape[0]} rows of {data.name}.")
+    if ids is not None:
+        found = checked_ids(read_ids(ids), data.n_rows_in_file, ids)
+        if data.kept is not None:
+            found = [found[i] for i in data.kept] if isinstance(found, list) else found[data.kept]
+    elif rules["id"] is not None:
+        where = f"The column {rules['id']} of {data.name}"
+        found = checked_ids(ids_of_column(data.ids), data.shape[0], where)
+    else:
+        found = None
+    return RowsToAdd(data, found, skip)
+
+
+def check_rows(kernel: Any, given: RowsToAdd) -> None:
+    """Read all rows once: a number that is not finite or not in the kernel's domain is found before rows are added."""
+    from mercer.kernels import get_kernel
+
+    domain = get_kernel(kernel)
+    for rows, part in given.blocks("Checking rows"):
+        try:
+            domain._check_values(rows, given.data.name)
+        except InputError as error:
+            where = f"In the rows of {given.data.name} from {part.start} on, counted from there: " if part.start else ""
+            raise InputError(f"{where}{error}") from error
+
+
+def check_unknown(index, given: RowsToAdd) -> None:
+    """Refuse ids that the index has."""
+    if given.ids is None:
+        return
+    wanted = given.ids[given.skip :]
+    taken = (index._rows.ids.positions(wanted) >= 0).nonzero()[0]
+    if len(taken):
+        raise InputError(
+            f"The index has {len(taken)} of the ids already, the first of which is {wanted[int(taken[0])]}; nothing "
+            "was added. Remove those rows first, or give other ids."
+        )
+
+
+def add_rows(settings: Settings, index, given: RowsToAdd, place: str) -> int:
+    """Add all rows, block by block; how many they are."""
+    before = len(index)
+    check_unknown(index, given)
+    try:
+        with progress(settings), blaming(given.data):
+            for rows, part in given.blocks("Adding rows"):
+                index.add(rows, None if given.ids is None else given.ids[part])
+    except KeyboardInterrupt:
+        _say_how_to_go_on(settings, index, given, place, before)
+        raise typer.Exit(INTERRUPTED) from None
+    except MercerError as error:
+        added = _added(index, place, before)
+        if not added:
+            raise
+        raise InputError(f"{error} {_stay(given, place, added)}") from error
+    return given.n_rows
+
+
+def _added(index, place: str, before: int) -> int:
+    """Rows that were added, as the disk tells: what an interrupted call did is not known to its caller."""
+    from mercer import KernelIndex
+
+    index.close()
+    with KernelIndex.open(place, verify=False) as found:
+        return len(found) - before
+
+
+def _say_how_to_go_on(settings: Settings, index, given: RowsToAdd, place: str, before: int) -> None:
+    added = _added(index, place, before)
+    if settings.json:
+        print_json({"index": place, "added": added, "skip": given.skip + added, "interrupted": True})
+    note(settings, _stay(given, place, added))
+    sys.stdout.flush()
+
+
+def _stay(given: RowsToAdd, place: str, added: int) -> str:
+    done = given.skip + added
+    ids = "" if given.ids is None else " and the same ids"
+    ids += "" if given.data.kept is None else " and --missing drop-rows"
+    return (
+        f"The first {done} of {given.data.shape[0]} rows are in {place} and stay; go on with: "
+        f"mercer index add {place} {given.data.name} --skip {done}{ids}."
+    )

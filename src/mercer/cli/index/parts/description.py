@@ -1,0 +1,65 @@
+"""An index in words and as a document: what was chosen, what it holds, what it takes."""
+
+__all__ = ["described", "facts_of_plan", "facts_of_rows"]
+
+import os
+from typing import Any
+
+from mercer.cli.index.parts.files import sizes
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def described(index, place: str) -> dict[str, Any]:
+    """For a JSON document."""
+    found = index.stats()
+    found["path"] = os.path.abspath(place)
+    return found | {"columns": index.n_features_in_, "bytes_on_disk": sizes(index, place)}
+
+
+def facts_of_plan(index) -> list[list[str]]:
+    """How rows are compared, embedded and coded: pairs of a name and a text."""
+    from mercer.kernels import get_kernel
+
+    plan = index.plan_
+    compared = f"{'normalised' if index.normalize else 'not normalised'}, {index.measure}"
+    rotation = f", rotation {plan['rotation']}" if plan.get("rotation") else ""
+    return [
+        ["kernel", f"{get_kernel(index.kernel)!r}, {compared}"],
+        ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
+        ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
+        ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{rotation}"],
+        ["chosen", str(plan["reason"])],
+    ]
+
+
+def facts_of_rows(index, place: str) -> list[list[str]]:
+    """What the index holds and takes on the disk."""
+    found, size = index.stats(), sizes(index, place)
+    n_rows, stored = found["rows"], max(1, found["rows"] + found["removed"])
+    removed = f", and {found['removed']:,} removed that compact gives back" if found["removed"] else ""
+    facts = [["rows", f"{n_rows:,} of {index.n_features_in_:,} columns{removed}"]]
+    if found["vectors"] is None:
+        facts.append(["kept rows", "none: values are estimates of the codes"])
+    else:
+        rounded = f"; {found['rounded_rows']:,} of them rounded" if found["rounded_rows"] else ""
+        facts.append(["kept rows", f"{found['vectors']}, {size['kept_rows'] / stored:.4g} bytes each{rounded}"])
+    facts.append(["on the disk", f"{_size(size['total'])}, of which codes {_size(size['codes'])}"])
+    if found["lists"]:
+        facts.append(["inverted lists", f"{found['lists']:,}"])
+    drift = found["drift"]
+    unlike = f"{drift['rows']:,} rows ({drift['share']:.1%}), of which more than {drift['limit']:.1%} is lost"
+    facts.append(["unlike the sample", unlike])
+    return facts
+
+
+def _size(n_bytes: float) -> str:
+    """Bytes in a unit that keeps the number short.
+
+    >>> _size(1536), _size(12)
+    ('1.5 KiB', '12 B')
+    """
+    power = 0
+    while n_bytes >= 1024 and power < len(_UNITS) - 1:
+        n_bytes, power = n_bytes / 1024, power + 1
+    return f"{n_bytes:.1f} {_UNITS[power]}" if power else f"{n_bytes:.0f} B"

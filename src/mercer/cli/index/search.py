@@ -1,0 +1,337 @@
+"""``mercer index search`` and ``exact``: the nearest rows of queries, by codes or proven."""
+
+__all__ = ["EXACT_EXAMPLES", "SEARCH_EXAMPLES", "exact", "search"]
+
+import time
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, RowSource
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.index.parts.files import DirArgument, open_index, open_rows_for
+from mercer.cli.index.parts.ids import known_ids, read_ids
+from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
+from mercer.cli.index.stores import StorePlace, allowed_in_store, open_store, store_options
+from mercer.cli.models.learning import OutFormatOption, answers, missing_facts, warm_up
+
+SEARCH_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index search base.index queries.npy -k 5
+  mercer index search base.index queries.npy --out found.csv
+  mercer index search spectra.index new.parquet --id name --json
+
+All rows within a limit; only among some rows; by the codes alone:
+  mercer index search base.index queries.npy --min-similarity 0.9
+  mercer index search base.index queries.npy --filter allowed.txt
+  mercer index search base.index queries.npy --no-rerank
+
+In PostgreSQL or Milvus, where mercer index push has brought the index:
+  mercer index search queries.npy --store postgresql://me@host/shop --table images
+  mercer index search queries.npy --store milvus://host:19530 --table images --where 'year > 2000'
+"""
+EXACT_EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer index exact base.index queries.npy -k 10
+  mercer index exact base.index queries.npy -k 100 --out truth.npy
+  mercer index exact base.index queries.npy --min-similarity 0.95 --out pairs.parquet
+"""
+_NEIGHBOURS = 10
+_BYTES_PER_PAIR = 100  # of a query and a row that gets its exact value, roughly
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of an index about every query."""
+
+    place: str
+    k: int | None
+    min_similarity: float | None
+    max_distance: float | None
+    filter: str | None
+    exact: bool | str = False
+    rerank: bool = True
+    at: StorePlace | None = None
+
+    @property
+    def is_range(self) -> bool:
+        """All rows within a limit, instead of a number of rows."""
+        return self.min_similarity is not None or self.max_distance is not None
+
+
+def question_options(
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            "--neighbours",
+            metavar="K",
+            min=1,
+            help="Rows wanted for each query; with a limit, at most so many.",
+            show_default="10, or all within a limit",
+        ),
+    ] = None,
+    min_similarity: Annotated[
+        float | None, typer.Option("--min-similarity", metavar="S", help="All rows at least so similar.")
+    ] = None,
+    max_distance: Annotated[
+        float | None, typer.Option("--max-distance", metavar="D", help="All rows at most so far.")
+    ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option("--filter", metavar="FILE", help="Ids that may be found, one per line, or npy; - is the input."),
+    ] = None,
+) -> Question:
+    """What is asked, but for the way of searching."""
+    return Question("", k, min_similarity, max_distance, filter)
+
+
+QueriesArgument = typer.Argument(metavar="QUERIES", help="Rows: a file, FILE.npz::NAME, or - for the input.")
+OutOption = typer.Option(
+    "--out", "-o", metavar="FILE", help="Write what is found (csv, tsv, json, parquet, npz, npy); - is the output."
+)
+OutFormat = Literal["csv", "tsv", "json", "parquet", "npz", "npy"]
+
+
+@option_groups(question=question_options, at=store_options, rules=input_options, settings=common_options)
+def search(
+    place: Annotated[str, typer.Argument(metavar="DIR", help="The directory of an index; none with --store.")],
+    q: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERIES", help="Rows: a file, FILE.npz::NAME, or - for the input.", show_default=False),
+    ] = None,
+    rerank: Annotated[
+        bool,
+        typer.Option("--rerank/--no-rerank", help="Rank the best of the scan by exact values, or by the codes alone."),
+    ] = True,
+    out: Annotated[str | None, OutOption] = None,
+    out_format: Annotated[OutFormat | None, OutFormatOption] = None,
+    *,
+    question: Question,
+    at: StorePlace,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """The nearest rows of each query: a scan of all codes, and exact kernel values for the best of it.
+
+    The values are exact unless the index keeps no rows or --no-rerank is said; which rows are found depends on the
+    codes. mercer index evaluate tells how well they do, mercer index exact finds the true nearest.
+    """
+    if question.is_range and not rerank:
+        raise ArgumentError("Rows within a limit are told by their exact values. Leave out --no-rerank, or the limit.")
+    if at.store is not None:
+        if q is not None:
+            raise ArgumentError(f"With --store there is no directory: leave out {place}.")
+        if question.is_range:
+            raise ArgumentError("A store finds the nearest rows, not all within a limit. Say -k instead.")
+        place, q = "", place
+    elif q is None:
+        raise ArgumentError("Name the directory of an index and the file of the queries, or a store with --store.")
+    at_store = None if at.store is None else at
+    _run(settings, replace(question, place=place, rerank=rerank, at=at_store), q, rules, out, out_format)
+
+
+@option_groups(question=question_options, rules=input_options, settings=common_options)
+def exact(
+    place: Annotated[str, DirArgument],
+    q: Annotated[str, QueriesArgument],
+    probable: Annotated[
+        bool, typer.Option("--probable", help="Faster, by relaxed bounds; the certificate says how sure it is.")
+    ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Exact on the rows as the index keeps them, should they be rounded.")
+    ] = False,
+    out: Annotated[str | None, OutOption] = None,
+    out_format: Annotated[OutFormat | None, OutFormatOption] = None,
+    *,
+    question: Question,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """The true nearest rows of each query, as brute force would find them, with a certificate.
+
+    Bounds on the kernel rule out almost all rows; the others get their exact value. The certificate says for how many
+    rows that was. The bounds are computed anew by every command, so ask all queries at once.
+    """
+    if probable and stored:
+        raise ArgumentError("--probable and --stored exclude each other. Leave one of them out.")
+    way: bool | str = "probable" if probable else "stored" if stored else True
+    _run(settings, replace(question, place=place, exact=way), q, rules, out, out_format)
+
+
+def _run(
+    settings: Settings, question: Question, q: str, rules: dict[str, Any], out: str | None, out_format: str | None
+) -> None:
+    format = None if out is None else output_format(out, out_format, settings)
+    if q == "-" and question.filter == "-":
+        raise ArgumentError("QUERIES and --filter cannot both be the standard input. Put one of them into a file.")
+    with _open(question) as index:
+        question = _fitted(question, index)
+        data = open_rows_for(settings, q, rules, index)
+        allowed = _allowed(question, index)
+        with progress(settings):
+            found, certificate, times = _ask(index, data, question, allowed)
+        head = _head(index, data, question) | times | _certified(certificate)
+    title = f"{'True nearest' if question.exact else 'Nearest'} rows of {data.name} in {question.place}"
+    _give(settings, title, found, certificate, out, format, head)
+    where = "" if out in (None, "-") else f", written to {out}"
+    bounds = f", after {times['bounds_seconds']:.2g} s for the bounds" if question.exact else ""
+    seconds, n = times["seconds"], len(found.ids)
+    note(settings, f"{n} queries in {seconds:.2g} s, {1000 * seconds / n:.2g} ms each{bounds}{where}")
+
+
+def _open(question: Question):
+    return open_index(question.place) if question.at is None else open_store(question.at)
+
+
+def _allowed(question: Question, index):
+    """Ids or, in a store, a condition."""
+    if question.at is not None:
+        return allowed_in_store(question.at, index, question.filter)
+    if question.filter is None:
+        return None
+    return known_ids(index, read_ids(question.filter), question.place, question.filter)
+
+
+def _give(settings: Settings, title: str, found: Matches, certificate, out: str | None, format, head) -> None:
+    if out is not None:
+        write_matches(out, found, format, head)
+        if certificate is not None:
+            note(settings, f"Certificate: {certificate}")
+    if settings.json:
+        print_json(head | ({"out": out} if out is not None else {"matches": found.document()}))
+    elif out is None:
+        print_matches(settings, title, found)
+        if certificate is not None:
+            print(f"Certificate: {certificate}")
+
+
+def _fitted(question: Question, index) -> Question:
+    """The question with its defaults; refused where this index cannot answer it."""
+    if question.at is not None:
+        found = index.stats()
+        question = replace(question, place=f"{found['name']} of {found['place']}")  # without a password
+    if not len(index):
+        raise InputError(f"{question.place} has no rows to be found. Add some with mercer index add.")
+    limits = {"similarity": question.min_similarity, "distance": question.max_distance}
+    options = {"similarity": "--min-similarity", "distance": "--max-distance"}
+    other = "distance" if index.measure == "similarity" else "similarity"
+    if limits[other] is not None:
+        raise ArgumentError(
+            f"{question.place} ranks by {index.measure}: say {options[index.measure]}, not {options[other]}."
+        )
+    k = question.k if question.k is not None or question.is_range else min(_NEIGHBOURS, len(index))
+    if not question.is_range and len(index) < (k or 0):
+        raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {question.place}.")
+    if question.exact is True:
+        rounded = index.stats()["rounded_rows"]
+        if rounded:
+            raise ArgumentError(
+                f"{question.place} keeps {rounded} of its rows rounded. Say --stored for answers that are exact on "
+                "the rows as they are kept."
+            )
+    return replace(question, k=k)
+
+
+def _ask(index, data: RowSource, question: Question, allowed):
+    """(matches, certificate or None, times)."""
+    evaluations = []
+
+    def ask(rows):
+        if question.is_range:
+            limits = {"min_similarity": question.min_similarity, "max_distance": question.max_distance}
+            found = index.range_search(rows, **limits, filter=allowed, exact=question.exact)
+        else:
+            how = {"filter": allowed, "exact": question.exact, "rerank": question.rerank}
+            if question.at is not None and question.at.ef is not None:
+                how["ef"] = question.at.ef
+            found = index.search(rows, question.k, **how)
+        if question.exact:
+            evaluations.append(index.certificate_.kernel_evaluations)
+        return found
+
+    begun = time.perf_counter()
+    warm_up(data, ask)  # an exact search computes its bounds here
+    started = time.perf_counter()
+    evaluations.clear()
+    looked_at = min(len(index), (question.k or _NEIGHBOURS) * index.oversample)
+    blocks = list(answers(data, ask, bytes_per_row=_BYTES_PER_PAIR * looked_at))
+    times = {"seconds": time.perf_counter() - started} | ({"bounds_seconds": started - begun} if question.exact else {})
+    found = [pair for ids, values in blocks for pair in zip(ids, values, strict=True)]
+    kept = [(ids[_there(values)][: question.k], values[_there(values)][: question.k]) for ids, values in found]
+    if data.kept is not None:  # rows that lack a value find nothing
+        kept = _with_gaps(kept, data)
+    labels = None if data.y is None else data.y if data.kept is None else _spread(data.y, data)
+    matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, labels, data.ids_in_file)
+    return matches, _joined(index, evaluations), times
+
+
+def _with_gaps(found, data: RowSource):
+    """What was found for each row of the file, nothing for those that were left out."""
+    ids, values = found[0]
+    spread = [(ids[:0], values[:0])] * data.n_rows_in_file
+    for number, pair in zip(data.kept.tolist(), found, strict=True):
+        spread[number] = pair
+    return spread
+
+
+def _spread(labels, data: RowSource):
+    import numpy as np
+
+    out = np.full(data.n_rows_in_file, "", dtype=object)
+    out[data.kept] = labels
+    return out.astype(str)
+
+
+def _there(values):
+    """Where a row was found: fewer than k may pass a filter."""
+    import numpy as np
+
+    return np.isfinite(values)
+
+
+def _joined(index, evaluations):
+    """One certificate for all blocks of queries."""
+    if not evaluations:
+        return None
+    import numpy as np
+
+    return replace(index.certificate_, kernel_evaluations=np.concatenate(evaluations))
+
+
+def _certified(certificate) -> dict[str, Any]:
+    if certificate is None:
+        return {}
+    evaluations = certificate.kernel_evaluations
+    return {
+        "certificate": {
+            "exact": certificate.exact,
+            "confidence": certificate.confidence,
+            "rows": certificate.n_rows,
+            "components": certificate.n_components,
+            "kernel_evaluations": evaluations,
+        }
+    }
+
+
+def _head(index, data: RowSource, question: Question) -> dict[str, Any]:
+    """For the head of a JSON document."""
+    from mercer.kernels import get_kernel
+
+    return {
+        "index": question.place,
+        "queries": data.name,
+        **missing_facts(data),
+        "kernel": repr(get_kernel(index.kernel)),
+        "normalize": index.normalize,
+        "measure": index.measure,
+        "k": question.k,
+        "limit": question.min_similarity if question.max_distance is None else question.max_distance,
+        "exact": question.exact,
+        "reranked": bool(question.exact) or (question.rerank and index.stats()["vectors"] is not None),
+    }

@@ -1,0 +1,1 @@
+"""``mercer map``, and building a map from options."""

@@ -1,0 +1,74 @@
+"""From the words of a command line to a map."""
+
+__all__ = ["build_embedding", "build_map"]
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.parameters import named_values
+
+_OF_KERNEL = "kernel__"  # scikit-learn's way of naming the parameters of a parameter
+
+
+def build_map(text: str, kernel: str | None, param: Sequence[str], project: int | None, seed: int):
+    """The map that NAME[:PARAM=VALUE,...], the kernel and further parameters stand for, not fitted."""
+    from mercer.codes import ProductQuantizer
+    from mercer.maps import MAPS, ProjectedMap
+
+    known = {key: cls for key, cls in MAPS.items() if cls is not ProjectedMap}  # which --project makes
+    made = _built(text, known | {"pq": ProductQuantizer} | _embeddings(), "map", kernel, param, seed)
+    return made if project is None else ProjectedMap(made, n_components=project, random_state=seed)
+
+
+def build_embedding(text: str, seed: int):
+    """The embedding into bits that NAME[:PARAM=VALUE,...] stands for, not fitted."""
+    return _built(text, _embeddings(), "embedding", None, [], seed)
+
+
+def _embeddings() -> dict[str, type]:
+    """Embeddings into bits for a wire, by their names on the command line."""
+    from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
+
+    return {"universal": UniversalEmbedding, "qjl": QuantizedJL, "compact": CompactEmbedding}
+
+
+def _built(text: str, known: dict[str, type], what: str, kernel: str | None, param: Sequence[str], seed: int):
+    name, _, inline = text.partition(":")
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise ArgumentError(f"There is no {what} {name!r}. {hint}{what.capitalize()}s: {', '.join(known)}.")
+    given = named_values([*(inline.split(",") if inline else []), *param], "order=2")
+    return _configured(known[name], f"{what} {name}", kernel, given, seed)
+
+
+def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any], seed: int):
+    defaults = cls().get_params(deep=False)
+    own = {key: value for key, value in given.items() if not key.startswith(_OF_KERNEL)}
+    of_kernel = {key.removeprefix(_OF_KERNEL): value for key, value in given.items() if key.startswith(_OF_KERNEL)}
+    unknown = sorted(set(own) - set(defaults))
+    if unknown:
+        accepted = ", ".join(sorted(set(defaults) - {"kernel", "n_jobs", "random_state"}))
+        raise ArgumentError(f"The {title} has no parameter {unknown[0]!r}; it takes {accepted}.")
+    if "random_state" in defaults:
+        own.setdefault("random_state", seed)
+    made = cls(**own)
+    if kernel is None and not of_kernel:
+        return made
+    if cls in _embeddings().values():
+        raise ArgumentError(f"The {title} makes bits of the rows themselves, under no kernel. Leave the kernel out.")
+    from mercer.kernels import get_kernel
+
+    its_own = made._resolved_kernel()
+    try:
+        chosen = get_kernel(kernel or its_own.name, **of_kernel)
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+    if "kernel" in defaults:
+        return made.set_params(kernel=chosen)
+    if chosen != its_own:
+        raise ArgumentError(f"The {title} is made for the {its_own.name} kernel, not for {chosen.name}.")
+    return made

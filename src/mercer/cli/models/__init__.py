@@ -1,0 +1,1 @@
+"""Verbs that make or use a model of rows: fit, predict, evaluate, encode."""

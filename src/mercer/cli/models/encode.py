@@ -1,0 +1,211 @@
+"""``mercer encode``: rows as a quantiser, a map or a learner stores them, and codes back to rows."""
+
+__all__ = ["EXAMPLES", "encode"]
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import (
+    ArgumentError,
+    Features,
+    RowSource,
+    features_of,
+    open_for_writing,
+    writable_format,
+    write_rows,
+)
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.rates import BitsOption, at_rate, specification_of
+from mercer.cli.models.learning import (
+    OutFormatOption,
+    answers,
+    load_model,
+    missing_facts,
+    open_data,
+    warm_up,
+    with_gaps,
+)
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+A quantiser, the codes of rows under it, and the rows that the codes stand for:
+  mercer map fit X.npy --map pq:block_size=8,bits=8 --out pq.mercer
+  mercer encode pq.mercer X.npy --out codes.npy
+  mercer encode pq.mercer codes.npy --decode --out approximate.npy
+
+What a fitted model sees of the rows:
+  mercer encode digits.mercer X.npy --out features.npy
+
+Bits as a message to mercer serve; a shorter code of a model with several rates:
+  mercer encode wire.mercer X.npy --out codes.mrcw
+  mercer encode wire.mercer X.npy --bits 64 --out codes.mrcw
+  curl -H 'Content-Type: application/octet-stream' --data-binary @codes.mrcw http://127.0.0.1:8321/v1/classify
+"""
+_MESSAGE = "mrcw"  # the format of docs/wire-format.md
+
+
+@option_groups(settings=common_options, rules=input_options)
+def encode(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire fit.",
+        ),
+    ],
+    x: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the codes go (npy, npz, csv, tsv; mrcw for a message of bits); - is the output.",
+        ),
+    ],
+    out_format: Annotated[Literal["npy", "npz", "csv", "tsv", "mrcw"] | None, OutFormatOption] = None,
+    bits: Annotated[int | None, BitsOption] = None,
+    decode: Annotated[bool, typer.Option("--decode", help="From codes back to the rows they stand for.")] = False,
+    dense: Annotated[bool, typer.Option("--dense", help="Write the zeros of sparse features too.")] = False,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Write what a quantiser or a map turns rows into, or turn codes back into rows.
+
+    A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
+    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. An embedding into bits
+    gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a message that mercer serve takes.
+    The order is that of the rows, and labels are left out.
+    """
+    if out == "-" and settings.json:
+        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    format = _format(out, out_format)
+    encoder, columns = _encoder(model, decode, bits)
+    specification = specification_of(encoder)
+    if format == _MESSAGE and specification is None:
+        raise ArgumentError(
+            f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
+        )
+    if decode:
+        columns = Features(n=len(encoder.block_sizes_))
+    data = open_data(settings, x, rules | {"needs_labels": False}, columns)
+    if data.kept is not None and (format == _MESSAGE or (_is_quantiser(encoder) and not decode)):
+        raise ArgumentError("Codes have no empty value for the rows that were left out. Say --missing fill:0 or mean.")
+    ask = _decoder(encoder, data) if decode else encoder.transform
+    n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
+    warm_up(data, ask)
+    started = time.perf_counter()
+    with progress(settings):
+        blocks = answers(data, ask, bytes_per_row=8 * n_numbers)
+        if format == _MESSAGE:
+            written = _write_message(blocks, specification, out)
+        else:
+            written = _write(blocks, data, out, format, dense)
+    seconds = time.perf_counter() - started
+    if settings.json:
+        head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
+        print_json(head | missing_facts(data) | _about_bits(specification) | written | {"seconds": seconds, "out": out})
+    what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
+    size = f"{' x '.join(map(str, written['shape']))} {what}"
+    if specification is not None:
+        size = f"{data.shape[0]} codes of {specification.n_bits} bits"
+    where = "" if out == "-" else f", written to {out}"
+    note(settings, f"{size}, {written['bytes_per_row']:.4g} bytes per row, in {seconds:.2g} s{where}")
+
+
+def _format(out: str, said: str | None) -> str:
+    if said == _MESSAGE or (said is None and out.lower().endswith(f".{_MESSAGE}")):
+        return _MESSAGE
+    return writable_format(out, said)
+
+
+def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
+    """The quantiser or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
+    loaded = load_model(path)
+    model = at_rate(loaded, bits, path)
+    encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
+    if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
+        raise ArgumentError(
+            f"{path} holds {type(model).__name__}, which encodes nothing. Make what does with mercer map fit."
+        )
+    if decode and not _is_quantiser(encoder):
+        raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")
+    return encoder, features_of(loaded)
+
+
+def _is_quantiser(encoder) -> bool:
+    return hasattr(encoder, "inverse_transform")
+
+
+def _decoder(encoder, data: RowSource):
+    """From numbers, as every file is read, to codes and on to rows."""
+    import numpy as np
+
+    def decoded(block):
+        codes = block.toarray() if hasattr(block, "indptr") else block
+        if ((codes < 0) | (codes > 255) | (codes != np.floor(codes))).any():
+            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 to 255.")
+        try:
+            return encoder.inverse_transform(codes.astype(np.uint8))
+        except InputError as error:
+            raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
+
+    return decoded
+
+
+def _about_bits(specification) -> dict[str, Any]:
+    """The length of a code and what it is a code of, for a JSON document."""
+    return {} if specification is None else {"bits": specification.n_bits, "embedding": specification.fingerprint}
+
+
+def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, Any]:
+    """Write the codes as one message, whose header has a checksum of all of them; what was written."""
+    import numpy as np
+
+    from mercer.serving.wire.messages import pack_message
+
+    codes = np.concatenate(list(blocks))
+    message = pack_message(codes, specification.n_bits, specification.fingerprint)
+    with open_for_writing(out) as stream:
+        stream.write(message)
+    return {"shape": codes.shape, "dtype": "uint8", "sparse": False, "bytes_per_row": codes.shape[1]}
+
+
+def _write(blocks: Iterator[Any], data: RowSource, out: str, format: str, dense: bool) -> dict[str, Any]:
+    """Write the blocks one after the other; what was written."""
+    first = next(blocks)
+    is_sparse = hasattr(first, "indptr") and not dense
+    shape = (data.n_rows_in_file, first.shape[1])
+    if data.kept is not None and (is_sparse or first.dtype.kind != "f"):
+        raise ArgumentError(
+            "Sparse features and bits have no empty value for the rows that were left out. Say --missing fill:0 or "
+            "mean, or --dense."
+        )
+    found = {"shape": shape, "dtype": str(first.dtype), "sparse": is_sparse}
+    everything = itertools.chain([first], blocks)
+    if not is_sparse:
+        arrays = (block.toarray() if hasattr(block, "indptr") else block for block in everything)
+        write_rows(out, with_gaps(arrays, data, math.nan), shape, first.dtype, format=format)
+        return found | {"bytes_per_row": first.dtype.itemsize * first.shape[1]}
+    if format != "npz":
+        raise ArgumentError(
+            f"The features are sparse, and {format} would hold their zeros too. Write npz, or say --dense."
+        )
+    import scipy.sparse
+
+    whole = scipy.sparse.vstack(list(everything), format="csr")
+    with open_for_writing(out) as stream:
+        scipy.sparse.save_npz(stream, whole)
+    return found | {"bytes_per_row": (whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes) / len(data)}

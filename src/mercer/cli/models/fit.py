@@ -1,0 +1,170 @@
+"""``mercer fit``: a classifier or regressor with a kernel, learned from labelled rows and written to a model file."""
+
+__all__ = ["EXAMPLES", "fit"]
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, RowSource, keep_columns
+from mercer.cli.framework.errors import INTERRUPTED
+from mercer.cli.framework.labels import LabelsOption, labels_of
+from mercer.cli.framework.on_dask import DaskOption, rows_on_dask
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.models.learner_building import Choices, build_learner, learner_options
+from mercer.cli.models.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit, say_about_missing
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+Histograms in csv, with a column of labels:
+  mercer fit train.csv --label species --kernel chi2 --out species.mercer
+
+What would be done, and how much memory it would take:
+  mercer fit X.npy --labels y.npy --kernel intersection --dry-run
+
+C by cross-validation, and probabilities:
+  mercer fit X.npy --labels y.npy --C auto --probability --out m.mercer
+
+A map of your choice; learning on codes of one byte per eight columns:
+  mercer fit X.npy --labels y.npy --map nystroem:n_landmarks=512 --kernel rbf -p kernel__gamma=0.5 --out m.mercer
+  mercer fit X.npy --labels y.npy --map pq:block_size=8 --out m.mercer
+
+Nothing to tune: a table for each column, of histograms as they are, or of any values in bins:
+  mercer fit train.csv --label species --solver icd --out species.mercer
+  mercer fit train.csv --label species --solver icd --bins 200 --binning column --kernel auto --out species.mercer
+
+More rows than one machine holds, on a Dask cluster:
+  mercer fit rows/*.parquet --label species --kernel chi2 --dask tcp://scheduler:8786 --out species.mercer
+"""
+_FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
+
+
+@option_groups(choices=learner_options, rules=input_options, settings=common_options)
+def fit(
+    x: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")] = None,
+    labels: Annotated[str | None, LabelsOption] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    dask: Annotated[str | None, DaskOption] = None,
+    *,
+    choices: Choices,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
+
+    The plan says how rows are encoded, with which inner product, by which solver they are learned on and how much
+    memory that takes; --dry-run stops there. Whole numbers and words are taken as classes, fractions as numbers to
+    predict, unless --task says otherwise. How good the model is on rows it has not seen, mercer evaluate tells.
+    """
+    if not dry_run:
+        if out is None:
+            raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
+        check_folder(out)
+    with _opened(settings, x, dask, rules | {"needs_labels": labels is None}) as data:
+        _fit(data, out, labels, dry_run, choices, rules, settings)
+
+
+@contextmanager
+def _opened(settings: Settings, paths: list[str], dask: str | None, rules: dict[str, Any]) -> Iterator[RowSource]:
+    if dask is not None:
+        with rows_on_dask(paths, dask, rules) as data:
+            say_about_missing(settings, data)
+            yield data
+        return
+    if len(paths) > 1:
+        raise ArgumentError(f"mercer fit takes one file, got {len(paths)}. Several Parquet files need --dask.")
+    yield open_data(settings, paths[0], rules)
+
+
+def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
+    y = labels_of(data, labels, rules)
+    storage = choices.storage or "auto"
+    learner = build_learner(choices, y, settings.seed)
+    _point_out_quantities(settings, choices, y)
+    head = {"learner": type(learner).__name__, "data": data.name, "rows": data.shape[0], "columns": data.shape[1]}
+    head |= missing_facts(data)
+    if dry_run:
+        with blaming(data):
+            plan = learner.plan(rows_to_fit(data, storage), y)
+        _print(settings, head | {"plan": _described(plan)}, plan, {})
+        return
+    started = time.perf_counter()
+    with progress(settings), blaming(data):
+        learner.fit(rows_to_fit(data, storage), y)
+    seconds = time.perf_counter() - started
+    keep_columns(learner, data)
+    from mercer import save
+
+    save(learner, out)
+    found = _found(learner) | {"seconds": seconds, "out": str(out)}
+    _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
+    if learner.interrupted_:  # the best model so far was written
+        raise typer.Exit(INTERRUPTED)
+
+
+def _point_out_quantities(settings: Settings, choices: Choices, y) -> None:
+    """Say what can be done about whole numbers that are hardly classes; refuse ids, which are none."""
+    import numpy as np
+
+    if choices.task is None and y.ndim == 1 and y.dtype.kind != "f":
+        n_classes = len(np.unique(y))
+        if n_classes > _FEW_CLASSES and n_classes > len(y) / 2:
+            raise InputError(
+                f"The labels look like ids: {len(y):,} rows have {n_classes:,} different ones. Name another column, or "
+                "say --task classify if they are classes, --task regress if they are quantities."
+            )
+        if y.dtype.kind in "iu" and n_classes > _FEW_CLASSES and n_classes > len(y) / _ROWS_PER_CLASS:
+            note(settings, f"The labels are taken as {n_classes} classes. If they are quantities, say --task regress.")
+
+
+def _described(plan) -> dict[str, Any]:
+    """The plan for a JSON document."""
+    return plan.get_params() | {"total_bytes": plan.total_bytes}
+
+
+def _found(learner) -> dict[str, Any]:
+    """What the fit came to, for a JSON document."""
+    found = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
+    found["C"] = getattr(learner, "C_", None) or learner.C
+    if getattr(learner, "trial_scores_", None):  # by which --kernel auto chose
+        found["trial_scores"] = learner.trial_scores_
+    names = ("objective", "dual_objective", "gap")
+    return found | {name: getattr(learner, f"{name}_") for name in names} | {"iterations": learner.n_iter_}
+
+
+def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, Any]) -> None:
+    if settings.json:
+        print_json(document)
+        return
+    if settings.quiet and found:  # the file is the result
+        return
+    rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
+    if found:
+        seconds = found["seconds"]
+        objective = f"{found['objective'].sum():.6g}"
+        if len(found["objective"]) > 1:
+            objective += f", the sum of {len(found['objective'])} problems"
+        if "trial_scores" in found:
+            scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
+            rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
+        rows += [
+            ["C", f"{found['C']:.4g}"],
+            ["objective", objective],
+            ["relative gap", f"{found['gap']:.1e}"],
+            ["iterations", found["iterations"]],
+            ["time", f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"],
+            ["written to", found["out"]],
+        ]
+    title = f"{document['learner']} on {document['rows']} rows of {document['data']}"
+    print_table(settings, title, ["", "value"], rows, text_columns=2)

@@ -1,0 +1,183 @@
+"""What ``mercer fit``, ``predict``, ``evaluate`` and ``encode`` share: rows, model files, answers block by block."""
+
+__all__ = [
+    "OutFormatOption",
+    "answers",
+    "blaming",
+    "check_folder",
+    "load_learner",
+    "load_model",
+    "missing_facts",
+    "open_data",
+    "rows_to_fit",
+    "say_about_columns",
+    "say_about_missing",
+    "warm_up",
+    "whole",
+    "with_gaps",
+]
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mercer._base.errors import InputError, MercerError
+from mercer._base.files.steps import last_step, listed_name, without_names
+from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
+from mercer.cli.framework.options import Settings
+from mercer.cli.framework.output import note
+from mercer.cli.framework.rates import at_rate
+
+OutFormatOption = typer.Option(
+    "--out-format", metavar="FORMAT", help="Format of --out.", show_default="by suffix; csv for -"
+)
+_MOST_ROWS = 8192  # of a block
+_MEMORY_SHARE = 0.25  # of the available memory that rows may take before they are read block by block
+
+
+def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = None) -> RowSource:
+    """The rows of a file, read block by block.
+
+    Columns are matched with those of ``like``, a fitted model or what it knows of its columns: by name where both have
+    names, else by position. What is taken by position, filled or dropped is said on the standard error.
+    """
+    known = features_of(like)
+    data = open_rows(x, **rules, like=None if like is None else known)
+    if known.n is not None and data.shape[1] != known.n:
+        raise InputError(
+            f"{data.name} has {data.shape[1]} columns of numbers, but the model takes {known.n}. If one of the columns "
+            "is a label, name it with --label; leave others out with --drop."
+        )
+    say_about_columns(settings, data, known)
+    say_about_missing(settings, data)
+    return data
+
+
+def say_about_columns(settings: Settings, data: RowSource, known: Features, model: str = "The model") -> None:
+    """Point out that columns are taken by position where only one side has names."""
+    if known.n is None or (known.names is None) == (data.feature_names is None):
+        return
+    if known.names is None:
+        note(settings, f"{model} has no names of columns; those of {data.name} are taken by position.")
+    else:
+        note(settings, f"{data.name} has no names of columns; they are taken by position.")
+
+
+def say_about_missing(settings: Settings, data: RowSource) -> None:
+    """Say what was filled or dropped."""
+    if data.missing is not None:
+        note(settings, f"{data.name}: {data.missing}.")
+
+
+def missing_facts(data: RowSource) -> dict[str, Any]:
+    """What was filled or dropped, for a JSON document; nothing if nothing was."""
+    if data.missing is None:
+        return {}
+    found = data.missing
+    return {"missing": {"policy": found.policy, "cells": found.cells, "rows": found.rows, "columns": found.columns}}
+
+
+def whole(data: RowSource):
+    """All rows in memory."""
+    rows, _ = next(data.blocks(size=data.shape[0]))
+    return rows
+
+
+def rows_to_fit(data: RowSource, storage: str):
+    """All rows in memory if they may be there and take a small part of it, otherwise the source that reads them."""
+    from mercer._base.memory import available_memory
+    from mercer._base.tables.sources.dask import DaskSource
+
+    if isinstance(data, DaskSource):
+        return data
+    first, _ = next(data.blocks(size=1))
+    is_large = not hasattr(first, "indptr") and data.shape[0] * first.nbytes > _MEMORY_SHARE * available_memory()
+    if storage == "disk" or (storage == "auto" and is_large):  # sparse rows are in memory already
+        return data
+    return whole(data)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder does not exist, or that is a folder, before anything is computed."""
+    if path.is_dir():
+        raise ArgumentError(f"{path} is a directory. Name a file in it.")
+    if not path.parent.is_dir():
+        raise ArgumentError(f"There is no directory {path.parent} to write {path.name} into.")
+
+
+def load_model(path: str):
+    """Whatever a model file holds."""
+    from mercer import load
+
+    if Path(path).is_dir():
+        raise ArgumentError(f"{path} is a directory. Name the file of a model; the verbs of mercer index ask an index.")
+    if not Path(path).exists():
+        raise ArgumentError(f"There is no file {path}.")
+    return load(path)
+
+
+def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
+    """A fitted classifier or regressor, or a pipeline ending in one, and what it knows of its columns.
+
+    Of several rates it is the one of so many bits, or of the most.
+    """
+    loaded = load_model(path)
+    model = at_rate(loaded, bits, path)
+    last = last_step(model)
+    is_learner = hasattr(last, "predictor_") or (listed_name(type(last)) and hasattr(last, "predict"))
+    if not is_learner or not hasattr(model, "n_features_in_"):
+        is_of_images = type(model).__name__ == "ImageClassifier"
+        hint = "Ask it with mercer images." if is_of_images else "Make one with mercer fit."
+        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner of rows. {hint}")
+    return without_names(model), features_of(loaded)
+
+
+def warm_up(data: RowSource, ask: Callable[[Any], Any]) -> None:
+    """Ask about one row, so that compiled code is loaded before any clock runs."""
+    first, _ = next(data.blocks(size=1))
+    with blaming(data):
+        ask(first)
+
+
+def answers(data: RowSource, ask: Callable[[Any], Any], bytes_per_row: float) -> Iterator[Any]:
+    """What ``ask`` gives for each block of rows, in their order; an answer takes ``bytes_per_row``."""
+    from mercer._base.memory import row_chunks
+    from mercer._base.progress import track
+
+    chunks = list(row_chunks(data.shape[0], bytes_per_row + 8 * data.shape[1], most=_MOST_ROWS))
+    for rows, _ in track(data.blocks(size=chunks[0].stop), "Rows", total=len(chunks)):
+        with blaming(data):
+            answer = ask(rows)
+        yield answer
+
+
+def with_gaps(blocks: Iterable[Any], data: RowSource, empty: Any) -> Iterator[Any]:
+    """Answers to the rows of a file in their order, with ``empty`` for rows that were dropped."""
+    import numpy as np
+
+    if data.kept is None:
+        yield from blocks
+        return
+    done = taken = 0
+    for block in blocks:
+        numbers = data.kept[taken : taken + len(block)]
+        taken += len(block)
+        end = data.n_rows_in_file if taken == len(data.kept) else int(numbers[-1]) + 1
+        spread = np.full((end - done, *block.shape[1:]), empty, dtype=block.dtype)
+        spread[numbers - done] = block
+        done = end
+        yield spread
+
+
+@contextmanager
+def blaming(data: RowSource) -> Iterator[None]:
+    """scikit-learn's complaints about the rows are about the file, not a fault of the program."""
+    try:
+        yield
+    except MercerError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{data.name}: {str(error).strip().splitlines()[0]}") from error

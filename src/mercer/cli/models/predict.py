@@ -1,0 +1,173 @@
+"""``mercer predict``: labels, scores or probabilities of rows under a fitted model."""
+
+__all__ = ["EXAMPLES", "predict"]
+
+import csv
+import io
+import itertools
+import math
+import time
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mercer._base.files.steps import last_step
+from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, progress, to_plain
+from mercer.cli.framework.rates import BitsOption, bits_of
+from mercer.cli.models.learning import (
+    OutFormatOption,
+    answers,
+    load_learner,
+    missing_facts,
+    open_data,
+    warm_up,
+    with_gaps,
+)
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+One label per line:
+  mercer predict iris.mercer new.csv
+  mercer predict iris.mercer new.csv | sort | uniq -c
+
+To a file; the scores of all classes; probabilities, if the model was fitted with --probability:
+  mercer predict digits.mercer X.npy --out labels.npy
+  mercer predict digits.mercer X.npy --scores --out scores.npy
+  mercer predict iris.mercer new.csv --proba --out proba.csv
+
+With the ids of the rows beside; rows that lack a value get an empty answer:
+  mercer predict iris.mercer new.csv --id plant --missing drop-rows --out labels.csv
+
+By codes of 64 bits, if the model was fitted by mercer wire fit:
+  mercer predict wire.mercer X.npy --bits 64
+"""
+
+
+@option_groups(settings=common_options, rules=input_options)
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the answers go (npy, npz, csv, tsv); - is the output.",
+            show_default="the output",
+        ),
+    ] = None,
+    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
+    bits: Annotated[int | None, BitsOption] = None,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Write the label of each row under a fitted model, or its scores or probabilities.
+
+    Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
+    classes above them. A model of two classes has one score, which is positive for the class named above it. Columns
+    are matched by name with those that the model was fitted on; --id puts the ids of the rows beside the answers.
+    """
+    if scores and proba:
+        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
+    if out == "-" and settings.json:
+        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    format = writable_format(out or "-", out_format)
+    what = "scores" if scores else "probabilities" if proba else "labels"
+    if rules["id"] is not None and format == "npy":
+        raise ArgumentError("npy has no place for ids beside the answers. Write npz, csv or tsv, or leave --id out.")
+    learner, columns = load_learner(model, bits)
+    ask, titles = _question(learner, what, model)
+    data = open_data(settings, x, rules | {"needs_labels": False}, columns)
+    if data.kept is not None and what == "labels" and format in ("npy", "npz") and out is not None:
+        raise ArgumentError(f"{format} has no empty label for the rows that were left out. Write csv or tsv.")
+    warm_up(data, ask)
+    started = time.perf_counter()
+    with progress(settings):
+        found = answers(data, ask, bytes_per_row=8 * len(titles))
+        if settings.json and out is None:
+            values: dict[str, Any] = _document(found, data, what)
+        else:
+            _write(out or "-", found, data, format, what, titles)
+            values = {"out": out}
+    seconds = time.perf_counter() - started
+    if settings.json:
+        about = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
+        about |= bits_of(learner)
+        about |= missing_facts(data) | {"seconds": seconds}
+        print_json({"model": model, "data": data.name, "rows": data.n_rows_in_file} | about | values)
+    where = "" if out in (None, "-") else f", written to {out}"
+    note(settings, f"{what.capitalize()} of {data.n_rows_in_file} rows in {seconds:.2g} s{where}")
+
+
+def _question(learner, what: str, model: str):
+    """The method that answers, and the names of the columns it gives."""
+    if what == "labels":
+        return learner.predict, ["label"]
+    if not hasattr(learner, "classes_"):
+        raise ArgumentError(f"{model} predicts numbers; it has no classes to give {what} of. Leave the option out.")
+    names = [str(name) for name in learner.classes_]
+    if what == "scores":
+        has_one_score = len(names) == 2 and getattr(last_step(learner), "multi_class_", None) != "labels"
+        return learner.decision_function, names[1:] if has_one_score else names
+    if not hasattr(learner, "predict_proba"):
+        raise ArgumentError(f"{model} was fitted without probabilities. Fit it again with --probability.")
+    return learner.predict_proba, names
+
+
+def _document(blocks: Iterable[Any], data: RowSource, what: str) -> dict[str, Any]:
+    """All answers, null for rows that were left out, and ids."""
+    import numpy as np
+
+    found = np.concatenate(list(blocks))
+    ids = {} if data.ids_in_file is None else {"ids": data.ids_in_file}
+    if data.kept is None:
+        return ids | {what: found}
+    answers: list[Any] = [None] * data.n_rows_in_file
+    for number, answer in zip(data.kept.tolist(), to_plain(found), strict=True):
+        answers[number] = answer
+    return ids | {what: answers}
+
+
+def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: str, titles: list[str]) -> None:
+    """Write answers that come in blocks; one number or word for each row is an array of one dimension."""
+    ids = data.ids_in_file
+    if format in ("csv", "tsv"):
+        # as text: the shortest that reads back as the same number
+        texts = (block.reshape(len(block), -1).astype(str).astype(object) for block in blocks)
+        with open_for_writing(out) as stream:
+            if what != "labels" or ids is not None:
+                stream.write(_lines([titles if ids is None else ["id", *titles]], format))
+            done = 0
+            for block in with_gaps(texts, data, ""):
+                rows = block.tolist()
+                if ids is not None:
+                    rows = [[id, *row] for id, row in zip(ids[done : done + len(rows)].tolist(), rows, strict=True)]
+                    done += len(rows)
+                stream.write(_lines(rows, format))
+        return
+    blocks = with_gaps(blocks, data, math.nan)
+    if ids is not None:
+        import numpy as np
+
+        with open_for_writing(out) as stream:
+            members: dict[str, Any] = {"ids": ids, what: np.concatenate(list(blocks))}
+            np.savez(stream, **members)
+        return
+    first = next(blocks)
+    shape = (data.n_rows_in_file, *first.shape[1:])
+    write_rows(out, itertools.chain([first], blocks), shape, first.dtype, format=format, name=what)
+
+
+def _lines(rows: Iterable[Iterable[Any]], format: str) -> bytes:
+    """Lines of text, words in quotes where they could be misread."""
+    text = io.StringIO()
+    csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[format], lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

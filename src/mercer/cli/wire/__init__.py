@@ -1,0 +1,1 @@
+"""``mercer wire``: one file per verb."""

@@ -1,0 +1,89 @@
+"""``mercer wire distances``: how far apart rows are, told from their bits alone."""
+
+__all__ = ["EXAMPLES", "distances"]
+
+import itertools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, open_for_writing
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import note, print_json
+from mercer.cli.framework.rates import at_rate
+from mercer.cli.models.learning import check_folder, load_model
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+Each row of one message against each row of another; the rows of one with each other:
+  mercer encode wire.mercer X.npy --out codes.mrcw
+  mercer wire distances wire.mercer codes.mrcw others.mrcw
+  mercer wire distances wire.mercer codes.mrcw --confidence 0.99 --out distances.csv
+"""
+
+
+@option_groups(settings=common_options)
+def distances(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model with universal bits, of mercer wire fit.")],
+    codes: Annotated[str, typer.Argument(metavar="CODES", help="A message of mercer encode, .mrcw.")],
+    others: Annotated[str | None, typer.Argument(metavar="OTHERS", help="Another one.", show_default="CODES")] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="SHARE", help="Of the interval that the bits leave open.")
+    ] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="CSV", help="Where they go.", show_default="the output")
+    ] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """Write the distances of rows as their bits tell them, a line of csv for each pair: row, row, distance, low, high.
+
+    Universal bits keep small distances and say only "far" of large ones: inf. The distances are those between the rows
+    that were encoded, and the interval from low to high holds them with the confidence said.
+    """
+    if out is not None:
+        check_folder(out)
+    loaded = load_model(model)
+    left = _message(codes)
+    embedding = _embedding(at_rate(loaded, left.n_bits if hasattr(loaded, "rates_") else None, model), model)
+    right = left if others is None else _message(others)
+    for name, message in ((codes, left), (others, right)):
+        if not embedding.specification_.fingerprint.startswith(message.fingerprint8):
+            raise InputError(
+                f"{name} has bits of another embedding, {message.fingerprint8}, than {model}, "
+                f"{embedding.specification_.fingerprint[:16]}."
+            )
+    found = embedding.distance_from_codes(left.codes, None if others is None else right.codes, confidence)
+    if settings.json:
+        print_json(dict(zip(("distance", "low", "high"), found, strict=True)) | {"confidence": confidence})
+        return
+    with open_for_writing("-" if out is None else out) as stream:
+        stream.write(b"row,other,distance,low,high\n")
+        for i, j in itertools.product(*(range(size) for size in found[0].shape)):
+            stream.write(f"{i},{j},{','.join(f'{values[i, j]:.6g}' for values in found)}\n".encode())
+    note(settings, f"{found[0].size} distances" + ("" if out is None else f", written to {out}"))
+
+
+def _message(path: str):
+    from mercer.serving.wire.messages import WireError, unpack_message
+
+    if not Path(path).is_file():
+        raise ArgumentError(f"There is no file {path}.")
+    try:
+        return unpack_message(Path(path).read_bytes())
+    except WireError as error:
+        raise InputError(f"{path} is no message of bits. {error}") from error
+
+
+def _embedding(part, path: str):
+    """The embedding of a classifier, or the one that the file holds."""
+    found = getattr(part, "map_", part)
+    if not hasattr(found, "distance_from_codes"):
+        raise ArgumentError(
+            f"{path} has a {type(found).__name__}, whose bits tell no distances. Universal bits do: mercer wire fit "
+            "--embedding universal."
+        )
+    return found

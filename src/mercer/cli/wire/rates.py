@@ -1,0 +1,116 @@
+"""``mercer wire rates``: what accuracy codes of several lengths have on given rows."""
+
+__all__ = ["EXAMPLES", "rates"]
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer._base.errors import InputError
+from mercer._base.tables import ArgumentError, open_for_writing
+from mercer.cli.framework.labels import LabelsOption, labels_of
+from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.models.learner_building import number_or_auto
+from mercer.cli.models.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit
+from mercer.cli.wire.fit import rates_of_text
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
+  mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
+
+Some codes, one value of C, fewer splits: sooner there.
+  mercer wire rates X.npy --labels y.npy --codes unquantised,raw,compact,pq --bits 64,256 --C 1 --splits 2
+
+Local descriptors of 36 numbers, bits for each:
+  mercer wire rates hog.npy --labels y.npy --block-size 36 --bits 9,18,36
+"""
+
+
+@option_groups(rules=input_options, settings=common_options)
+def rates(
+    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
+    labels: Annotated[str | None, LabelsOption] = None,
+    bits: Annotated[
+        str, typer.Option("--bits", metavar="N,...", help="Bits of a row, or of a block with --block-size.")
+    ] = "32,64,128,256,512,1024",
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            "--codes",
+            metavar="NAME,...",
+            help="unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
+            "cross-validation), universal-F (F times the delta of the rule), compact, pq.",
+            show_default="all but universal-F",
+        ),
+    ] = None,
+    block_size: Annotated[
+        int | None,
+        typer.Option("--block-size", metavar="N", min=1, help="Columns of local descriptors, coded one by one."),
+    ] = None,
+    splits: Annotated[int, typer.Option("--splits", metavar="N", min=1, help="Random splits of the rows.")] = 5,
+    train_size: Annotated[
+        float, typer.Option("--train-size", metavar="SHARE", min=0.01, max=0.99, help="Share that is learned from.")
+    ] = 0.7,
+    C: Annotated[
+        str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates.")
+    ] = "auto",
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw accuracy against bits.")] = None,
+    *,
+    rules: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """Compare codes by the accuracy that a linear classifier has on them, at several lengths.
+
+    Rows are split at random several times; everything a code learns, it learns from the training part. Beside the
+    codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
+    """
+    if plot is not None:
+        check_folder(plot)
+        from mercer._base.errors import require_extra
+
+        require_extra("matplotlib", "plot", "--plot")
+    wanted, chosen = rates_of_text(bits, "--bits"), number_or_auto(C)
+    data = open_data(settings, x, rules | {"needs_labels": labels is None})
+    y = labels_of(data, labels, rules)
+    if y.dtype.kind == "f":
+        raise ArgumentError("The labels are fractions, not classes; accuracy is of classes.")
+    from mercer.serving.wire.rate_codes import CODES, check_block_size, check_codes
+    from mercer.serving.wire.rates import rate_accuracy
+
+    names = list(CODES) if codes is None else codes.split(",")
+    try:
+        check_codes(names)
+        check_block_size(block_size, data.shape[1])
+    except InputError as error:
+        raise ArgumentError(str(error)) from error
+    with progress(settings), blaming(data):
+        found = rate_accuracy(
+            rows_to_fit(data, "memory"), y, wanted, codes=names, block_size=block_size, n_splits=splits,
+            train_size=train_size, Cs=10 if chosen == "auto" else [chosen], random_state=settings.seed,
+        )  # fmt: skip
+    if plot is not None:
+        with open_for_writing(plot) as stream:
+            found.plot().savefig(stream, format="png")
+    _print(settings, found, data, splits, plot)
+
+
+def _print(settings: Settings, found, data, splits: int, plot: Path | None) -> None:
+    columns, rows = found.table()
+    if settings.json:
+        points = [dict(zip(("code", "bits", "bytes", "accuracy", "low", "high"), row, strict=True)) for row in rows]
+        document = {"data": data.name, "rows": data.shape[0], "blocks": found.blocks, "splits": splits}
+        document |= missing_facts(data)
+        print_json(document | {"points": points, "plot": None if plot is None else str(plot)})
+        return
+    lines = [
+        [code, *("" if n is None else f"{n:,}" for n in (bits, size)), f"{mean:.4f}", f"{low:.4f} to {high:.4f}"]
+        for code, bits, size, mean, low, high in rows
+    ]
+    title = f"Accuracy against bits on {data.shape[0]} rows of {data.name}, {splits} splits"
+    print_table(settings, title, [*columns[:4], "95 % interval"], lines, text_columns=1)
+    if plot is not None:
+        note(settings, f"Plot: {plot}")

@@ -1,0 +1,42 @@
+"""``mercer wire specification``: what a client needs to make the bits of a model."""
+
+__all__ = ["EXAMPLES", "specification"]
+
+from typing import Annotated
+
+import typer
+
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.output import print_json
+from mercer.cli.framework.rates import BitsOption, at_rate, specification_of
+from mercer.cli.models.learning import load_model
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  mercer wire specification wire.mercer
+  mercer wire specification wire.mercer --bits 128 > embedding.json
+"""
+
+
+@option_groups(settings=common_options)
+def specification(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file of mercer wire fit, or of another model that makes bits.")
+    ],
+    bits: Annotated[int | None, BitsOption] = None,
+    *,
+    settings: Settings,
+) -> None:
+    """Print the embedding of a model in whole numbers, from which any program makes the same bits, and its fingerprint.
+
+    The output is the JSON document that mercer serve gives at /v1/embedding. Messages carry the beginning of the
+    fingerprint, and a service refuses the bits of another embedding.
+    """
+    found = specification_of(at_rate(load_model(model), bits, model))
+    if found is None:
+        raise ArgumentError(
+            f"{model} makes no bits, so it has no specification. Make a model that does with mercer wire fit."
+        )
+    print_json({"specification": found.to_dict(), "fingerprint": found.fingerprint})

@@ -1,0 +1,1 @@
+"""Rows as bits that are compared by Hamming distance: sign hashes, KLSH, RMMH."""

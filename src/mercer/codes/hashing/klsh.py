@@ -1,0 +1,148 @@
+"""Kernelised locality-sensitive hashing: random directions in feature space, through landmarks. [kulis09kernelized]
+
+Notation ([bourrier15explicit] Sec. 3.1)
+    paper   code            meaning                                                        shape
+    M       n_landmarks     rows y_i that span the directions
+    Q       n_sampled       landmarks whose mean is one direction
+    K       gram            Gram matrix of the landmarks                                   (M, M)
+    e_S     members         1 where a landmark is sampled, one column per bit              (M, n_bits)
+    w       coefficients_   (15): K^(-1/2) e_S                                             (M, n_bits)
+The sum of Q vectors of feature space, taken to unit covariance by K^(-1/2), is nearly normal by the central limit
+theorem: h(x) = sign(sum_i w_i K(x, y_i)), (14), is nearly a random hyperplane of the span of the landmarks.
+Deviation from the paper: K^(-1/2) is that of the eigenvalues above rounding, as of a pseudo-inverse. A Gram matrix of a
+thousand landmarks is numerically singular for most kernels, and small eigenvalues would turn rounding into bits.
+"""
+
+__all__ = ["KLSH"]
+
+import warnings
+
+import numpy as np
+
+from mercer._base.errors import ApproximationWarning, InputError
+from mercer._base.linalg import positive_eigenpairs
+from mercer._base.threads import single_threaded
+from mercer.codes.hashing.landmark_hash import LandmarkHash
+from mercer.maps.landmarks.base import NEGATIVE_SHARE, RANK_TOLERANCE
+
+EPSILON = np.finfo(np.float64).eps
+SAMPLED = 30  # landmarks per direction, and never more than a quarter of them: [kulis09kernelized]
+
+
+class KLSH(LandmarkHash):
+    """Signs of random projections in the feature space of a kernel, as packed bits.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        By what rows are compared.
+    n_bits : int
+        Bits of a code.
+    n_landmarks : int
+        Rows that every row is compared with, a uniform sample; all training rows if there are no more than that.
+    n_sampled : int or None
+        Landmarks that one direction sums, fewer than there are landmarks. None: 30, or a quarter of the landmarks.
+    center : bool
+        Centre the kernel at the mean of the landmarks, as [kulis09kernelized] does. [bourrier15explicit] (15) leaves it
+        out; but with a kernel that is never negative, all rows are then on one side of most sums of landmarks, and
+        most bits say nothing. A warning tells.
+    random_state : int, RandomState or None
+        Draws landmarks and directions.
+    n_jobs : int or None
+        Threads. They do not change the codes.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+    landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Their positions in X.
+    coefficients_ : ndarray of shape (n_landmarks, n_bits)
+        Bit b of x is 1 where ``K(x, landmarks_) @ coefficients_[:, b] + intercept_[b] > 0``.
+    intercept_ : ndarray of shape (n_bits,)
+        Zeros unless the kernel is centred.
+
+    See Also
+    --------
+    SignHash : the same with an explicit map, such as KernelPCA; better in the measurements of [bourrier15explicit].
+    hamming_top_k : the nearest codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(8), size=300)
+    >>> KLSH("chi2", n_bits=20, n_landmarks=100, random_state=0).fit_transform(X).shape
+    (300, 3)
+    """
+
+    def __init__(
+        self, kernel="chi2", n_bits=64, *, n_landmarks=1024, n_sampled=None, center=True, random_state=None, n_jobs=None
+    ):
+        self.kernel = kernel
+        self.n_bits = n_bits
+        self.n_landmarks = n_landmarks
+        self.n_sampled = n_sampled
+        self.center = center
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _functions(self, gram, dtype_char, random_state):
+        """(coefficients, intercept) with coefficients = K^(-1/2) e_S.
+
+        Of the centred kernel <psi(x) - m, psi(y) - m> with m the mean of the landmarks, the centred Gram matrix has the
+        vector of ones in its null space, so that the columns of w sum to zero and
+
+            sum_i w_i K_centred(x, y_i) = sum_i w_i K(x, y_i) - sum_i w_i mean_j K(y_i, y_j).
+        """
+        means = gram.mean(axis=0)
+        # Rounding is relative to this matrix even where the centred one is far smaller. The null vector of ones above
+        # all must not be kept: K(x, y_i) is not centred, and its sum would drown all else.
+        rounding = (RANK_TOLERANCE[dtype_char] or len(gram) * EPSILON) * np.sqrt(np.square(gram).sum())
+        if self.center:
+            gram = gram - means - means[:, None] + means.mean()
+        values, vectors = positive_eigenpairs(gram)
+        rank = np.count_nonzero(values > rounding)
+        values, vectors = values[:rank], vectors[:, :rank]
+        self._warn_negative(values.sum(), np.trace(gram))
+        members = self._members(len(gram), random_state)
+        with single_threaded():
+            coefficients = (vectors / np.sqrt(values)) @ (vectors.T @ members)
+            if self.center:
+                coefficients -= coefficients.mean(axis=0)
+            intercept = -(means @ coefficients) if self.center else np.zeros(members.shape[1])
+            self._warn_constant(gram @ coefficients > 0)
+        return coefficients, intercept
+
+    def _warn_negative(self, positive, trace):
+        if positive - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues
+            warnings.warn(
+                f"KLSH: {self.kernel_!r} is not positive definite on the landmarks. Negative eigenvalues, which sum to "
+                f"{trace - positive:.3g} beside {positive:.3g}, are left out.",
+                ApproximationWarning,
+                stacklevel=4,
+            )
+
+    def _warn_constant(self, bits):
+        constant = int((bits == bits[0]).all(axis=0).sum())
+        if 2 * constant > bits.shape[1]:
+            hint = "Rows that differ are needed." if self.center else "Use center=True."
+            warnings.warn(
+                f"KLSH: {constant} of {bits.shape[1]} bits are the same for all landmarks. {hint}",
+                ApproximationWarning,
+                stacklevel=4,
+            )
+
+    def _members(self, n_landmarks, random_state):
+        """e_S of every bit, shape (n_landmarks, n_bits)."""
+        size = self.n_sampled
+        if size is None:
+            size = max(1, min(SAMPLED, n_landmarks // 4))
+        elif size >= n_landmarks:
+            raise InputError(
+                f"KLSH draws directions as sums of fewer landmarks than there are: n_sampled={size} of {n_landmarks} "
+                "landmarks would be one direction only. Use a smaller n_sampled, or None."
+            )
+        members = np.zeros((n_landmarks, int(self.n_bits)))
+        for bit in range(members.shape[1]):
+            members[random_state.permutation(n_landmarks)[:size], bit] = 1.0
+        return members

@@ -1,0 +1,1 @@
+"""Values as levels, for intersection coordinate descent."""

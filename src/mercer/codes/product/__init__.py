@@ -1,0 +1,1 @@
+"""Product quantization: the estimator, its training, and scores from codes."""

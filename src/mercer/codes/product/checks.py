@@ -1,0 +1,134 @@
+"""What ProductQuantizer checks of parameters, codes and loaded state, and what it warns of."""
+
+__all__ = ["as_code_rows", "check_state", "check_whole", "warn_few_words", "warn_smaller"]
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+
+from mercer._base.errors import ApproximationWarning, InputError
+from mercer.codes.product.kernel_space import COMPONENTS, check_kernel
+from mercer.kernels import Kernel, Linear
+from mercer.maps.tables import check_tables
+from mercer.spaces import BlockFactor, CodeRows
+
+
+def check_whole(name, value, high=None):
+    """Raise unless the parameter is a whole number >= 1, and at most ``high``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1 or (high and value > high):
+        allowed = f"from 1 to {high}" if high else ">= 1"
+        raise InputError(f"ProductQuantizer needs {name} as a whole number {allowed}, got {name}={value!r}.")
+
+
+def as_code_rows(codes, n_words):
+    """Codes as CodeRows with these words per block: CodeRows, or whole numbers of any type, one per block."""
+    if not isinstance(codes, CodeRows):
+        codes = np.asarray(codes)
+        if codes.ndim != 2 or codes.shape[1] != len(n_words) or not _are_bytes(codes):
+            raise InputError(
+                f"ProductQuantizer has codes of {len(n_words)} whole numbers from 0 to 255 per row, got an array of "
+                f"shape {codes.shape} and type {codes.dtype}."
+            )
+        codes = CodeRows(codes.astype(np.uint8, copy=False), n_words)
+    if not np.array_equal(codes.n_words, n_words):
+        raise InputError(
+            f"These CodeRows are not of this ProductQuantizer, which has {len(n_words)} blocks and "
+            f"{int(n_words.sum())} words; they have {codes.codes.shape[1]} and {codes.shape[1]}."
+        )
+    return codes
+
+
+def _are_bytes(codes):
+    if codes.dtype.kind not in "iuf":
+        return False
+    return codes.dtype == np.uint8 or bool(((codes >= 0) & (codes <= 255) & (codes == np.rint(codes))).all())
+
+
+# ------------------------------------------------------------------------------------------------- loaded state
+
+
+def check_state(quantizer):
+    """Raise ValueError unless compiled loops can trust what a file brought."""
+    sizes, d, kernel = quantizer.block_sizes_, quantizer.n_features_in_, quantizer.kernel_
+    if not isinstance(kernel, Kernel):
+        raise ValueError("kernel_ must be a kernel.")
+    if not isinstance(sizes, np.ndarray) or sizes.dtype != np.int64 or sizes.ndim != 1 or sizes.min(initial=1) < 1:
+        raise ValueError("block_sizes_ must be a vector of whole numbers >= 1.")
+    if type(d) is not int or int(sizes.sum()) != _n_coordinates(quantizer.rotation_, d):
+        raise ValueError("block_sizes_, rotation_ and n_features_in_ do not fit together.")
+    is_linear = isinstance(kernel, Linear)
+    _check_codebooks(quantizer.inner_, sizes if is_linear else sizes * COMPONENTS)
+    if is_linear != (quantizer.tables_ is None) or is_linear != (quantizer.reconstruction_ is None):
+        raise ValueError("tables_ and reconstruction_ belong to the kernels that are not linear.")
+    if not is_linear:
+        _check_kernel_state(quantizer, sizes, d)
+
+
+def _n_coordinates(rotation, d):
+    """The number of coordinates after the rotation, if it is one."""
+    if rotation is None:
+        return d
+    if not isinstance(rotation, np.ndarray):
+        raise ValueError("rotation_ must be None or an array.")
+    if rotation.ndim == 1:
+        if rotation.dtype != np.int64 or not np.array_equal(np.sort(rotation), np.arange(d)):
+            raise ValueError("rotation_ must be a permutation of the columns.")
+        return d
+    if rotation.dtype != np.float32 or rotation.ndim != 2 or rotation.shape[1] != d or not np.isfinite(rotation).all():
+        raise ValueError("rotation_ must be a finite float32 matrix with a column per column of X.")
+    return len(rotation)
+
+
+def _check_codebooks(inner, sizes):
+    if not isinstance(inner, BlockFactor) or inner.repeat != 1 or inner._flat.dtype != np.float32:
+        raise ValueError("codebooks must be a BlockFactor of float32.")
+    n_words = np.diff(inner._starts)
+    if not np.array_equal(inner._ranks, sizes) or n_words.min() < 1 or n_words.max() > 256:
+        raise ValueError("codebooks must have from 1 to 256 words per block, as long as the block is wide.")
+    if not np.isfinite(inner._flat).all():
+        raise ValueError("codebooks must be finite.")
+
+
+def _check_kernel_state(quantizer, sizes, d):
+    rotation, inner, means = quantizer.rotation_, quantizer.inner_, quantizer.reconstruction_
+    if rotation is not None and rotation.ndim == 2:
+        raise ValueError("rotation_ must leave columns whole where the kernel is not linear.")
+    check_kernel(quantizer.kernel_, None)
+    check_tables(quantizer.points_, quantizer.tables_, d)
+    sides = 1 if quantizer.kernel_.positive_definite_on == "non-negative" else 2
+    if quantizer.tables_.shape[0] != sides or quantizer.tables_.shape[3] != COMPONENTS:
+        raise ValueError(f"tables_ must have {sides} sides and {COMPONENTS} functions per column.")
+    if not np.isfinite(quantizer.tables_).all():
+        raise ValueError("tables_ must be finite.")
+    _check_codebooks(means, sizes)
+    if not np.array_equal(means._starts, inner._starts):
+        raise ValueError("reconstruction_ must have a row for each word.")
+
+
+# ----------------------------------------------------------------------------------------------------- warnings
+
+
+def warn_few_words(n_words, wanted):
+    """Say that blocks have fewer words than asked for."""
+    few = n_words < wanted
+    if few.any():
+        warnings.warn(
+            f"ProductQuantizer: {np.count_nonzero(few)} of {len(n_words)} blocks have fewer than {wanted} different "
+            f"training rows (the fewest {n_words.min()}) and as many words. Use fewer bits, larger blocks or more "
+            "rows.",
+            ApproximationWarning,
+            stacklevel=3,
+        )
+
+
+def warn_smaller(X, bytes_per_row, codebook_bytes):
+    """Say that sparse rows take less memory than their codes."""
+    csr_bytes, code_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.shape[0] * bytes_per_row
+    if csr_bytes < code_bytes:
+        warnings.warn(
+            f"ProductQuantizer: these rows take {csr_bytes:,} bytes as a CSR matrix and {code_bytes:,} bytes as codes, "
+            f"to which the codebooks add {codebook_bytes:,}. Keep them sparse, or use larger blocks.",
+            ApproximationWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,175 @@
+"""Quantised Johnson-Lindenstrauss embeddings: random projections in a few bits each. [boufounos15universal] Sec. II-C
+
+Notation
+    paper     code            meaning
+    M, B      n_projections, bits
+    S         saturation_     largest value of a projection <a, x> that the quantiser tells apart
+    Delta     2 S / 2^B       step of the quantiser
+    R = M B                   bits of a code
+Deviation from the paper: entries of A are standard normal, so (6) holds for distances of q / sqrt(M).
+"""
+
+__all__ = ["QuantizedJL"]
+
+from numbers import Real
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.files.loaded import check_kind, check_number
+from mercer.codes.wire.bit_embedding import BitEmbedding
+from mercer.codes.wire.projecting import Projector
+from mercer.kernels import Linear
+from mercer.maps.landmarks.choice import check_count, sample_rows
+from mercer.spaces import BitRows, BlockFactor, CodeRows, Identity
+
+VARIANTS = ("plain", "dithered", "sigma-delta")
+SAMPLE_ROWS = 4096  # training rows whose projections decide offsets and saturation
+# Steps of the uniform quantiser with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
+# [max60quantizing] (1 to 5 bits; the rest by the same calculation)
+BEST_STEPS = (1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308)
+WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds a whole number of projections
+
+
+class QuantizedJL(BitEmbedding):
+    """Random projections, each quantised to a few bits: codes whose inner products stand for those of the rows. (6)
+
+    Parameters
+    ----------
+    n_projections : int
+        M, projections of each block. The first ones do not depend on how many there are.
+    bits : int, 1 to 8
+        B, bits per projection. The rate is R = M B.
+    saturation : float or "auto"
+        S, in the units of projections <a, x>, a standard normal: larger ones are cut off. ``"auto"``: what loses least
+        for normal projections of the spread of the training rows (1.6 standard deviations for 1 bit, 2.7 for 4).
+    variant : {"plain", "dithered", "sigma-delta"}
+        ``"dithered"``: uniform noise of one step, the same for all rows, is added first. ``"sigma-delta"``: what a
+        projection loses is added to the next one.
+    center : bool
+        Subtract from each projection its mean over the training rows: bits are then spent on differences between rows.
+    block_size : int or None
+        Columns of the local descriptors that a row is made of; each is embedded on its own, by the same projections,
+        and their codes are stacked. None: the whole row is one.
+    matrix : {"dense", "structured"}
+        ``"structured"``: three Hadamard transforms with random signs, faster for rows of thousands of columns.
+    standardize : bool
+        Subtract the mean and divide by the standard deviation of each column of a block first.
+    random_state : int, RandomState or None
+        Draws the seed of the projections, and training rows.
+    n_jobs : int or None
+        Threads. They do not change the codes.
+
+    Attributes
+    ----------
+    saturation_ : float
+    kernel_ : Linear
+
+    See Also
+    --------
+    UniversalEmbedding : bits for small distances, which is what an RBF machine uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 30))
+    >>> embedding = QuantizedJL(2000, bits=3, center=False, random_state=0).fit(X)
+    >>> embedding.transform(X).shape
+    (200, 750)
+    >>> error = embedding.approximate_kernel(X) - X @ X.T
+    >>> bool(np.sqrt(np.mean(error**2)) < 0.05 * 30)
+    True
+    """
+
+    def __init__(
+        self, n_projections=256, *, bits=1, saturation="auto", variant="plain", center=True, block_size=None,
+        matrix="dense", standardize=False, random_state=None, n_jobs=None,
+    ):  # fmt: skip
+        self.n_projections = n_projections
+        self.bits = bits
+        self.saturation = saturation
+        self.variant = variant
+        self.center = center
+        self.block_size = block_size
+        self.matrix = matrix
+        self.standardize = standardize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None):
+        """Draw the seed, find offsets and saturation. ``y`` is ignored."""
+        self._check_own()
+        X = self._checked(X, reset=True)
+        self._check_parameters(X.shape[1])
+        seed, random_state = self._draw_seed()
+        rounding = self._find_rounding(X, may_center=self.center)
+        self.kernel_ = Linear()
+        kind = "sigma-delta" if self.variant == "sigma-delta" else "qjl"
+        rest = (kind, seed, self.n_projections, self.bits, self.variant == "dithered", rounding)
+        n = X.shape[0]
+        sample = X if n <= SAMPLE_ROWS else X[sample_rows(n, SAMPLE_ROWS, random_state)]
+        projector = Projector(self._specify(X, *rest))
+        values, offsets = projector.exact(projector.rounded(sample)), None
+        if self.center:
+            offsets = np.rint(values.mean(axis=0))
+            values = values - offsets
+        if isinstance(self.saturation, str):
+            spread = rounding.length(np.sqrt(np.mean(values**2)))
+            self.saturation_ = float(spread * BEST_STEPS[self.bits - 1] * 2 ** (self.bits - 1)) or 1.0
+        else:
+            self.saturation_ = float(self.saturation)
+        step = rounding.whole(self.saturation_ / 2 ** (self.bits - 1))
+        self._keep(self._specify(X, *rest, step, offsets))
+        return self
+
+    @property
+    def inner_(self):
+        """The inner product of `rows`, in which codes are the numbers that they stand for, over sqrt(M)."""
+        specification = self.specification_
+        return Identity(specification.n_bits) if specification.bits == 1 else BlockFactor(self._tables())
+
+    # ----------------------------------------------------------------------------------------------- codes as rows
+
+    def _as_rows(self, codes):
+        spec = self.specification_
+        if spec.bits == 1:
+            return BitRows(codes, spec.n_bits, self._values[1])
+        if spec.bits in WHOLE_BYTES:
+            return CodeRows(codes, 256)
+        bits = np.unpackbits(codes, axis=1, bitorder="little", count=spec.n_bits).reshape(len(codes), -1, spec.bits)
+        return CodeRows(np.packbits(bits, axis=2, bitorder="little")[:, :, 0], 2**spec.bits)
+
+    @property
+    def _values(self):
+        """The number that each level stands for: the middle of its step."""
+        spec = self.specification_
+        half = 2 ** (spec.bits - 1)
+        return (np.arange(2 * half) - half + 0.5) * (self.saturation_ / half) / np.sqrt(spec.projections)
+
+    def _tables(self):
+        """One factor per block of codes: what a word stands for, (projections of the block, words)."""
+        spec, values = self.specification_, self._values.astype(np.float32)
+        if spec.bits not in WHOLE_BYTES:
+            return [values[None, :]] * (spec.blocks * spec.projections)
+        words = np.arange(256)
+        levels = np.stack([(words >> shift) & (2**spec.bits - 1) for shift in range(0, 8, spec.bits)])
+        tables = [values[levels]] * spec.n_bytes
+        spare = (8 * spec.n_bytes - spec.n_bits) // spec.bits
+        return [*tables[:-1], tables[-1][: len(levels) - spare]] if spare else tables
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        check_number(self, "saturation_", above=0)
+        check_kind(self, "kernel_", Linear)
+
+    def _check_own(self):
+        who = type(self).__name__
+        check_count(self.n_projections, "n_projections", who)
+        check_count(self.bits, "bits", who)
+        if self.bits > 8:
+            raise InputError(f"{who} has 1 to 8 bits per projection, got bits={self.bits!r}.")
+        if self.variant not in VARIANTS:
+            raise InputError(f"{who} has the variants {', '.join(map(repr, VARIANTS))}, got {self.variant!r}.")
+        is_number = isinstance(self.saturation, Real) and not isinstance(self.saturation, bool)
+        if self.saturation != "auto" and not (is_number and 0 < self.saturation < np.inf):
+            raise InputError(f"{who} needs saturation as a number > 0 or 'auto', got {self.saturation!r}.")

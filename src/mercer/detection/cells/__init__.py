@@ -1,0 +1,1 @@
+"""Cells of oriented gradients: codebook, storage, pyramids, features of all training images."""

@@ -1,0 +1,457 @@
+"""PartDetector: images and boxes in, a detector out.
+
+images --pyramid--> cells of gradients --codebook--> words --latent training--> roots, parts and where they may stand
+"""
+
+__all__ = ["PartDetector"]
+
+import time
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.errors import InputError
+from mercer._base.files.loaded import checked_array
+from mercer._base.progress import track
+from mercer._base.threads import run_blocks, single_threaded
+from mercer.detection.boxes import suppress
+from mercer.detection.cells.codebook import CHANNELS, CellCodebook
+from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
+from mercer.detection.cells.pyramid import PyramidShape, build_pyramid
+from mercer.detection.cells.storage import cells_as
+from mercer.detection.detections import Detections
+from mercer.detection.evaluation import evaluate_detections
+from mercer.detection.model.components import LARGEST, Component
+from mercer.detection.model.inference import Scorer, part_windows, windows_of
+from mercer.detection.model.word_kernel import rbf_features
+from mercer.detection.sources import check_inside, checked_boxes, name_of, read
+from mercer.detection.training.checkpoint import read_checkpoint, write_checkpoint
+from mercer.detection.training.initial import PART_SIZE, aspect_groups, root_shape
+from mercer.detection.training.latent import Trainer, TrainingSettings, all_components
+from mercer.detection.training.rounds import plan_rounds, run_round
+
+LOWEST = -1.5  # scores from which detections count when a detector is judged
+MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
+MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
+MOST_LEVELS, MOST_PADDING = 20, 12  # of an octave, and cells around an image: both multiply the memory of pyramids
+BATCH = 8  # images between two reports of progress
+
+
+class PartDetector(BaseEstimator):
+    """Find objects by deformable part models on oriented gradients, kept as one word per cell.
+
+    A component is a view of the object: a filter for the whole of it, the root, and filters of twice the resolution for
+    parts, which may move at a cost. [felzenszwalb10object] With ``codewords`` each cell of gradients is replaced by the
+    number of its nearest word: features take one byte in place of 128, filters are scored by looking up tables, and
+    learning runs on the codes. [vedaldi12sparse] Sec. 5.2
+
+    Parameters
+    ----------
+    n_components : int
+        Views, those that mirror others included.
+    n_parts : int
+        Parts of each component; 0 for roots only.
+    codewords : int or None
+        Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
+    kernel : {"rbf", "linear"}
+        What filters are of the words of cells: smooth functions, or linear ones as on full cells and in
+        [vedaldi12sparse]. Both are tables and take the same time to detect.
+    mirrored : bool
+        Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
+        learnt from the objects and their mirror images alike: for objects that look the same from both sides.
+    storage : {"dense", "bytes"}
+        How cells are kept without ``codewords``: as float32, or one byte per channel.
+    margin : int
+        Cells around the object that belong to the root.
+    interval : int
+        Sizes per octave at which the image is looked at.
+    padding : int
+        Cells around the image, so that objects at its border are found.
+    C : float
+        Weight of the losses against the regulariser.
+    overlap : float
+        Intersection over union with its box that the place of an object must have in training.
+    cache_size : int
+        Hard negatives that are kept at most.
+    per_image : int
+        Hard negatives that one image gives in one round at most.
+    root_rounds, part_rounds, minings : int
+        Times that objects are placed with roots alone and with parts, and how often negatives are mined in each.
+    suppression : float
+        Of two detections that have more than this share of the smaller one in common, the better stays.
+    cache : path or None
+        A folder where the cells of the training images are kept in a file instead of memory.
+    checkpoint : path or None
+        A file that keeps the state after each round. If it exists, training goes on from there.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Threads. They do not change the model.
+
+    Attributes
+    ----------
+    roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
+        The components that were learnt; those that mirror them are not kept.
+    codebook_ : ndarray of shape (codewords, 32), or None
+    features_ : ndarray of shape (codewords, r), or None
+        What filters see of the words, the 32 channels first. None where that is the words themselves, or full cells.
+    history_ : list of dict
+        What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
+
+    See Also
+    --------
+    read_boxes : boxes from csv, PASCAL VOC and COCO files.
+
+    Examples
+    --------
+    Bright crosses in noise:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> images = list(rng.integers(0, 60, size=(12, 96, 96), dtype=np.uint8))
+    >>> boxes = [[] for _ in images]
+    >>> for i in range(8):
+    ...     x, y = rng.integers(8, 40, 2)
+    ...     images[i][y + 20 : y + 28, x : x + 48] = images[i][y : y + 48, x + 20 : x + 28] = 220
+    ...     boxes[i] = [[x, y, x + 48, y + 48]]
+    >>> detector = PartDetector(2, 0, 16, margin=1, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
+    >>> found = detector.detect(images[0], threshold=-1)
+    >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=2,
+        n_parts=6,
+        codewords=256,
+        *,
+        kernel="rbf",
+        mirrored=True,
+        storage="dense",
+        margin=2,
+        interval=6,
+        padding=3,
+        C=0.008,
+        overlap=0.7,
+        cache_size=20_000,
+        per_image=100,
+        root_rounds=2,
+        part_rounds=4,
+        minings=4,
+        suppression=0.5,
+        cache=None,
+        checkpoint=None,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_components = n_components
+        self.n_parts = n_parts
+        self.codewords = codewords
+        self.kernel = kernel
+        self.mirrored = mirrored
+        self.storage = storage
+        self.margin = margin
+        self.interval = interval
+        self.padding = padding
+        self.C = C
+        self.overlap = overlap
+        self.cache_size = cache_size
+        self.per_image = per_image
+        self.root_rounds = root_rounds
+        self.part_rounds = part_rounds
+        self.minings = minings
+        self.suppression = suppression
+        self.cache = cache
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -------------------------------------------------------------------------------------------------- the public door
+
+    def fit(self, images, boxes):
+        """Learn from annotated images.
+
+        Parameters
+        ----------
+        images : sequence of paths, bytes of files or arrays
+            Some of them without objects.
+        boxes : sequence of arrays of shape (n, 4)
+            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without them.
+        """
+        self._check_parameters()
+        boxes = checked_boxes(images, boxes)
+        self._check_both_kinds(boxes)
+        check_all_inside(images, boxes, self.n_jobs)
+        rng = check_random_state(self.random_state)
+        groups, shapes = self._shapes(boxes)
+        shape = self._pyramid_shape(shapes)
+        codebook = None
+        if self.codewords is not None:
+            codebook = learn_codebook(
+                images, boxes, groups, shapes, shape, self.margin, self.codewords, rng, self.n_jobs
+            )
+            if self.kernel == "rbf":
+                codebook = CellCodebook(codebook.words, rbf_features(codebook.words))
+        storage = cells_as("codes" if codebook is not None else self.storage, codebook)
+        began = time.perf_counter()
+        pyramids = build_all(images, shape, storage, self.cache, self.n_jobs)
+        trainer = Trainer(pyramids, boxes, groups, shapes, storage, self._settings(), rng, self.n_jobs)
+        size = sum(pyramid.nbytes for pyramid in pyramids)
+        trainer.history.append({"step": "describe", "seconds": time.perf_counter() - began, "bytes": size})
+        self._train(trainer, int(rng.randint(2**31 - 1)))
+        self._keep(trainer, codebook)
+        self.biases_ = self.biases_ - self._threshold(trainer)
+        self._scorer_cache = None
+        return self
+
+    def detect(self, image, threshold=0.0, most=MOST_DETECTIONS):
+        """Find objects in an image.
+
+        Parameters
+        ----------
+        image : path, bytes of a file, or array
+        threshold : float
+            Detections score more than this. Lower finds more, with more mistakes. At 0 precision and recall on the
+            training images are best together (the largest F1); on others fewer objects are found.
+        most : int
+            Detections at most.
+
+        Returns
+        -------
+        Detections
+        """
+        check_is_fitted(self)
+        if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
+            raise InputError(f"PartDetector.detect needs threshold as a number, got {threshold!r:.80}.")
+        if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
+            raise InputError(f"PartDetector.detect needs most as a whole number from 1 on, got {most!r:.80}.")
+        return self._detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
+
+    def evaluate(self, images, boxes):
+        """How good the detector is on annotated images.
+
+        Parameters
+        ----------
+        images, boxes : as for :meth:`fit`
+
+        Returns
+        -------
+        DetectionReport
+            Average precision by both rules of PASCAL VOC, and miss rate against false positives per image.
+        """
+        check_is_fitted(self)
+        boxes = checked_boxes(images, boxes)
+
+        def find(i):
+            image, name = read(images[i], i), name_of(images[i], i)
+            check_inside(boxes[i], image.shape, name)
+            found = self._detect(image, name, LOWEST, MOST_DETECTIONS, 1)
+            return found.boxes, found.scores
+
+        found = []
+        starts = range(0, len(images), BATCH)
+        with single_threaded():
+            for start in track(starts, "Detecting"):
+                found += run_blocks(find, range(start, min(start + BATCH, len(images))), self.n_jobs)
+        return evaluate_detections(found, boxes)
+
+    def plot_model(self):
+        """Draw root, parts and costs of each learnt component as strokes along edges; needs matplotlib.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        from mercer.detection.plots import plot_components
+
+        return plot_components(self._learnt())
+
+    # ------------------------------------------------------------------------------------------------------- fitting
+
+    def _train(self, trainer, seed):
+        rounds = plan_rounds(trainer.settings, self.n_parts)
+        done = 0
+        if self.checkpoint is not None:
+            done = read_checkpoint(self.checkpoint, trainer, self._identity(trainer))
+        for number in track(range(done, len(rounds)), "Training rounds"):
+            trainer.rng = np.random.RandomState((seed + number) % 2**32)
+            run_round(trainer, *rounds[number], self.n_parts)
+            if self.checkpoint is not None:
+                write_checkpoint(self.checkpoint, trainer, number + 1, self._identity(trainer))
+
+    def _threshold(self, trainer):
+        """The score above which detections in the training images have the largest F1.
+
+        Where the regulariser is strong, objects score more than other windows but less than 0.
+        """
+        images = [*_some(trainer.with_boxes), *_some(trainer.negatives)]
+        with single_threaded():
+            found = run_blocks(lambda i: self._found(trainer.pyramids[i], LOWEST, MOST_DETECTIONS), images, self.n_jobs)
+        report = evaluate_detections([one[:2] for one in found], [trainer.boxes[i] for i in images])
+        return report.best_threshold
+
+    def _identity(self, trainer):
+        """What a training depends on, for the checkpoint."""
+        ignored = ("cache", "checkpoint", "n_jobs", "suppression", "random_state")
+        parameters = {key: value for key, value in self.get_params().items() if key not in ignored}
+        seed = self.random_state if isinstance(self.random_state, Integral) else None
+        images = [list(pyramid.image_shape) for pyramid in trainer.pyramids]
+        checksum = float(sum(pyramid.cells[::101].sum(dtype=np.float64) for pyramid in trainer.pyramids))
+        boxes = float(sum(own.sum() for own in trainer.boxes))
+        known = {"random_state": None if seed is None else int(seed), "images": images, "cells": checksum}
+        return parameters | known | {"boxes": boxes}
+
+    def _keep(self, trainer, codebook):
+        learnt = trainer.learnt
+        self.roots_ = [component.root for component in learnt]
+        self.parts_ = [component.parts for component in learnt]
+        self.anchors_ = [component.anchors for component in learnt]
+        self.deformations_ = [component.deformations for component in learnt]
+        self.biases_ = np.array([component.bias for component in learnt])
+        self.codebook_ = None if codebook is None else codebook.words
+        self.features_ = None if codebook is None or codebook.features is codebook.words else codebook.features
+        self.history_ = trainer.history
+        self._scorer_cache = None
+
+    def _is_paired(self):
+        """Whether components come in mirrored pairs; a single one is its own mirror image."""
+        return bool(self.mirrored) and self.n_components > 1
+
+    def _n_learnt(self):
+        """Components that are learnt; others mirror them."""
+        return self.n_components // 2 if self._is_paired() else self.n_components
+
+    def _shapes(self, boxes):
+        """The component (pair) of each box, image by image, and the shapes of their roots."""
+        every = np.concatenate(boxes)
+        n_groups = self._n_learnt()
+        if len(every) < n_groups:
+            raise InputError(f"PartDetector has {n_groups} shapes of objects to learn, but {len(every)} boxes.")
+        flat = aspect_groups(every, n_groups)
+        shapes = [root_shape(every[flat == g], self.margin) for g in range(n_groups)]
+        return np.split(flat, np.cumsum([len(own) for own in boxes])[:-1]), shapes
+
+    def _pyramid_shape(self, shapes):
+        smallest = tuple(int(n) for n in np.min(shapes, axis=0))
+        return PyramidShape(int(self.interval), int(self.padding), smallest, self.n_parts > 0)
+
+    def _settings(self):
+        return TrainingSettings(
+            C=float(self.C),
+            is_paired=self._is_paired(),
+            is_symmetric=bool(self.mirrored) and self.n_components == 1,
+            margin=int(self.margin),
+            overlap=float(self.overlap),
+            cache_size=int(self.cache_size),
+            per_image=int(self.per_image),
+            root_rounds=int(self.root_rounds),
+            part_rounds=int(self.part_rounds),
+            minings=int(self.minings),
+        )
+
+    # ------------------------------------------------------------------------------------------------------ detecting
+
+    def _learnt(self):
+        fields = zip(self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_, strict=True)
+        return [Component(*values[:4], float(values[4])) for values in fields]
+
+    def _scorer(self):
+        """The components with their tables, which are made once."""
+        kept = getattr(self, "_scorer_cache", None)
+        if kept is None:
+            features = getattr(self, "features_", None)  # models saved before there were features have none
+            codebook = None if self.codebook_ is None else CellCodebook(self.codebook_, features)
+            storage = cells_as("codes" if codebook is not None else self.storage, codebook)
+            components = all_components(self._learnt(), self._is_paired())
+            shape = self._pyramid_shape([component.shape for component in components])
+            kept = self._scorer_cache = Scorer(components, storage), storage, shape
+        return kept
+
+    def _detect(self, image, name, threshold, most, n_jobs):
+        _, storage, shape = self._scorer()
+        try:
+            pyramid = build_pyramid(image, shape, storage, n_jobs)
+        except InputError as error:
+            raise InputError(f"PartDetector cannot use {name}. {error}") from error
+        boxes, scores, found = self._found(pyramid, threshold, most, n_jobs)
+        return Detections(boxes, scores, found.where[:, 0], part_windows(found, pyramid, PART_SIZE))
+
+    def _found(self, pyramid, threshold, most, n_jobs=1):
+        """Boxes, scores and placements in a pyramid, after suppression."""
+        scorer = self._scorer()[0]
+        found = scorer.best(pyramid, threshold, MOST_PLACEMENTS, n_jobs=n_jobs)
+        height, width = pyramid.image_shape
+        boxes = np.clip(windows_of(found, pyramid, scorer.components, self.margin), 0, [width, height, width, height])
+        kept = suppress(boxes, found.scores, self.suppression, most)
+        found = found.take(kept)
+        return boxes[kept], found.scores, found
+
+    # --------------------------------------------------------------------------------------------------------- checks
+
+    def _check_parameters(self):
+        for name, least in (
+            ("n_components", 1), ("n_parts", 0), ("margin", 0), ("interval", 1), ("padding", 0), ("cache_size", 1),
+            ("per_image", 1), ("root_rounds", 1), ("part_rounds", 1), ("minings", 1),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InputError(f"PartDetector needs {name} as a whole number >= {least}, got {name}={value!r}.")
+        for name, most in (("interval", MOST_LEVELS), ("padding", MOST_PADDING)):
+            if getattr(self, name) > most:
+                raise InputError(
+                    f"PartDetector needs {name} up to {most}, got {name}={getattr(self, name)!r}: pyramids take "
+                    "memory for every level of an octave, and for the cells around the image."
+                )
+        for name, low, high in (("C", 0, np.inf), ("overlap", 0, 1), ("suppression", 0, 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not low < value <= high:
+                raise InputError(f"PartDetector needs {name} > {low} and <= {high}, got {name}={value!r}.")
+        if self._is_paired() and self.n_components % 2:
+            raise InputError(
+                "PartDetector has components in mirrored pairs: n_components must be even, or 1 for one that is its "
+                f"own mirror image, got {self.n_components}. Say mirrored=False for components without mirror images."
+            )
+        words = self.codewords
+        if words is not None and (not isinstance(words, Integral) or words % 2 or not 4 <= words <= 2**16):
+            raise InputError(f"PartDetector needs codewords as an even number from 4 to 65536, or None, got {words!r}.")
+        if self.kernel not in ("rbf", "linear"):
+            raise InputError(f"PartDetector needs kernel as 'rbf' or 'linear', got {self.kernel!r}.")
+        if self.storage not in ("dense", "bytes"):
+            raise InputError(f"PartDetector needs storage as 'dense' or 'bytes', got {self.storage!r}.")
+
+    def _check_both_kinds(self, boxes):
+        n_with = sum(len(own) > 0 for own in boxes)
+        if n_with == 0:
+            raise InputError("PartDetector needs images with objects, but none of the images has a box.")
+        if n_with == len(boxes):
+            raise InputError(
+                "PartDetector has no negatives: every image has boxes. Add images without the object, with empty lists "
+                "of boxes."
+            )
+
+    def _check_loaded(self):
+        self._check_parameters()
+        n = self._n_learnt()
+        lists = [getattr(self, name) for name in ("roots_", "parts_", "anchors_", "deformations_", "biases_")]
+        if any(not isinstance(one, (list, np.ndarray)) or len(one) != n for one in lists):
+            raise ValueError(f"there must be {n} components.")
+        checked_array(self, "biases_", "float64", shape=(n,), lowest=-LARGEST, highest=LARGEST)
+        if self.codebook_ is not None:
+            checked_array(
+                self, "codebook_", "float32", shape=(self.codewords, CHANNELS), lowest=-LARGEST, highest=LARGEST
+            )
+        features = getattr(self, "features_", None)
+        if features is not None:
+            checked_array(self, "features_", "float32", ndim=2)
+        for component in self._learnt():
+            component.check_loaded(self.n_parts, PART_SIZE, CHANNELS if features is None else features.shape[1])
+        self._scorer()
+
+
+def _some(images):
+    """At most so many, evenly spread."""
+    return images[:: -(-len(images) // MOST_IMAGES)]

@@ -1,0 +1,1 @@
+"""Part models: components, filters, the kernel of words, and where objects are found."""

@@ -1,0 +1,1 @@
+"""Latent training: initial model, rounds, positives, mined examples, the bounded problem, checkpoints."""

@@ -1,0 +1,209 @@
+"""Kernels exp(-gamma D(x, y)) of a distance D.
+
+RBF          D = sum_j (x_j - y_j)^2
+Laplacian    D = sum_j |x_j - y_j|
+ExpChi2      D = sum_j (x_j - y_j)^2 / (x_j + y_j)       (scikit-learn's chi2_kernel)
+Exponential(kernel)    D = K(x, x) + K(y, y) - 2 K(x, y), the squared distance that a kernel induces
+"""
+
+__all__ = ["RBF", "ExpChi2", "Exponential", "Laplacian"]
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+from mercer._base.threads import run_blocks
+from mercer.kernels.additive import Chi2, JensenShannon, _row_sums
+from mercer.kernels.base import Kernel, kernel_class, require_non_negative
+from mercer.kernels.engine import bin_sums, weigh
+from mercer.kernels.near import accuracy_of, difference_sums, gaussian_exponents, lost_digits
+
+EXP_ROWS = 64  # rows per task of the final exponential
+
+
+class _ExponentialKernel(Kernel):
+    _unit_diagonal = True
+
+    def __post_init__(self):
+        if not 0 < self.gamma < np.inf:
+            raise InputError(f"{type(self).__name__} needs a finite gamma > 0, got gamma={self.gamma!r}.")
+
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        """gamma D(x, y) for all pairs of rows; ``relative``: all digits also of small ones."""
+        raise NotImplementedError
+
+    def _gram(self, X, Y, n_jobs):
+        out = self._exponents(X, Y, n_jobs)
+
+        def finish(rows):
+            np.negative(out[rows], out=out[rows])
+            np.exp(out[rows], out=out[rows])
+
+        run_blocks(finish, [slice(i, i + EXP_ROWS) for i in range(0, len(out), EXP_ROWS)], n_jobs)
+        if X is Y:
+            np.fill_diagonal(out, 1)
+        return out
+
+    def _pairs(self, X, Y):
+        return np.exp(-self._pair_exponents(X, Y, *_paired(X)))
+
+    def _pair_exponents(self, X, Y, left, right):
+        """gamma D(x, y) of float64 rows X[left[i]], Y[right[i]], a function of the two rows alone."""
+        raise NotImplementedError
+
+    def _diag(self, X):
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+    def _sq_distance(self, X, Y, n_jobs, weight=None):
+        # 2 - 2 exp(-t) without cancellation
+        t = self._exponents(X, Y, n_jobs, relative=True)
+        return (1 if weight is None else t.dtype.type(weight)) * (-2 * np.expm1(-t))
+
+    _has_differences = True
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        return weight * (-2 * np.expm1(-self._pair_exponents(X, Y, left, right)))
+
+
+def _weighed(kernel, gamma, X, Y, n_jobs, relative):
+    """gamma times the squared distances that a kernel induces."""
+    if relative and kernel._has_differences:
+        squared = kernel._sq_distance(X, Y, n_jobs)
+        return weigh(squared, gamma, 1.0)
+    return kernel._sq_distance(X, Y, n_jobs, gamma)
+
+
+def _paired(X):
+    """The positions of all rows, for both sides."""
+    rows = np.arange(X.shape[0])
+    return rows, rows
+
+
+@kernel_class
+class RBF(_ExponentialKernel):
+    """K(x, y) = exp(-gamma |x - y|^2), the Gaussian kernel.
+
+    Examples
+    --------
+    >>> RBF(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).round(3).tolist()
+    [[1.0, 0.368, 0.018]]
+    """
+
+    gamma: float = 1.0
+    name = "rbf"
+
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return gaussian_exponents(X, Y, np.sqrt(self.gamma), n_jobs, relative)
+
+    def _pair_exponents(self, X, Y, left, right):
+        return difference_sums("squared", X, Y, left, right, param=np.sqrt(self.gamma))
+
+
+class _CommonPart(Kernel):
+    """sum_j min(|x_j|, |y_j|) over columns where the signs agree, whose distance is sum_j |x_j - y_j|."""
+
+    homogeneity = 1.0
+    _has_differences = True
+
+    def _gram(self, X, Y, n_jobs):
+        return bin_sums("common-part", X, Y, n_jobs=n_jobs)
+
+    def _diag(self, X):
+        return _row_sums(abs(X))
+
+    def _induced(self, X, Y, left, right, weight=1.0):
+        return difference_sums("absolute", X, Y, left, right, weight=weight)
+
+
+@kernel_class
+class Laplacian(_ExponentialKernel):
+    """K(x, y) = exp(-gamma sum_j |x_j - y_j|).
+
+    Examples
+    --------
+    >>> Laplacian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).round(3).tolist()
+    [[1.0, 0.368, 0.135]]
+    """
+
+    gamma: float = 1.0
+    name = "laplacian"
+
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        if not (sparse.issparse(X) or sparse.issparse(Y)):
+            return bin_sums("difference", X, Y, keep_zeros=True, weight=self.gamma, n_jobs=n_jobs)
+        return _weighed(_CommonPart(), self.gamma, X, Y, n_jobs, relative)
+
+    def _pair_exponents(self, X, Y, left, right):
+        return _CommonPart()._induced(X, Y, left, right, self.gamma)
+
+
+@kernel_class
+class Exponential(_ExponentialKernel):
+    """K(x, y) = exp(-gamma D(x, y)), D the squared distance induced by another kernel.
+
+    Examples
+    --------
+    >>> from mercer import Intersection
+    >>> Exponential(Intersection(), gamma=0.5)([[1.0, 2.0]], [[2.0, 1.0]]).round(3).tolist()  # exp(-0.5 (3 + 3 - 4))
+    [[0.368]]
+    """
+
+    kernel: Kernel = JensenShannon()
+    gamma: float = 1.0
+    name = "exponential"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.kernel, Kernel):
+            raise InputError(f"Exponential needs a kernel object, got {self.kernel!r}. Try Exponential(Chi2()).")
+
+    @property
+    def positive_definite_on(self):
+        """Rows on which Gram matrices are positive semidefinite."""
+        return self.kernel.positive_definite_on
+
+    def _check_values(self, X, name):
+        self.kernel._check_values(X, name)
+
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return _weighed(self.kernel, self.gamma, X, Y, n_jobs, relative)
+
+    @property
+    def _has_differences(self):
+        return self.kernel._has_differences
+
+    def _pair_exponents(self, X, Y, left, right):
+        kernel = self.kernel
+        if kernel._has_differences:
+            return kernel._induced(X, Y, left, right, self.gamma)
+        X, Y = X[left], Y[right]
+        energies = self.gamma * (kernel._diag(X) + kernel._diag(Y))
+        exponents = np.maximum(energies - 2 * self.gamma * kernel._pairs(X, Y), 0)
+        lost = lost_digits(exponents, energies, X.shape[1] + kernel._roundings, accuracy_of(np.float64, X.shape[1]))
+        if lost.any():
+            kernel._induced(X, Y, left[lost], right[lost], self.gamma)  # refuses
+        return exponents
+
+
+@kernel_class
+class ExpChi2(_ExponentialKernel):
+    """K(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), as scikit-learn's ``chi2_kernel``.
+
+    Examples
+    --------
+    >>> ExpChi2(gamma=2.0)([[0.25, 0.75]], [[0.25, 0.75], [0.75, 0.25]]).round(3).tolist()
+    [[1.0, 0.368]]
+    """
+
+    gamma: float = 1.0
+    name = "exp-chi2"
+    positive_definite_on = "non-negative"
+
+    def _check_values(self, X, name):
+        require_non_negative(X, "ExpChi2", name, "Exponential(Chi2(signed=True)) takes features with signs.")
+
+    def _exponents(self, X, Y, n_jobs, relative=False):
+        return _weighed(Chi2(), self.gamma, X, Y, n_jobs, relative)
+
+    def _pair_exponents(self, X, Y, left, right):
+        return Chi2()._induced(X, Y, left, right, self.gamma)

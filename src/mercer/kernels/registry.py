@@ -1,0 +1,96 @@
+"""Names of kernels, as accepted wherever a kernel is."""
+
+__all__ = ["KERNELS", "get_kernel"]
+
+from difflib import get_close_matches
+
+from mercer._base.errors import InputError
+from mercer.kernels import additive as _additive
+from mercer.kernels import exponential as _exponential
+from mercer.kernels import ratios as _ratios
+from mercer.kernels import universal_rbf as _universal_rbf
+from mercer.kernels.base import Kernel
+from mercer.kernels.compose import CallableKernel
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        _additive.Linear,
+        _additive.Hellinger,
+        _additive.Chi2,
+        _additive.Intersection,
+        _additive.JensenShannon,
+        _additive.PowerMean,
+        _additive.GeneralizedIntersection,
+        _ratios.BrayCurtis,
+        _ratios.MinMax,
+        _exponential.RBF,
+        _exponential.Laplacian,
+        _exponential.ExpChi2,
+        _exponential.Exponential,
+        _universal_rbf.UniversalRBF,
+    )
+}
+ALIASES = {
+    "js": "jensen-shannon",
+    "hik": "intersection",
+    "min": "intersection",
+    "bhattacharyya": "hellinger",
+    "gaussian": "rbf",
+    "tanimoto": "min-max",
+    "ruzicka": "min-max",
+    "minmax": "min-max",
+    "expchi2": "exp-chi2",
+    "braycurtis": "bray-curtis",
+}
+# names that are too far from ours to be guessed by their letters
+MEANT = {
+    **dict.fromkeys(("chi-squared", "chi-square", "chisquared", "chisquare", "chi-sq", "additive-chi2"), "chi2"),
+    **dict.fromkeys(("histogram-intersection", "histogram", "minimum"), "intersection"),
+    **dict.fromkeys(("gauss", "squared-exponential", "se"), "rbf"),
+    **dict.fromkeys(("jaccard", "weighted-jaccard"), "min-max"),
+    **dict.fromkeys(("dot", "dot-product", "cosine", "none"), "linear"),
+    "exponential-chi2": "exp-chi2",
+    "jsd": "jensen-shannon",
+}
+
+
+def get_kernel(kernel, **params):
+    """A kernel object from a name, a function or a kernel.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        A name such as ``"chi2"`` or ``"js"`` (underscores and case do not matter), a function for
+        :class:`CallableKernel`, or a kernel, which is returned as it is.
+    **params
+        Parameters of the named kernel, for example ``get_kernel("rbf", gamma=0.5)``.
+
+    >>> get_kernel("power_mean", p=-4)
+    PowerMean(p=-4, signed=False)
+    """
+    if isinstance(kernel, Kernel):
+        if params:
+            raise InputError(f"{kernel!r} already has its parameters; {sorted(params)} cannot be given beside it.")
+        return kernel
+    if isinstance(kernel, str):
+        return _by_name(kernel, params)
+    if callable(kernel):
+        return CallableKernel(kernel, **params)
+    raise InputError(f"A kernel is a name, a Kernel object or a function, not {kernel!r}.")
+
+
+def _by_name(name, params):
+    key = name.strip().lower().replace("_", "-").replace(" ", "-")
+    key = ALIASES.get(key, key)
+    if key not in KERNELS:
+        near = [MEANT[key]] if key in MEANT else get_close_matches(key, [*KERNELS, *ALIASES], n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"There is no kernel {name!r}. {hint}Kernels: {', '.join(KERNELS)}.")
+    try:
+        return KERNELS[key](**params)
+    except TypeError:
+        accepted = sorted(KERNELS[key]().get_params()) or ["no parameters"]
+        raise InputError(
+            f"Kernel {key!r} was given {', '.join(sorted(params))}; it takes {', '.join(accepted)}."
+        ) from None

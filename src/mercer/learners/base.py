@@ -1,0 +1,344 @@
+"""What the estimators share: from raw rows to a design, from a solution to predictions.
+
+    raw rows --map_--> encoded rows, inner product = Design --solve--> u --lift, fold--> predictor on raw rows
+
+The weights u in factor space are all that a model keeps beside its map; the predictor follows from them.
+"""
+
+__all__ = ["KernelLearner", "check_number", "subset", "without_idle_rows"]
+
+import logging
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mercer._base.errors import InputError
+from mercer._base.feature_names import settle_feature_names
+from mercer._base.files.loaded import FLOATS, check_kind, checked_array
+from mercer._base.progress import told
+from mercer._base.threads import thread_limit
+from mercer._base.validation import require_range
+from mercer.kernels import get_kernel
+from mercer.learners.dask.rows import DaskDesign, client_of, encoded_design, score_chunks
+from mercer.learners.fitting import encode as _encode
+from mercer.learners.fitting.plan import Plan, choose_map, choose_storage, resolve_kernel
+from mercer.learners.solvers.registry import choose_solver, solve
+from mercer.maps.base import FeatureMap
+
+EXPANSIONS = ("delayed", "immediate", "dense")
+PLAN_ROWS = 2048  # rows from which a plan is made before fitting
+CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+logger = logging.getLogger("mercer")
+
+
+class KernelLearner(BaseEstimator):
+    """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
+
+    _task: str
+    _checks = CHECKS
+
+    # -------------------------------------------------------------------------------------------------- the public door
+
+    def plan(self, X, y=None):
+        """What ``fit(X, y)`` would do and take, from a few rows, without encoding or learning.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        Plan
+            ``str(plan)`` is a small table.
+        """
+        learner = clone(self)
+        learner._check_parameters()
+        with learner._working(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
+            X, y, weights = learner._read(X, y, None)
+            learner._choose(X, y)
+            learner._fit_map(_encode.few_rows(X, PLAN_ROWS), is_rough=True)
+            learner._set_targets(y, weights)
+            return learner._planned(X)
+
+    def plot_functions(self, features=None, path=None):
+        """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
+
+        Parameters
+        ----------
+        features : None, or column numbers or names
+            None takes the (at most 12) columns whose functions vary most.
+        path : None, or the file to write, whose suffix says the format
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        from mercer.learners.functions_plot import draw_functions
+
+        figure = draw_functions(self, features)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    @property
+    def predictor_(self):
+        """The model as a function of raw rows, ``map_.fold`` of its weights; the intercept is not in it."""
+        check_is_fitted(self)
+        return self._predictor
+
+    # --------------------------------------------------------------------------------------------- reading and encoding
+
+    def _read(self, X, y, sample_weight, **y_checks):
+        """Validated (X, y, weights); what lies on disk, or with the workers of a cluster, stays there."""
+        X, y, sample_weight = _encode.opened(X), _encode.fetched(y), _encode.fetched(sample_weight)
+        if _encode.is_on_disk(X):
+            y = getattr(X, "y", None) if y is None else y
+            validate_data(self, X, y, skip_check_array=True)
+            settle_feature_names(self, getattr(X, "feature_names", None), reset=True)
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
+            check_consistent_length(X, y)
+            return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, y = validate_data(self, X, y, **self._checks, **y_checks)
+        require_range(X, type(self).__name__, fitting=True)
+        return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _choose(self, X, y):
+        """Choose what depends on the targets too, before anything is encoded."""
+
+    def _fit_map(self, X, is_rough=False):
+        """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
+        is_quantizer = _encode.is_quantizer(self.map)
+        if self.expansion != "delayed" and not is_quantizer:
+            raise InputError(
+                f"{type(self).__name__} has expansion={self.expansion!r} for quantisers only, such as "
+                "map=ProductQuantizer(). Leave it at 'delayed'."
+            )
+        if _encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
+            X = _encode.sample_rows(X, self._seed)
+        self.map_ = self._new_map(X)
+        if is_rough and "n_iter" in self.map_.get_params():
+            self.map_.set_params(n_iter=1)
+        self.map_.fit(X)
+        self.feature_range_ = None if is_quantizer else _encode.column_range(X)
+
+    def _new_map(self, X):
+        if self.map is None:
+            return choose_map(resolve_kernel(self.kernel, X, self.n_jobs), X.shape[1], self._seed, self.n_jobs)
+        if not isinstance(self.map, FeatureMap):
+            raise InputError(
+                f"{type(self).__name__} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
+                f"map={self.map!r}."
+            )
+        found = clone(self.map)
+        own = found.get_params(deep=False)
+        unset = {name: value for name, value in (("random_state", self._seed), ("n_jobs", self.n_jobs))
+                 if name in own and own[name] is None}  # fmt: skip
+        return found.set_params(**unset)
+
+    def _design(self, X):
+        """The encoded rows, where the plan wants them, with their inner product."""
+        if client_of(X) is not None:
+            return encoded_design(self.map_, X, self.expansion, _encode.few_rows(X, 1), self.n_jobs)
+        return _encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
+
+    def _planned(self, X):
+        """The plan for rows X, once ``map_`` and the targets are set."""
+        loss, (title, n_columns) = self._loss(), self._columns_title()
+        sizes = _encode.expected(self.map_, X, self.expansion)
+        is_spread = client_of(X) is not None
+        solver = self._solver_on_dask() if is_spread else self._solver_name(X)
+        if solver == "auto":
+            solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
+        who, memory = type(self).__name__, sizes.memory(n_columns, solver)
+        return Plan(
+            estimator=who,
+            kernel=repr(self.map_.kernel_),
+            map=type(self.map_).__name__,
+            rows=f"{type(sizes.rows).__name__} of {sizes.rows.dtype}",
+            inner=type(sizes.inner).__name__,
+            n_rows=X.shape[0],
+            n_inputs=self.map_.n_features_in_,
+            n_features=sizes.inner.n_features,
+            n_factors=sizes.inner.n_factors,
+            n_columns=n_columns,
+            problems=title,
+            loss=loss.name,
+            solver=solver,
+            storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
+            **memory,
+        )
+
+    # ---------------------------------------------------------------------------------------------------------- solving
+
+    def _solver_name(self, rows):
+        """The solver as `mercer.learners.solvers.registry` calls it, for so many rows."""
+        return self.solver
+
+    def _solver_on_dask(self):
+        """The solver for rows on the workers of a cluster."""
+        if self.solver not in ("auto", "bundle"):
+            raise InputError(
+                f"{type(self).__name__}: solver={self.solver!r} needs all rows in one process. Use solver='auto' or "
+                "'bundle' for rows on the workers of a cluster."
+            )
+        return "bundle"
+
+    def _penalty(self):
+        """The C of the problem."""
+        check_number(self.C, "C", type(self).__name__)
+        return float(self.C)
+
+    def _solve(self, problem, start=None):
+        is_spread = isinstance(problem.design, DaskDesign)
+        return solve(
+            problem,
+            solver=self._solver_on_dask() if is_spread else self._solver_name(problem.design.rows),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
+            start=start,
+        )
+
+    def _solve_fold(self, problem, start=None):
+        """As :meth:`_solve`, but Ctrl-C ends the work: there is no model yet that could be kept."""
+        found = self._solve(problem, start)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found
+
+    def _keep(self, solution):
+        """Set what a solution says, and warn if it is not one."""
+        self.coef_, self.intercept_ = solution.u, solution.intercept
+        self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
+        self.gap_ = float(solution.gaps.max(initial=0.0))
+        self.n_iter_, self.interrupted_ = int(solution.n_iter), bool(solution.interrupted)
+        self.plan_ = replace(self.plan_, solver=solution.solver)
+        self.history_ = {name: list(map(float, values)) for name, values in solution.history.items()}
+        self._fold()
+        self._warn_unless(solution.converged, solution.interrupted)
+
+    def _warn_unless(self, converged, interrupted):
+        who = type(self).__name__
+        if interrupted:
+            message = f"{who} was interrupted after {self.n_iter_} passes with relative gap {self.gap_:.1e}. The best "
+            warnings.warn(message + "model so far is kept; fit again to go on.", ConvergenceWarning, stacklevel=4)
+        elif not converged:
+            warnings.warn(
+                f"{who} stopped after max_iter={self.max_iter} with relative gap {self.gap_:.1e} > tol={self.tol:.0e}. "
+                "Raise max_iter or tol, lower C, or use a smooth loss such as 'squared_hinge'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _fold(self):
+        if _encode.is_quantizer(self.map_):
+            self._predictor = self.map_.fold_factors(self.coef_)
+        else:
+            self._predictor = self.map_.fold(self.map_.inner_.lift(self.coef_))
+
+    @property
+    def _intercept(self):
+        if not self.fit_intercept:
+            return "none"
+        return "free" if self.intercept_scaling is None else "scaled"
+
+    # ------------------------------------------------------------------------------------------------------- prediction
+
+    def _scores(self, X):
+        """Scores of raw rows, shape (n, P)."""
+        check_is_fitted(self)
+        X = _encode.opened(X)
+        with thread_limit(self.n_jobs):
+            if client_of(X) is not None:
+                self._check_source(X)
+                return score_chunks(self.predictor_, X) + self.intercept_
+            if _encode.is_on_disk(X):
+                self._check_source(X)
+                return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
+            X = validate_data(self, X, reset=False, **self._checks)
+            require_range(X, type(self).__name__, fitting=False)
+            return self.predictor_(X) + self.intercept_
+
+    def _check_source(self, X):
+        """Rows that are not in memory must have the columns of the model."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")  # which ours says
+            validate_data(self, X, reset=False, skip_check_array=True)
+        settle_feature_names(self, getattr(X, "feature_names", None), reset=False)
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    def _check_parameters(self):
+        who = type(self).__name__
+        check_number(self.tol, "tol", who)
+        if self.intercept_scaling is not None:
+            check_number(self.intercept_scaling, "intercept_scaling", who)
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise InputError(f"{who} needs max_iter as a whole number >= 1, got {self.max_iter!r}.")
+        if self.expansion not in EXPANSIONS:
+            raise InputError(f"{who} needs expansion to be one of {', '.join(EXPANSIONS)}; got {self.expansion!r}.")
+
+    @contextmanager
+    def _working(self):
+        """Threads, progress and a seed as the parameters say."""
+        given = self.random_state
+        is_seed = given is None or isinstance(given, Integral)
+        self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
+        with thread_limit(self.n_jobs), told(self.verbose):
+            yield
+
+    def _check_loaded(self):
+        fitted = check_kind(self, "map_", FeatureMap)
+        if fitted.n_features_in_ != self.n_features_in_:
+            raise ValueError("map_ was fitted on rows of another width.")
+        u = checked_array(self, "coef_", "float64", shape=(fitted.inner_.n_factors, None))
+        checked_array(self, "intercept_", "float64", shape=u.shape[1:])
+        if self.feature_range_ is not None:
+            checked_array(self, "feature_range_", FLOATS, shape=(2, self.n_features_in_))
+        check_kind(self, "plan_", Plan)
+        self._fold()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse, tags.input_tags.positive_only = self._input_kinds()
+        return tags
+
+    def _input_kinds(self):
+        """Whether rows may be sparse, and whether they must be non-negative."""
+        if self.map is None:
+            return True, get_kernel(self.kernel).positive_definite_on == "non-negative"
+        of_map = get_tags(self.map).input_tags
+        return of_map.sparse, of_map.positive_only
+
+
+def without_idle_rows(X, y, weights):
+    """The rows of weight > 0, which alone may influence a map; of what lies on disk, all rows."""
+    kept = np.flatnonzero(weights)
+    if len(kept) == len(weights) or _encode.is_on_disk(X):
+        return X, y, weights
+    return X[kept], y[kept], weights[kept]
+
+
+def subset(problem, which):
+    """The problem on some of its rows."""
+    return replace(
+        problem,
+        design=problem.design.take(which),
+        targets=problem.targets[which],
+        weights=problem.weights[which],
+    )
+
+
+def check_number(value, name, who):
+    """Refuse what is not a finite number > 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+        raise InputError(f"{who} needs {name} as a finite number > 0, got {name}={value!r}.")

@@ -1,0 +1,337 @@
+"""KernelClassifier: a kernel name, a map or a quantiser in, a classifier out."""
+
+__all__ = ["KernelClassifier"]
+
+from collections.abc import Mapping
+from numbers import Real
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, is_multilabel
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.errors import InputError
+from mercer._base.files.loaded import checked_array
+from mercer.learners.base import KernelLearner, without_idle_rows
+from mercer.learners.dask.rows import client_of
+from mercer.learners.fitting import encode as _encode
+from mercer.learners.fitting.calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
+from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.targets import choose_columns, class_columns
+from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
+from mercer.learners.solvers.problem import Problem
+
+# scores that are log odds already
+LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1)}
+
+
+def _has_probabilities(self):
+    if self.probability or self.loss in LINKS:
+        return True
+    raise AttributeError(
+        f"{type(self).__name__} gives probabilities with probability=True, or with loss='logistic' or 'multinomial'."
+    )
+
+
+def _check_class_weight(class_weight, who):
+    """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
+    for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < np.inf:
+            raise InputError(f"{who} needs class_weight as finite numbers >= 0, got {weight!r} for class {name!r}.")
+
+
+class KernelClassifier(ClassifierMixin, KernelLearner):
+    """A linear classifier on the features of a kernel: non-linear in the rows, linear in their number.
+
+    The kernel becomes a map, the rows are encoded once, and the weights are found to a stated relative duality gap.
+    ``plan_`` says what was done, and the method ``plan`` what would be done.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        What to compare rows by. A name means the kernel as it is by default; for the kernels exp(-gamma D), gamma is
+        then 1 over the mean D between rows. Chi2, Jensen-Shannon and other additive homogeneous kernels are mapped by
+        HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
+    map : map or quantiser
+        Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
+    loss : {"hinge", "squared_hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
+        What wrong scores cost; the last two look at all classes at once.
+    C : float
+        Weight of the losses against |u|^2 / 2, as in SVC. The right size goes with 1 / K(x, x): histograms with sum 1
+        need a larger C than raw counts. KernelClassifierCV takes this into account.
+    multi_class : {"auto", "ovr", "ovo"}
+        One-vs-rest or one-vs-one, all columns in the same passes. "auto" takes pairs, as SVC does, up to 20 classes and
+        2**21 weights in all, because additive kernels separate two classes better than one from a mixture of the
+        others; beyond that, one-vs-rest. Joint losses have one column per class.
+    expansion : {"delayed", "immediate", "dense"}
+        How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
+    solver : {"auto", "bundle", "dual", "newton", "projected"}
+        "auto" takes the one that is likely the quickest of those that apply.
+    tol : float
+        Relative duality gap at which to stop: objective and optimum differ by at most this share.
+    max_iter : int
+        Passes over the data at most.
+    fit_intercept : bool
+    intercept_scaling : float or None
+        The intercept is the weight of a further feature of this size, regularised like the others; None leaves it
+        unregularised.
+    class_weight : dict, "balanced" or None
+        Factors of the losses of each class, as in SVC.
+    probability : bool
+        Offer ``predict_proba`` for losses whose scores are not log odds, by sigmoids fitted to five-fold
+        cross-validated scores: five more fits.
+    storage : {"auto", "memory", "disk"}
+        Where encoded rows are kept. "auto" takes the disk when they would take half of the available memory.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+    verbose : int
+        Above 0, show progress on the standard error: a bar on a terminal, elsewhere a line every few seconds.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    map_ : the fitted map or quantiser
+    coef_ : ndarray of shape (factors, columns)
+        Weights in the factor space of ``map_.inner_``.
+    intercept_ : ndarray of shape (columns,)
+    plan_ : Plan
+    multi_class_ : str
+        "ovr", "ovo", "joint" or, for an indicator matrix, "labels".
+    objective_, dual_objective_ : ndarrays, of each problem
+    gap_ : float
+        The largest relative duality gap.
+    n_iter_ : int
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit; the model is then the best so far.
+    sigmoids_ : ndarray of shape (2, columns), or None
+        Slopes and offsets that turn scores into probabilities.
+    history_ : dict of lists
+        Objective, dual objective, gap, seconds and planes by iteration.
+
+    Notes
+    -----
+    X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
+    block. An indicator matrix y means labels, each of them learnt as a problem of its own.
+
+    The chunks of a Dask array or data frame are encoded by the workers of the current ``distributed.Client`` and stay
+    there; the bundle solver asks them for sums. Scores of such rows are computed there too.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> classifier = KernelClassifier("chi2").fit(X[:1000], y[:1000])
+    >>> bool(classifier.score(X[1000:], y[1000:]) > 0.95)
+    True
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        map=None,
+        loss="hinge",
+        C=1.0,
+        multi_class="auto",
+        expansion="delayed",
+        solver="auto",
+        tol=1e-3,
+        max_iter=1000,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        class_weight=None,
+        probability=False,
+        storage="auto",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.map = map
+        self.loss = loss
+        self.C = C
+        self.multi_class = multi_class
+        self.expansion = expansion
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.probability = probability
+        self.storage = storage
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from rows X and their classes y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
+        y : classes, shape (n,), or an indicator matrix of labels; of a source that has labels, these by default
+        sample_weight : None, or how much each row counts
+        """
+        self._check_parameters()
+        self._penalty()  # an error before any work
+        with self._working():
+            X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
+            self._choose(X, y)
+            problem, codes = self._prepare(X, y, weights, self._penalty())
+            self._keep(self._solve(problem))
+            self._calibrate(problem, codes)
+        return self
+
+    def decision_function(self, X):
+        """How much each class speaks for itself: (n,) for two classes, positive for the second, else (n, classes).
+
+        With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores.
+        """
+        return self._columns.decision(self._scores(X))
+
+    def predict(self, X):
+        """The class of each row."""
+        return self._named(self._columns.choose(self.decision_function(X)))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, (n, classes).
+
+        Of one-vs-rest columns normalised, of pairs coupled [wu04probability]; the class of the largest need not be the
+        one that ``predict`` gives.
+        """
+        scores = self._scores(X)
+        if self.loss in LINKS:
+            return self._columns.probabilities(LINKS[self.loss](scores))
+        return self._columns.probabilities(apply_sigmoids(scores, *self.sigmoids_))
+
+    # ------------------------------------------------------------------------------------------------------- fitting
+
+    def _prepare(self, X, y, weights, C):
+        """(problem, class numbers): everything up to the solver."""
+        codes, weights = self._set_targets(y, weights)
+        self._fit_map(X)
+        self.multi_class_ = self._chosen_columns().name
+        self.plan_ = self._planned(X)
+        check_memory(self.plan_)
+        columns = self._columns
+        problem = Problem(
+            design=self._design(X),
+            loss=self._loss(),
+            targets=columns.targets(codes),
+            weights=weights,
+            n_columns=columns.n_columns,
+            C=C,
+            intercept=self._intercept,
+            intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
+        )
+        return problem, codes
+
+    def _read(self, X, y, sample_weight):
+        X, y = _encode.opened(X), _encode.fetched(y)
+        if self.probability and self.loss not in LINKS and client_of(X) is not None:
+            raise InputError(
+                f"{type(self).__name__}: probability=True learns from folds of the rows, which needs all rows in one "
+                "process. Use a loss with probabilities of its own, 'logistic' or 'multinomial'."
+            )
+        are_labels = y is not None and is_multilabel(y)
+        return super()._read(X, y, sample_weight, multi_output=are_labels)
+
+    def _set_targets(self, y, weights):
+        """Set ``classes_``; (class numbers, weights with those of the classes)."""
+        check_classification_targets(y)
+        who = type(self).__name__
+        self._are_labels = is_multilabel(y)
+        if self._are_labels:
+            if self.class_weight is not None:
+                raise InputError(f"{who} has class_weight for classes, not for labels. Use sample_weight.")
+            self.classes_ = np.arange(y.shape[1])
+            return np.asarray(y.toarray() if hasattr(y, "toarray") else y), weights
+        y = column_or_1d(y, warn=True)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)  # unique's own inverse sorts all rows, which takes longer
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"{who}: the number of classes has to be greater than one, but there is only one class: {len(codes)} "
+                f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Give it rows of a second class."
+            )
+        if self.class_weight is not None:
+            _check_class_weight(self.class_weight, who)
+            by_class = self._weights_of_classes(y, codes, weights)
+            with np.errstate(over="ignore"):
+                weights = weights * by_class[codes]
+            if not np.isfinite(weights).all():
+                raise InputError(f"{who}: the product of sample_weight and class_weight is too large for a number.")
+        return codes, weights
+
+    def _weights_of_classes(self, y, codes, weights):
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":  # by weight, not by number of rows
+            totals = np.bincount(codes, weights)
+            return totals.sum() / (len(totals) * totals)
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+
+    def _chosen_columns(self):
+        return choose_columns(
+            self.multi_class,
+            self._loss(),
+            len(self.classes_),
+            self.map_.inner_.n_factors,
+            self._are_labels,
+            type(self).__name__,
+        )
+
+    def _columns_title(self):
+        columns = self._chosen_columns()
+        return columns.title, columns.n_columns
+
+    def _calibrate(self, problem, codes):
+        self.sigmoids_ = None
+        if not self.probability or self.loss in LINKS:
+            return
+        folds = stratified_folds(codes, 0 if self._seed is None else self._seed, type(self).__name__)
+        scores = cross_validated_scores(problem, folds, self._solve_fold)
+        self.sigmoids_ = fit_sigmoids(scores, self._columns.signs(codes), problem.weights)
+
+    def _loss(self):
+        return get_loss(self.loss, task=self._task)
+
+    @property
+    def _columns(self):
+        check_is_fitted(self)
+        return class_columns(self.multi_class_, len(self.classes_))
+
+    def _named(self, numbers):
+        return numbers if self.multi_class_ == "labels" else self.classes_[numbers]
+
+    def _by_class(self, scores):
+        return self._columns.by_class(scores)
+
+    def _line_labels(self):
+        """What the columns of ``_by_class`` are called."""
+        if len(self.classes_) == 2 and self.multi_class_ in ("ovr", "ovo"):
+            return [f"{self.classes_[1]} against {self.classes_[0]}"]
+        return [str(name) for name in self.classes_]
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        classes = self.classes_
+        if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
+            raise ValueError("classes_ must be a vector.")
+        if len(np.unique(classes)) != len(classes):
+            raise ValueError("classes_ must differ from each other.")
+        if self._columns.n_columns != self.coef_.shape[1]:
+            raise ValueError("classes_, multi_class_ and coef_ do not fit together.")
+        if self.sigmoids_ is not None:
+            checked_array(self, "sigmoids_", "float64", shape=(2, self.coef_.shape[1]))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        loss = CLASSIFICATION_LOSSES.get(self.loss)
+        tags.classifier_tags.multi_label = self.multi_class != "ovo" and not (loss and loss.joint)
+        return tags

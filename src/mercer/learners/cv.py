@@ -1,0 +1,202 @@
+"""KernelClassifierCV: the weight C of the losses by cross-validation, along a path that reuses its planes."""
+
+__all__ = ["KernelClassifierCV"]
+
+import warnings
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+
+from mercer._base.errors import InputError
+from mercer._base.progress import track
+from mercer.learners.base import check_number, subset, without_idle_rows
+from mercer.learners.classifier import LINKS, KernelClassifier
+from mercer.learners.dask.rows import client_of
+
+# With C in units of 1 / mean K(x, x): below, all rows are on the wrong side of the margin; above, few data sets change.
+SMALLEST_C, LARGEST_C = 0.1, 1e4
+
+
+class KernelClassifierCV(KernelClassifier):
+    """KernelClassifier with C chosen by cross-validation.
+
+    The map, which sees no labels, is fitted once and the rows are encoded once. In every fold the values of C are
+    tried in ascending order, and the cutting planes of one are the start of the next, because they do not depend on C.
+
+    Parameters
+    ----------
+    kernel, map
+        As in :class:`KernelClassifier`.
+    Cs : int or sequence of floats
+        Values to try; a number stands for as many between 0.1 and 10,000 over the mean of K(x, x), so that the scale of
+        the kernel does not matter.
+    cv : int, splitter or iterable of (train, test)
+        Folds; a number means stratified folds.
+    scoring : str, callable or None
+        What to maximise: a scorer of scikit-learn; None means accuracy.
+    loss, multi_class, expansion, solver, tol, max_iter, fit_intercept, intercept_scaling, class_weight, probability
+        As in :class:`KernelClassifier`.
+    storage, random_state, n_jobs, verbose
+        As in :class:`KernelClassifier`.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen value: the smallest of those with the best mean score.
+    Cs_ : ndarray, the values tried
+    scores_ : ndarray of shape (folds, values)
+    best_index_ : int
+    classes_, map_, coef_, intercept_, predictor_, plan_, multi_class_
+        As in :class:`KernelClassifier`, of the fit to all rows with the chosen C.
+    objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
+        The same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelClassifierCV("intersection", Cs=[0.001, 0.01], cv=2).fit(X[:500], y[:500])
+    >>> model.scores_.shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        map=None,
+        Cs=10,
+        cv=5,
+        scoring=None,
+        loss="hinge",
+        multi_class="auto",
+        expansion="delayed",
+        solver="auto",
+        tol=1e-3,
+        max_iter=1000,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        class_weight=None,
+        probability=False,
+        storage="auto",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.map = map
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.loss = loss
+        self.multi_class = multi_class
+        self.expansion = expansion
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.probability = probability
+        self.storage = storage
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Choose C and learn from all rows with it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, memory-mapped array or source of rows, shape (n, d)
+        y : classes, shape (n,), or an indicator matrix of labels
+        sample_weight : None, or how much each row counts, in the scores of the folds too
+        """
+        self._check_parameters()
+        with self._working():
+            X, y, weights = self._read(X, y, sample_weight)
+            if client_of(X) is not None:
+                raise InputError(
+                    f"{type(self).__name__} learns from folds of the rows, which needs all rows in one process. Choose "
+                    "C on a sample of them, and give all to KernelClassifier."
+                )
+            folds = self._folds(y, weights)
+            X, y, weights = without_idle_rows(X, y, weights)
+            problem, codes = self._prepare(X, y, weights, 1.0)
+            self.Cs_ = self._values(problem)
+            self.scores_ = self._fold_scores(problem, codes, folds, None if sample_weight is None else weights)
+            self.best_index_ = int(self.scores_.mean(axis=0).argmax())
+            self.C_ = float(self.Cs_[self.best_index_])
+            problem = replace(problem, C=self.C_)
+            self._keep(self._solve(problem))
+            self._calibrate(problem, codes)
+        return self
+
+    def _values(self, problem):
+        """The values of C, ascending."""
+        who = type(self).__name__
+        if isinstance(self.Cs, Integral) and not isinstance(self.Cs, bool) and self.Cs >= 1:
+            design = problem.design
+            norms = design.inner.row_norms(design.rows, self.n_jobs)
+            return np.geomspace(SMALLEST_C, LARGEST_C, int(self.Cs)) / (
+                np.average(norms, weights=problem.weights) or 1.0
+            )
+        if np.ndim(self.Cs) != 1 or not len(self.Cs):
+            raise InputError(f"{who} needs Cs as a whole number >= 1 or as numbers > 0, got Cs={self.Cs!r}.")
+        for value in self.Cs:
+            check_number(value, "every value of Cs", who)
+        return np.unique(np.asarray(self.Cs, dtype=np.float64))
+
+    def _folds(self, y, weights):
+        """Pairs (train, test) of row numbers, counted without the rows of weight 0."""
+        kept = weights > 0
+        position = np.cumsum(kept) - 1
+        folds = check_cv(self.cv, y, classifier=True).split(np.zeros(len(kept)), y)
+        return [tuple(position[part][kept[part]] for part in fold) for fold in folds]
+
+    def _fold_scores(self, problem, codes, folds, weights):
+        """Scores of the held-out rows, (folds, values of C)."""
+        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
+        y, out, n_open = self._named(codes), np.empty((len(folds), len(self.Cs_))), 0
+        for k, (train, test) in enumerate(track(folds, "Cross-validation")):
+            part, held_out, state = subset(problem, train), problem.design.take(test), None
+            options = {} if weights is None else {"sample_weight": weights[test]}
+            for j, C in enumerate(self.Cs_):
+                found = self._solve_fold(replace(part, C=float(C)), state)
+                state, n_open = found.state, n_open + (not found.converged)
+                out[k, j] = scorer(_FoldModel(self, found), held_out, y[test], **options)
+        if n_open:
+            warnings.warn(
+                f"{type(self).__name__}: {n_open} of {out.size} fits to folds stopped at max_iter={self.max_iter} with "
+                f"a relative gap > tol={self.tol:.0e}. Raise max_iter or tol, or try smaller Cs.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return out
+
+
+class _FoldModel(ClassifierMixin, BaseEstimator):
+    """A solution as a classifier of encoded rows, which is what scorers ask."""
+
+    def __init__(self, owner, solution):
+        self.owner, self.solution = owner, solution
+        self.classes_ = owner.classes_
+
+    def decision_function(self, design):
+        return self.owner._columns.decision(self._scores(design))
+
+    def predict(self, design):
+        return self.owner._named(self.owner._columns.choose(self.decision_function(design)))
+
+    @available_if(lambda self: self.owner.loss in LINKS)
+    def predict_proba(self, design):
+        return self.owner._columns.probabilities(LINKS[self.owner.loss](self._scores(design)))
+
+    def _scores(self, design):
+        return design.scores(self.solution.u) + self.solution.intercept

@@ -1,0 +1,167 @@
+"""Raw rows to encoded rows: from memory at once, from disk block by block, into memory or into a store on disk."""
+
+__all__ = [
+    "column_range",
+    "design_of",
+    "encoded",
+    "expected",
+    "fetched",
+    "few_rows",
+    "is_on_disk",
+    "is_quantizer",
+    "opened",
+    "raw_blocks",
+    "sample_rows",
+    "stacked",
+]
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.progress import track
+from mercer._base.tables import RowSource, open_rows
+from mercer._base.tables.sources.dask import DaskSource
+from mercer.maps.dask import is_dask
+from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, Identity
+from mercer.spaces.stored import store_rows
+
+TRIAL_ROWS = 256  # rows encoded to see how large the others become
+MOST_PLANES = 100  # kept by the bundle solver, for each problem
+WORK_ARRAYS = 6  # scores, directions, slopes ... of all rows, and as many of weights, that a solver holds at once
+
+
+def is_on_disk(X):
+    """Whether X is a memory-mapped array or a source of rows, which is then read block by block."""
+    return isinstance(X, (np.memmap, RowSource))
+
+
+def opened(X):
+    """X, or if it is a Dask collection, its rows as a source."""
+    return open_rows(X) if is_dask(X) else X
+
+
+def fetched(y):
+    """y, or what it holds if it is a Dask collection."""
+    return np.asarray(y.compute()) if is_dask(y) else y
+
+
+def is_quantizer(map):
+    """Whether the map gives codes that can be learnt on in several ways."""
+    return hasattr(map, "expanded_rows")
+
+
+# ---------------------------------------------------------------------------------------------------- raw rows on disk
+
+
+def raw_blocks(X):
+    """Consecutive blocks of the rows of X, which lies on disk or not."""
+    for block, _ in open_rows(X).blocks():
+        yield block
+
+
+def sample_rows(X, seed):
+    """A uniform sample of rows on disk in their order, as many as a map is fitted to."""
+    rows = open_rows(X)
+    return rows.sample(rows.fitting_size(), seed)
+
+
+def few_rows(X, size):
+    """Some raw rows, without reading the others: every so many, or the first that lie on disk."""
+    if isinstance(X, DaskSource):
+        return X.head(size)
+    return next(raw_blocks(X))[:size] if is_on_disk(X) else X[:: max(1, X.shape[0] // size)][:size]
+
+
+def column_range(X):
+    """The smallest and the largest value of each column, float64 (2, d)."""
+    ends = [X.min(axis=0), X.max(axis=0)]
+    return np.stack([end.toarray().ravel() if sparse.issparse(end) else end for end in ends]).astype(np.float64)
+
+
+# ------------------------------------------------------------------------------------------------------------ encoding
+
+
+def encoded(map, X, expansion):
+    """(rows, inner product) of raw rows."""
+    return map.expanded_rows(X, expansion) if is_quantizer(map) else (map.rows(X), map.inner_)
+
+
+def design_of(map, X, expansion, storage, n_jobs):
+    """The design of raw rows, kept in memory or on disk.
+
+    Parameters
+    ----------
+    map : fitted map or quantiser
+    X : raw rows, in memory or on disk
+    expansion : of a quantiser
+    storage : ``"memory"`` or ``"disk"``
+    """
+    reads_itself = not is_on_disk(X) or (is_quantizer(map) and isinstance(X, np.memmap))
+    if storage == "memory" and reads_itself:
+        return Design(*encoded(map, X, expansion), n_jobs)
+    later = is_quantizer(map) and expansion == "immediate"  # codes are kept; decoding them comes with every pass
+    blocks = (encoded(map, block, "delayed" if later else expansion)[0] for block in track(raw_blocks(X), "Encoding"))
+    rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
+    if later:
+        return Design(*map.expanded_rows(rows, expansion), n_jobs)
+    inner = map.inner_ if not is_quantizer(map) or expansion == "delayed" else Identity(rows.shape[1])
+    return Design(rows, inner, n_jobs)
+
+
+def stacked(parts):
+    """Blocks of encoded rows as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if isinstance(first, CodeRows):
+        return CodeRows(np.concatenate([part.codes for part in parts]), first.n_words)
+    if isinstance(first, CSRRows):
+        return CSRRows(sparse.vstack([part.X for part in parts], format="csr"))
+    return DenseRows(np.concatenate([part.toarray() for part in parts]))
+
+
+# ------------------------------------------------------------------------------------------------------ expected sizes
+
+
+@dataclass
+class Expected:
+    """A few encoded rows, and what they say about all of them."""
+
+    rows: object
+    inner: object
+    n_rows: int
+
+    @property
+    def rows_bytes(self):
+        """The size of all encoded rows: a constant, such as codebooks, and what each row adds."""
+        constant = self.rows.take(slice(0)).nbytes
+        return int(constant + (self.rows.nbytes - constant) * self.n_rows / max(1, len(self.rows)))
+
+    @property
+    def all_rows(self):
+        """The rows as if there were all of them: their kind and shape, for whoever asks no more."""
+        rows = copy(self.rows)
+        rows.shape = (self.n_rows, rows.shape[1])
+        return rows
+
+    def memory(self, n_columns, solver):
+        """Sizes of what a fit of that many columns keeps, at most, by their names in a Plan."""
+        n, D, r = self.n_rows, self.inner.n_features, self.inner.n_factors
+        design = Design(self.rows, self.inner)
+        number = design.dtype.itemsize
+        has_table = design._products is None and not isinstance(self.inner, Identity)
+        return {
+            "rows_bytes": self.rows_bytes,
+            "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,
+            "planes_bytes": MOST_PLANES * r * n_columns * number if solver == "bundle" else 0,
+            "tables_bytes": 8 * D * n_columns if has_table else 0,
+        }
+
+
+def expected(map, X, expansion):
+    """What a fitted map will make of X."""
+    rows, inner = encoded(map, few_rows(X, TRIAL_ROWS), expansion)
+    return Expected(rows, inner, X.shape[0])

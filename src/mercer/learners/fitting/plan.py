@@ -1,0 +1,224 @@
+"""What a fit is going to do, said before it does it: the map, the rows, the geometry, the solver, the memory.
+
+The map of a kernel is chosen here, from what the kernel is and never from labels.
+"""
+
+__all__ = ["Plan", "check_memory", "choose_map", "choose_storage", "resolve_kernel"]
+
+from dataclasses import asdict, dataclass, fields, replace
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.memory import available_memory
+from mercer.kernels import GeneralizedIntersection, Intersection, SumKernel, get_kernel
+from mercer.kernels.exponential import _ExponentialKernel
+from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
+
+STORAGES = ("auto", "memory", "disk")
+ORDER = 3  # of a HomogeneousMap
+POINTS, MOST_POINTS = 32, 2**18  # of a SparseAdditiveMap, per column and in all
+LANDMARKS = 1024  # of a NystroemMap
+SHARP_POWER = -2  # power means below it are mapped as the intersection is
+DISTANCE_ROWS = 1000  # rows whose mean distance gives an exponential kernel its gamma
+MEMORY_SHARE = 0.5  # of the available memory that rows may take before they go to disk
+WORK_SHARE = 0.75  # of it that scores and weights of all columns may take; the rest is for rows and for predicting
+SIGN_BYTES = 2  # of a row in a column: its sign, and whether it is positive
+
+
+def resolve_kernel(kernel, X, n_jobs=None):
+    """The kernel that a parameter stands for.
+
+    A kernel given by its name has the parameters it has by default, but for the gamma of exp(-gamma D): 1 over the mean
+    of D between different rows, so that the scale of the data does not matter. For RBF that is near to what
+    scikit-learn calls ``gamma="scale"``.
+    """
+    found = get_kernel(kernel)
+    if not isinstance(kernel, str) or not isinstance(found, _ExponentialKernel):
+        return found
+    step = max(1, X.shape[0] // DISTANCE_ROWS)
+    sample = X[::step][:DISTANCE_ROWS].astype(np.float64)  # squares of float32 may be beyond its range
+    found._check_values(sample, "X")
+    m = sample.shape[0]
+    total = replace(found, gamma=1.0)._exponents(sample, sample, n_jobs).sum(dtype=np.float64)
+    mean = total / (m * (m - 1)) if m > 1 else 0.0
+    return replace(found, gamma=float(1 / mean)) if mean > 0 else found
+
+
+def choose_map(kernel, n_columns, random_state=None, n_jobs=None):
+    """The map that stands for a kernel when the user names none.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    n_columns : columns of the raw rows
+    random_state, n_jobs : as in the map
+
+    Notes
+    -----
+    Judged by cross-validation on training rows of digits, pendigits and covtype, the exact kernels being the reference:
+
+    - Additive homogeneous kernels: HomogeneousMap. It learns nothing (so weights and repeated rows mean the same),
+      takes values of any size and keeps CSR. A SparseAdditiveMap is as accurate with two numbers per value, but needs a
+      geometry, which excludes the solvers for the identity; NystroemMap(per_dimension=True) is with three, but its
+      tables grow with the columns and end at twice the largest training value.
+    - Intersection, and power means close to it: SparseAdditiveMap, exact on its grid. A sampled spectrum converges too
+      slowly for a kernel with a kink. With very many columns, as of text, a grid for each is more weights than there
+      are numbers in the rows; a map of fixed size does as well as the few points that one could afford.
+    - Linear and Hellinger: HomogeneousMap, which is exact for them.
+    - All others: NystroemMap, which takes fewer features than random Fourier features for the same accuracy, and is the
+      exact kernel as long as every row can be a landmark.
+    """
+    has_spectrum = kernel.additive and _has_spectrum(kernel)
+    if has_spectrum and (not _has_kink(kernel) or n_columns * POINTS > MOST_POINTS):
+        return HomogeneousMap(kernel, ORDER, "least-squares", n_jobs=n_jobs)
+    if kernel.additive and kernel.scalar(0.0, 1.0) == 0:
+        return SparseAdditiveMap(kernel, n_points=POINTS, random_state=random_state, n_jobs=n_jobs)
+    return NystroemMap(kernel, n_landmarks=LANDMARKS, random_state=random_state, n_jobs=n_jobs)
+
+
+def _has_kink(kernel):
+    """Whether k(x, y) bends sharply where x = y, so that its spectrum falls slowly."""
+    if isinstance(kernel, SumKernel):
+        return any(_has_kink(term) for term in kernel.kernels)
+    return isinstance(kernel, (Intersection, GeneralizedIntersection)) or getattr(kernel, "p", 0) < SHARP_POWER
+
+
+def _has_spectrum(kernel):
+    """Whether HomogeneousMap takes the kernel; it says so itself."""
+    try:
+        HomogeneousMap(kernel).fit(np.ones((1, 1)))
+    except InputError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------- storage
+
+
+def choose_storage(storage, n_bytes, who):
+    """``"memory"`` or ``"disk"`` for encoded rows of that size."""
+    if storage not in STORAGES:
+        raise InputError(f"{who} needs storage to be one of {', '.join(STORAGES)}; got {storage!r}.")
+    if storage != "auto":
+        return storage
+    return "memory" if n_bytes <= MEMORY_SHARE * available_memory() else "disk"
+
+
+def check_memory(plan):
+    """Refuse a plan whose columns need more memory than there is, before any of it is taken.
+
+    What is counted does not shrink: encoded rows may go to disk, and planes are given up one by one.
+    """
+    of_rows = 0 if plan.storage == "workers" else plan.work_bytes
+    needed = of_rows + plan.tables_bytes + SIGN_BYTES * plan.n_rows * plan.n_columns
+    available = available_memory()
+    if needed <= WORK_SHARE * available:
+        return
+    advice = "Give it fewer rows, or some columns of y at a time."
+    if plan.problems in ("one-vs-rest", "one-vs-one", "joint"):
+        pairs = "Use multi_class='ovr', or give" if plan.problems == "one-vs-one" else "Give"
+        advice = f"{pairs} it fewer classes or fewer rows. If y holds numbers, use KernelRegressor; ids are no classes."
+    raise InputError(
+        f"{plan.estimator} would need {_size(needed)} of memory for {plan.n_columns:,} columns of scores "
+        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {_size(available)} that are "
+        f"available. {advice}"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- plan
+
+
+@dataclass
+class Plan:
+    """What an estimator does with its rows. ``str(plan)`` is a small table.
+
+    Parameters
+    ----------
+    estimator : its name
+    kernel : what is approximated
+    map : name of its class
+    rows : how the encoded rows are kept
+    inner : the inner product of the features
+    n_rows, n_inputs, n_features, n_factors, n_columns : n, raw columns, D, r and P
+    problems : how the classes or outputs become columns
+    loss, solver : their names
+    storage : ``"memory"``, ``"disk"`` or, of a Dask cluster, ``"workers"``
+    rows_bytes : the encoded rows, expected
+    work_bytes : scores and slopes of all rows, and weights, for all columns
+    planes_bytes : cutting planes, at most
+    tables_bytes : weights on features, for all columns
+    levels : how values become levels, where they do
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plan = KernelClassifier("chi2").plan(X, y)
+    >>> plan.map, plan.n_inputs, plan.n_features, plan.n_columns
+    ('HomogeneousMap', 4, 28, 3)
+    """
+
+    estimator: str
+    kernel: str
+    map: str
+    rows: str
+    inner: str
+    n_rows: int
+    n_inputs: int
+    n_features: int
+    n_factors: int
+    n_columns: int
+    problems: str
+    loss: str
+    solver: str
+    storage: str
+    rows_bytes: int
+    work_bytes: int
+    planes_bytes: int
+    tables_bytes: int
+    levels: str = ""
+
+    def get_params(self, deep=True):
+        """Fields by name, which is what a model file keeps."""
+        return asdict(self)
+
+    def _check_loaded(self):
+        wrong = [field.name for field in fields(self) if type(getattr(self, field.name)) not in (str, int)]
+        if wrong:
+            raise ValueError(f"{wrong[0]} must be a word or a whole number.")
+
+    @property
+    def total_bytes(self):
+        """Memory the fit is expected to take beside the raw rows, at most."""
+        in_memory = self.rows_bytes if self.storage == "memory" else 0
+        return in_memory + self.work_bytes + self.planes_bytes + self.tables_bytes
+
+    def __str__(self):
+        place = {"disk": " on disk", "workers": " on the workers"}.get(self.storage, "")
+        lines = {
+            "kernel": self.kernel,
+            "levels": self.levels,
+            "map": f"{self.map}: {self.n_inputs:,} columns to {self.n_features:,} features",
+            "rows": f"{self.n_rows:,}, {self.rows}: {_size(self.rows_bytes)}{place}",
+            "geometry": f"{self.inner}: {self.n_factors:,} factors",
+            "problem": f"{self.loss}, {self.n_columns:,} column{'s' * (self.n_columns != 1)}, {self.problems}",
+            "solver": self.solver,
+            "memory": f"{_size(self.total_bytes)} at most (scores {_size(self.work_bytes)}, planes "
+            f"{_size(self.planes_bytes)}, tables {_size(self.tables_bytes)})",
+        }
+        width = max(map(len, lines))
+        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines.items() if line)])
+
+
+def _size(n_bytes):
+    """A number of bytes for people.
+
+    >>> _size(3 * 2**20)
+    '3.0 MiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024 or unit == "GiB":
+            return f"{n_bytes:,.0f} {unit}" if unit == "B" else f"{n_bytes:,.1f} {unit}"
+        n_bytes /= 1024

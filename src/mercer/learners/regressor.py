@@ -1,0 +1,156 @@
+"""KernelRegressor: real targets, one or several, by the same maps and solvers."""
+
+__all__ = ["KernelRegressor"]
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from mercer._base.files.loaded import check_whole
+from mercer.learners.base import KernelLearner, without_idle_rows
+from mercer.learners.fitting.plan import check_memory
+from mercer.learners.solvers.losses import get_loss
+from mercer.learners.solvers.problem import Problem
+
+
+class KernelRegressor(RegressorMixin, KernelLearner):
+    """Linear regression on the features of a kernel; several targets are learnt in the same passes.
+
+    Parameters
+    ----------
+    kernel, map
+        What to compare rows by, as in :class:`KernelClassifier`.
+    loss : {"epsilon_insensitive", "absolute", "squared"}
+        Support vector, median or ridge regression.
+    epsilon : float
+        Error that costs nothing, in the unit of y, for ``"epsilon_insensitive"``.
+    C : float
+        Weight of the losses against |u|^2 / 2, as in SVR.
+    expansion, solver, tol, max_iter, storage, random_state, n_jobs, verbose
+        As in :class:`KernelClassifier`.
+    fit_intercept : bool
+    intercept_scaling : float or None
+        As in :class:`KernelClassifier`. Targets are centred on their mean first, which is added to the intercept, so a
+        regularised intercept does not depend on where the zero of y lies.
+
+    Attributes
+    ----------
+    map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
+        As in :class:`KernelClassifier`, a column per target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((300, 4))
+    >>> y = np.sqrt(X[:, 0]) + 10
+    >>> model = KernelRegressor("intersection", C=10.0, epsilon=0.01).fit(X[:200], y[:200])
+    >>> bool(model.score(X[200:], y[200:]) > 0.95)
+    True
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        map=None,
+        loss="epsilon_insensitive",
+        epsilon=0.1,
+        C=1.0,
+        expansion="delayed",
+        solver="auto",
+        tol=1e-3,
+        max_iter=1000,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        storage="auto",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.map = map
+        self.loss = loss
+        self.epsilon = epsilon
+        self.C = C
+        self.expansion = expansion
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.storage = storage
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from rows X and their targets y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
+        y : numbers, shape (n,) or (n, targets)
+        sample_weight : None, or how much each row counts
+        """
+        self._check_parameters()
+        self._penalty()  # an error before any work
+        with self._working():
+            X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
+            self._choose(X, y)
+            targets, _ = self._set_targets(y, weights)
+            self._fit_map(X)
+            self.plan_ = self._planned(X)
+            check_memory(self.plan_)
+            centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
+            problem = Problem(
+                design=self._design(X),
+                loss=self._loss(),
+                targets=targets - centre,
+                weights=weights,
+                n_columns=targets.shape[1],
+                C=self._penalty(),
+                intercept=self._intercept,
+                intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
+            )
+            self._keep(self._solve(problem))
+            self.intercept_ = self.intercept_ + centre
+        return self
+
+    def predict(self, X):
+        """The target of each row, shape (n,) or (n, targets)."""
+        scores = self._scores(X)
+        return scores if self.n_targets_ else scores[:, 0]
+
+    def _read(self, X, y, sample_weight):
+        return super()._read(X, y, sample_weight, multi_output=True, y_numeric=True)
+
+    def _set_targets(self, y, weights):
+        """(targets as float64 (n, P), weights). ``n_targets_`` is 0 for a vector."""
+        y = np.asarray(y, dtype=np.float64)
+        self.n_targets_ = 0 if y.ndim == 1 else y.shape[1]
+        self._width = max(1, self.n_targets_)
+        return y.reshape(len(y), self._width), weights
+
+    def _columns_title(self):
+        return ("the target" if self._width == 1 else "one per target"), self._width
+
+    def _loss(self):
+        parameters = {"epsilon": self.epsilon} if self.loss == "epsilon_insensitive" else {}
+        return get_loss(self.loss, task=self._task, **parameters)
+
+    def _by_class(self, scores):
+        return scores
+
+    def _line_labels(self):
+        return [f"target {k}" for k in range(self.coef_.shape[1])]
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if max(1, check_whole(self, "n_targets_", 0, self.coef_.shape[1])) != self.coef_.shape[1]:
+            raise ValueError("n_targets_ and coef_ do not fit together.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

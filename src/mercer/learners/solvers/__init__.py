@@ -1,0 +1,1 @@
+"""Solvers: what each is given and returns, which one is chosen, and the solvers themselves."""

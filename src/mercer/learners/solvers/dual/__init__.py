@@ -1,0 +1,1 @@
+"""Dual coordinate descent for separate problems and for Crammer-Singer."""

@@ -1,0 +1,303 @@
+"""Rows that can be visited one at a time: how dual coordinate descent keeps the weights of each kind.
+
+    Plain     dense or CSR rows with the usual inner product; the state is w
+    Bits      packed bits, the same
+    Words     words with the numbers that each stands for; the state is w on these numbers
+    Levels    words of columns, and an inner product inside columns; the state is Wu's table [wu10fast]. One word per
+              column as LevelQuantizer gives, or the two grid points around a value as SparseAdditiveMap does
+
+A state is what the loops change row by row. Scores are read from it; weights are made anew from the dual variables b,
+because tables in float32 drift and b is exact. Each kind has a loop for one column of scores and one for all classes at
+once.
+"""
+
+__all__ = ["are_words", "coordinates_of"]
+
+import numpy as np
+
+from mercer._base.threads import run_blocks
+from mercer._native.lanes import LANES
+from mercer._native.learners.descent import coded as coded_descent
+from mercer._native.learners.descent import dual as dual_descent
+from mercer._native.learners.descent import joint as joint_descent
+from mercer._native.learners.descent import level as level_descent
+from mercer._native.spaces.code_products import score_codes_vector
+from mercer.spaces.blocks import row_tasks
+from mercer.spaces.coded_rows import BYTE_SIGNS, BitRows, CodeRows
+from mercer.spaces.factored import BlockFactor, CumulativeSum
+from mercer.spaces.inner import Identity
+from mercer.spaces.rows import CSRRows, DenseRows
+
+MOST_GRAM = 2**28  # numbers in the kernel matrices of all columns
+TALL = 100  # mean level from which blocks of levels pay
+
+
+def coordinates_of(design, dtype=np.float64, is_joint=False):
+    """The rows of a design as coordinates, with tables of this type; None if they are of another kind."""
+    rows, inner = design.rows, design.inner
+    if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
+        return Plain(design)
+    if isinstance(inner, Identity) and isinstance(rows, BitRows) and not is_joint:
+        return Bits(design)
+    if are_words(rows, inner) and not is_joint:
+        return Words(design)
+    is_sparse = isinstance(rows, CSRRows)
+    if not (is_sparse or isinstance(rows, CodeRows)):
+        return None
+    if isinstance(inner, CumulativeSum) and is_sparse:
+        return SparseIntersection(design, dtype)
+    if isinstance(inner, CumulativeSum) and _has_all_levels(rows, inner):
+        is_tall = rows.codes.mean(dtype=np.float64) > TALL and not is_joint
+        return (TallIntersection if is_tall else DenseIntersection)(design, dtype)
+    if isinstance(inner, BlockFactor) and _gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
+        return GramLevels(design, dtype)
+    return None
+
+
+class Plain:
+    """The usual inner product: w = sum_i b_i x_i."""
+
+    def __init__(self, design):
+        self.rows = design.rows
+        X = self.rows.X
+        is_sparse = isinstance(self.rows, CSRRows)
+        self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
+        self.loop = dual_descent.descend_csr if is_sparse else dual_descent.descend_dense
+        self.joint_loop = joint_descent.descend_joint_csr if is_sparse else joint_descent.descend_joint_dense
+
+    def new_state(self):
+        """(array, sums) of zero weights, see `mercer._native.learners.descent.sweep`."""
+        return np.zeros(self.rows.shape[1]), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        """(u, v): weights of factors and of features, from dual variables b of shape (n,) or (n, K)."""
+        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        """Make the state that of weights v, but for the constant feature."""
+        state[0][:] = v
+
+    def scores(self, state, n_jobs):
+        """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
+        return self.scores_of(state[0], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        """Scores of all rows for weights v."""
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
+
+
+class Bits:
+    """Packed bits: w = value sum_i b_i s_i with signs s_i, kept with room for whole bytes."""
+
+    loop = staticmethod(coded_descent.descend_bits)
+
+    def __init__(self, design):
+        self.rows = design.rows
+        self.arrays = self.rows.packed, BYTE_SIGNS.ravel(), self.rows.value, self.rows.n_bits
+
+    def new_state(self):
+        return np.zeros(8 * self.rows.packed.shape[1]), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        state[0][: self.rows.n_bits] = v
+
+    def scores(self, state, n_jobs):
+        return self.scores_of(state[0][: self.rows.n_bits], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
+
+
+class Words:
+    """Words that stand for numbers, by one factor for each block: w on the numbers, never on words."""
+
+    loop = staticmethod(coded_descent.descend_words)
+
+    def __init__(self, design):
+        self.design = design
+        rows, inner = design.rows, design.inner
+        sizes = np.array([len(factor) for factor in inner.factors])
+        counts = sizes * rows.n_words
+        words = np.concatenate([np.asarray(factor).T.ravel() for factor in inner.factors])
+        self.arrays = rows.codes, words, np.cumsum(counts) - counts, sizes, np.cumsum(sizes) - sizes
+
+    def new_state(self):
+        return np.zeros(self.design.shape[1]), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        w = self.design.accumulate(b).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        state[0][:] = v
+
+    def scores(self, state, n_jobs):
+        return self.scores_of(state[0], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.design.scores(v).astype(np.float64, copy=False)
+
+
+class Levels:
+    """Words of columns under H: what the rows see is v = H Phi'b, Wu's table T."""
+
+    def __init__(self, design, dtype):
+        self.rows, self.inner, self.dtype = design.rows, design.inner, np.dtype(dtype)
+
+    def fresh(self, b, n_jobs):
+        u = self.inner.project(self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False))
+        return u, self.inner.lift(u)
+
+    def scores(self, state, n_jobs):
+        return self.rows.scores(state[0].astype(np.float64), n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
+
+
+class DenseIntersection(Levels):
+    """Every level of a column from 0 to its highest, in tables that begin at multiples of eight."""
+
+    loop = staticmethod(level_descent.descend_intersection_dense)
+    joint_loop = staticmethod(joint_descent.descend_joint_intersection_dense)
+    room = LANES
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        heights, starts = self.rows.n_words, self.rows.starts
+        rooms = -(-heights // self.room) * self.room
+        own = np.cumsum(rooms) - rooms
+        self.arrays = self.rows.codes, own
+        self._size = int(rooms.sum())
+        self._ends = starts + heights - 1
+        self._places = np.arange(self.rows.shape[1]) + np.repeat(own - starts, heights)
+        self._heights = heights
+
+    def new_state(self):
+        return np.zeros(self._size, dtype=self.dtype), np.zeros(2)
+
+    def write(self, state, v):
+        table, sums = state
+        ends = v[self._ends]
+        sums[1] = ends.sum()
+        table[self._places] = v - np.repeat(ends, self._heights)
+
+    def scores(self, state, n_jobs):
+        (codes, starts), (table, sums) = self.arrays, state
+        out = np.empty(len(codes))
+
+        def fill(part):
+            score_codes_vector(codes, starts, table, part.start, part.stop, out)
+
+        run_blocks(fill, row_tasks(len(codes)), n_jobs)
+        out += sums[1]
+        return out
+
+
+class TallIntersection(DenseIntersection):
+    """Tables of hundreds of levels or more, in blocks: a step changes two numbers for each block below its level."""
+
+    loop = staticmethod(level_descent.descend_intersection_tall)
+    room = 2**level_descent.BLOCK_BITS
+
+    def new_state(self):
+        n_blocks = self._size // self.room
+        return *super().new_state(), np.zeros(n_blocks), np.zeros(n_blocks)
+
+    def write(self, state, v):
+        table, sums, offsets, slopes = state
+        offsets[:], slopes[:] = 0.0, 0.0
+        super().write((table, sums), v)
+
+    def scores(self, state, n_jobs):
+        table, sums, offsets, slopes = state
+        levels = np.arange(self._size) - np.repeat(self.arrays[1], np.diff(self.arrays[1], append=self._size))
+        full = table + np.repeat(slopes, self.room) * levels - np.repeat(offsets, self.room)
+        return super().scores((full, sums), n_jobs)
+
+
+class SparseIntersection(Levels):
+    """The levels or grid points of a column, in ascending order; zero has no word."""
+
+    loop = staticmethod(level_descent.descend_intersection_csr)
+    joint_loop = staticmethod(joint_descent.descend_joint_intersection_csr)
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        X, starts = self.rows.X, self.inner.starts
+        self._counts = np.diff(starts)
+        owners = np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts)
+        self.arrays = X.indptr, X.indices, X.data, self.inner._points.astype(dtype), owners, starts
+
+    def new_state(self):
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1 + len(self._counts))
+
+    def write(self, state, v):
+        table, sums = state
+        used = self._counts > 0
+        sums[1:][used] = v[self.inner.starts[1:][used] - 1]
+        table[:] = v - np.repeat(sums[1:], self._counts)
+
+    def scores(self, state, n_jobs):
+        table, sums = state
+        return self.rows.scores(table + np.repeat(sums[1:], self._counts), n_jobs)
+
+
+class GramLevels(Levels):
+    """Any inner product inside columns, as the kernel matrix of their words."""
+
+    def __init__(self, design, dtype):
+        super().__init__(design, dtype)
+        inner, is_sparse = self.inner, isinstance(self.rows, CSRRows)
+        sizes = np.diff(inner._starts)
+        grams = [(F.T.astype(np.float64) @ F).astype(dtype).ravel() for F in inner.factors]
+        gram_starts = np.tile(np.cumsum(sizes**2) - sizes**2, inner.repeat)
+        starts = np.concatenate([[0], np.cumsum(np.tile(sizes, inner.repeat))])
+        flat = np.concatenate([np.zeros(0, dtype=dtype), *grams])
+        if is_sparse:
+            owners = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+            X = self.rows.X
+            self.arrays = X.indptr, X.indices, X.data, owners, starts, flat, gram_starts
+            self.loop, self.joint_loop = level_descent.descend_gram_csr, joint_descent.descend_joint_gram_csr
+        else:
+            self.arrays = self.rows.codes, starts, flat, gram_starts
+            self.loop, self.joint_loop = level_descent.descend_gram_dense, joint_descent.descend_joint_gram_dense
+
+    def new_state(self):
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
+
+    def write(self, state, v):
+        state[0][:] = v
+
+
+# -------------------------------------------------------------------------------------------------------------- kinds
+
+
+def are_words(rows, inner):
+    """Whether rows are words of blocks, each with a factor: what a product quantiser gives."""
+    return isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1 and _fits(rows, inner)
+
+
+def _has_all_levels(rows, inner):
+    """Whether the words of every column are the levels 0, 1, 2, ..."""
+    unit = np.ones(len(inner.gaps))
+    unit[inner.starts[:-1][np.diff(inner.starts) > 0]] = 0.0
+    return np.array_equal(rows.n_words, np.diff(inner.starts)) and np.array_equal(unit, inner.gaps)
+
+
+def _fits(rows, inner):
+    return np.array_equal(rows.n_words, np.diff(_block_starts(inner)))
+
+
+def _block_starts(inner):
+    return np.concatenate([[0], np.cumsum(np.tile(np.diff(inner._starts), inner.repeat))])
+
+
+def _gram_size(inner):
+    """Kernel values between the words of all blocks."""
+    return int((np.diff(inner._starts) ** 2).sum())

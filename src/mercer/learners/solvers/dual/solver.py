@@ -1,0 +1,268 @@
+"""Dual coordinate descent: rows with the usual inner product [hsieh08dual], and rows of levels, ICD [wu10fast].
+
+Each column of scores is a problem of its own and a task of its own, so that classes run side by side. A column descends
+for a while, then scores all rows: that gives the relative duality gap, on which it stops, and the rows worth visiting
+next. The loops, and the form in which they see a loss, are in `mercer._native.learners.descent.sweep`; what they keep
+for each kind of rows is in `mercer.learners.solvers.dual.coordinates`.
+"""
+
+__all__ = ["FORMS", "JOINT_FORM", "check_intercept", "row_coordinates", "solve_dual"]
+
+import itertools
+import math
+import time
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer._base.errors import InputError
+from mercer._base.progress import track
+from mercer._base.threads import run_blocks, single_threaded
+from mercer._native.learners.descent.dual import keep_movable, sum_objectives
+from mercer._native.learners.descent.sweep import Form
+from mercer._native.learners.losses import HUBER_WIDTH
+from mercer.learners.solvers.dual.coordinates import coordinates_of
+from mercer.learners.solvers.problem import Solution, relative_gaps
+
+# visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a look
+MOST_VISITS = 10
+SMALL = 2**23  # entries of the rows times columns, below which threads take longer to start than to work
+LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
+
+JOINT_FORM = "crammer_singer"  # the one joint loss with such a dual: see _joint_dual
+FORMS = {
+    "hinge": lambda loss: Form(1.0, 0.0, 1.0, 0.0, False),
+    "squared_hinge": lambda loss: Form(1.0, 0.5, math.inf, 0.0, False),
+    "huber_hinge": lambda loss: Form(1.0 + HUBER_WIDTH, 2.0 * HUBER_WIDTH, 1.0, 0.0, False),
+    "squared": lambda loss: Form(1.0, 1.0, math.inf, 0.0, True),
+    "absolute": lambda loss: Form(1.0, 0.0, 1.0, 0.0, True),
+    "epsilon_insensitive": lambda loss: Form(1.0, 0.0, 1.0, loss.epsilon, True),
+}
+
+
+def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
+    """Minimise until every relative duality gap is at most ``tol``.
+
+    Parameters
+    ----------
+    problem : :class:`Problem` with dense or CSR rows and the identity as inner product, or words of columns such as
+        those of a LevelQuantizer; a loss of ``FORMS``; an intercept that is ``"scaled"`` or ``"none"``
+    tol : relative duality gap, (primal - dual) / primal
+    max_iter : passes over the rows at most, as visits of single rows divided by their number
+    random_state : int, RandomState or None, for the order of visits
+    start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
+    """
+    _check(problem)
+    coordinates = row_coordinates(problem, tol)
+    with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
+        work = _Work(problem, coordinates, random_state, start)
+        interrupted = False
+        try:
+            for _ in track(itertools.count(), "Dual coordinate descent"):
+                if work.note(tol, max_iter):
+                    break
+                work.run(_Column.descend)
+        except KeyboardInterrupt:
+            interrupted = True
+    return work.solution(tol, interrupted)
+
+
+def row_coordinates(problem, tol):
+    """The rows of the problem one at a time, with tables as exact as a gap of ``tol`` needs."""
+    design = problem.design
+    found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64, problem.loss.joint)
+    if found is None:
+        raise InputError(
+            "Dual coordinate descent needs dense or CSR rows or bits with the identity as inner product, or words of "
+            f"columns as ProductQuantizer, LevelQuantizer and SparseAdditiveMap give; got {design!r}. Use "
+            "solver='bundle'."
+        )
+    return found
+
+
+def _check(problem):
+    if problem.loss.name not in FORMS:
+        known = ", ".join([*FORMS, JOINT_FORM])
+        raise InputError(
+            f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {known}; use one of them "
+            "or another solver."
+        )
+    check_intercept(problem)
+
+
+def check_intercept(problem):
+    """Raise unless rows can move one at a time."""
+    if problem.intercept == "free":
+        raise InputError(
+            "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularised "
+            "intercept. Use intercept_scaling=1 or solver='bundle'."
+        )
+
+
+class _Work:
+    """All columns of a run, and what is known of each: best weights, primal and dual value."""
+
+    def __init__(self, problem, coordinates, random_state, start):
+        self.floors = problem.floors()
+        self.problem = problem
+        rows = problem.design.rows
+        is_small = rows.nbytes // rows.dtype.itemsize * problem.n_columns <= SMALL
+        self.n_jobs = 1 if is_small else problem.design.n_jobs
+        rng = check_random_state(random_state)
+        keys = rng.randint(2**32, size=(problem.n_columns, 2), dtype=np.uint64)
+        caps = float(problem.C) * np.ascontiguousarray(problem.weights, dtype=np.float64)
+        norms = problem.design.inner.row_norms(problem.design.rows, self.n_jobs)
+        self.columns = [
+            _Column(problem, coordinates, p, norms, caps, (key[0] << np.uint64(32)) | key[1], self.n_jobs)
+            for p, key in enumerate(keys)
+        ]
+        self.began = time.perf_counter()
+        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "active": []}
+        b = None if start is None else start["b"] * (problem.C / start["C"])
+        self.open = self.columns
+        self.run(lambda column: column.begin(b))
+
+    def run(self, step):
+        """A step of every open column."""
+        run_blocks(step, self.open, self.n_jobs)
+
+    def note(self, tol, max_iter):
+        """Record where the work stands; whether everything is done."""
+        primal, dual = self._values()
+        gaps = relative_gaps(primal, dual, self.floors)
+        self.history["objective"].append(float(primal.sum()))
+        self.history["dual_objective"].append(float(dual.sum()))
+        self.history["gap"].append(float(gaps.max(initial=0.0)))
+        self.history["seconds"].append(time.perf_counter() - self.began)
+        self.history["active"].append(sum(column.n_active for column in self.open))
+        self.settle(gaps <= tol)
+        primal, dual = self._values()
+        gaps = relative_gaps(primal, dual, self.floors)
+        most = max_iter * self.problem.design.shape[0]
+        self.open = [
+            column
+            for column, gap in zip(self.columns, gaps, strict=True)
+            if gap > tol and column.n_active and column.visits < most
+        ]
+        return not self.open
+
+    def settle(self, which):
+        """Have those columns certify what they found."""
+        done = [column for column, is_one in zip(self.columns, which, strict=True) if is_one and column.weights is None]
+        run_blocks(_Column.certify, done, self.n_jobs)
+
+    def _values(self):
+        return (np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual"))
+
+    def solution(self, tol, interrupted):
+        self.settle([True] * len(self.columns))
+        primal, dual = self._values()
+        r = self.problem.design.inner.n_factors
+        u = np.array([column.weights for column in self.columns]).reshape(len(self.columns), r).T
+        n = max(1, self.problem.design.shape[0])
+        scale = self.columns[0].scale if self.columns else 0.0
+        return Solution(
+            u=np.ascontiguousarray(u),
+            intercept=scale * np.array([column.constant for column in self.columns]),
+            objectives=primal,
+            dual_objectives=dual,
+            floors=self.floors,
+            n_iter=math.ceil(max((column.visits for column in self.columns), default=0) / n),
+            converged=bool((relative_gaps(primal, dual, self.floors) <= tol).all()),
+            interrupted=interrupted,
+            solver="dual",
+            history=self.history,
+            state={
+                "b": np.array([column.b for column in self.columns]).reshape(len(self.columns), -1).T,
+                "C": float(self.problem.C),
+            },
+        )
+
+
+class _Column:
+    """One problem.
+
+    Attributes
+    ----------
+    b, state : dual variables (n,), and the weights they stand for
+    order, n_active : the rows to visit are order[:n_active]
+    visits : rows visited so far
+    primal, dual, best : the smallest primal value so far, the largest dual value, and the b of the former
+    weights, constant : of ``best``, once they are certified, else None
+    """
+
+    def __init__(self, problem, coordinates, p, norms, caps, key, n_jobs):
+        self.coordinates, self.n_jobs = coordinates, n_jobs
+        self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
+        self.p, self.norms, self.caps, self.key = p, norms, caps, key
+        self.targets = np.ascontiguousarray(problem.targets[:, p])
+        self.form = FORMS[problem.loss.name](problem.loss)
+        n = len(problem.design)
+        self.b, self.state = np.zeros(n), coordinates.new_state()
+        self.order, self.n_active = np.empty(n, dtype=np.int32), 0
+        self.visits, self.n_sweeps = 0, 0
+        self.primal, self.dual, self.best = math.inf, 0.0, self.b  # no loss is negative
+        self.weights, self.constant = None, 0.0
+
+    def begin(self, start):
+        if start is not None:
+            self.b[:] = start[:, self.p]
+            self.coordinates.write(self.state, self.coordinates.fresh(self.b, self.n_jobs)[1])
+            self.state[1][0] = self.scale * self.b.sum()
+        self._look()
+
+    def descend(self):
+        """Visit movable rows for as long as that is worth it, then look at all rows."""
+        self.weights = None
+        visits, sweeps = self.coordinates.loop(
+            self.coordinates.arrays,
+            self.scale,
+            self.norms,
+            self.targets,
+            self.caps,
+            self.form,
+            self.order,
+            self.n_active,
+            self.key,
+            self.n_sweeps,
+            MOST_VISITS * len(self.b),
+            self.b,
+            self.state,
+        )
+        self.visits += visits
+        self.n_sweeps += sweeps
+        self._look()
+
+    def _look(self):
+        """Score all rows: the primal and the dual value, and the rows that can move."""
+        scores = self.coordinates.scores(self.state, self.n_jobs)
+        scores += self.scale * self.state[1][0]
+        primal, dual = self._objectives(scores, self.b)
+        self.dual = max(self.dual, dual)
+        if primal < self.primal:
+            self.primal, self.best = primal, self.b.copy()
+        self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)
+
+    def _objectives(self, scores, b):
+        """(primal, dual) values; |w|^2 is sum_i b_i f_i."""
+        losses, gains = sum_objectives(scores, self.targets, self.caps, self.form, b)
+        sq_norm = b @ scores
+        return losses + 0.5 * sq_norm, gains - 0.5 * sq_norm
+
+    def certify(self):
+        """Both values again from b alone: the state may have drifted, and is then put right."""
+        scores = self._renew()
+        _, self.dual = self._objectives(scores, self.b)
+        self.dual = max(self.dual, 0.0)
+        if not np.array_equal(self.best, self.b):
+            scores = self._renew(self.best)
+        self.primal, _ = self._objectives(scores, self.best)
+
+    def _renew(self, b=None):
+        """Scores of dual variables from scratch. Of those of now, the state is made again; weights are kept."""
+        own = self.b if b is None else b
+        u, v = self.coordinates.fresh(own, self.n_jobs)
+        if b is None:
+            self.coordinates.write(self.state, v)
+        self.weights, self.constant = u, self.scale * own.sum()
+        return self.coordinates.scores_of(v, self.n_jobs) + self.scale * self.constant

@@ -1,0 +1,70 @@
+"""What every feature map shares: validation, tags, the approximate kernel, folding.
+
+A map encodes x as phi(x), stored as rows (dense, CSR, codes), with a geometry ``inner_`` such that
+K(x, y) ~ phi(x)' H phi(y).
+"""
+
+__all__ = ["FeatureMap"]
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._base.validation import canonical, narrow, require_range
+from mercer.kernels import get_kernel
+from mercer.maps.dask import is_dask, rows_to_fit, transform_chunks
+from mercer.spaces import MapPredictor, as_rows
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base class of the maps: a scikit-learn transformer that knows the kernel it approximates.
+
+    A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``_encode(X)``, the
+    features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
+    """
+
+    _any_range = False  # whether numbers may be as large and small as floats can be
+
+    def transform(self, X):
+        """Features of the rows of X, in the dtype of X; of a Dask collection, a Dask array of them."""
+        if is_dask(X):
+            return transform_chunks(self, X)
+        return narrow(self._encode(self._checked(X, reset=False)))
+
+    def rows(self, X):
+        """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
+        return as_rows(self.transform(X))
+
+    def approximate_kernel(self, X, Y=None):
+        """phi(X)' H phi(Y), the kernel that the map implies. Compare it with ``self.kernel_(X, Y)``."""
+        left = self.rows(X)
+        return self.inner_.gram(left, left if Y is None else self.rows(Y))
+
+    def fold(self, v):
+        """The predictor x -> phi(x)' v on raw input, for weights v of shape (features,) or (features, classes)."""
+        check_is_fitted(self)
+        return MapPredictor(self, v)
+
+    def _checked(self, X, reset):
+        """Validated rows: C-contiguous float32/float64 or canonical CSR, inside the kernel's domain."""
+        if reset:
+            X = rows_to_fit(self, X)
+        else:
+            check_is_fitted(self)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        X = canonical(X)
+        if not self._any_range:
+            require_range(X, type(self).__name__, fitting=reset)
+        (self._resolved_kernel() if reset else self.kernel_)._check_values(X, "X")
+        return X
+
+    def _resolved_kernel(self):
+        """The kernel object that the parameters stand for."""
+        return get_kernel(self.kernel)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._resolved_kernel().positive_definite_on == "non-negative"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

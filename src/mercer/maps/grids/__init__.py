@@ -1,0 +1,1 @@
+"""Maps of additive kernels on the points of a grid."""

@@ -1,0 +1,1 @@
+"""Maps through landmarks: how they are chosen, Nystroem, kernel PCA, sparse, per dimension."""

@@ -1,0 +1,1 @@
+"""Fewer columns for additive kernels: convex selection and merging. [gavves12convex]"""

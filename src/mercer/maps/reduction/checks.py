@@ -1,0 +1,85 @@
+"""What a reduction can be asked for, and of which rows."""
+
+__all__ = ["METHODS", "PAIRS", "check_blocks", "check_parameters", "check_rows"]
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from mercer._base.errors import InputError
+from mercer.kernels import get_kernel
+from mercer.maps.grids.sparse_additive import SparseAdditiveMap
+from mercer.maps.landmarks.choice import check_count
+from mercer.maps.landmarks.nystroem import NystroemMap
+from mercer.maps.reduction.pair_moments import is_product
+
+METHODS = ("merge", "supervised", "convex", "energy", "random")
+PAIRS = ("auto", "all", "uniform", "informative")
+WIDEST = 2**14  # columns that are all compared with each other: a matrix of that many by that many takes 2 GiB
+
+
+def check_parameters(reduction):
+    """Raise for parameters of a ConvexReduction that cannot be, or not together."""
+    asked = {name: getattr(reduction, name) for name in ("n_dims", "alpha", "tolerance")}
+    given = [name for name, value in asked.items() if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            "ConvexReduction needs one of n_dims, alpha and tolerance to know how far to go, got "
+            f"{' and '.join(given) or 'none'}. For example n_dims=300."
+        )
+    if reduction.n_dims is not None:
+        check_count(reduction.n_dims, "n_dims", "ConvexReduction")
+    check_count(reduction.n_pairs, "n_pairs", "ConvexReduction")
+    for name in ("alpha", "tolerance"):
+        value = asked[name]
+        if value is not None and not (isinstance(value, Real) and 0 <= value < np.inf):
+            raise InputError(f"ConvexReduction needs {name} as a number >= 0, got {name}={value!r}.")
+    for name, known in (("method", METHODS), ("pairs", PAIRS), ("refit", (None, True, False))):
+        value = getattr(reduction, name)
+        if value not in known:
+            choices = ", ".join(repr(one) for one in known)
+            raise InputError(f"ConvexReduction does not know {name}={value!r}. Use one of {choices}.")
+    if reduction.alpha is not None and reduction.method != "convex":
+        raise InputError("ConvexReduction has alpha for method='convex' only. Use n_dims or tolerance.")
+    _check_kernel(get_kernel(reduction.kernel), reduction.pairs)
+
+
+def _check_kernel(kernel, pairs):
+    if not kernel.additive:
+        raise InputError(
+            f"ConvexReduction takes kernels apart column by column, which needs an additive one, got {kernel!r}. "
+            "Reduce the linear kernel and put the map of this one in map=..."
+        )
+    if pairs == "all" and not is_product(kernel):
+        raise InputError(
+            f"ConvexReduction has pairs='all' for the linear and the Hellinger kernel only, got {kernel!r}."
+        )
+
+
+def check_rows(reduction, X, y):
+    """Raise for validated rows that cannot be reduced as asked."""
+    n, D = X.shape
+    if n < 2:
+        raise InputError("ConvexReduction compares pairs of rows and needs two or more, got n_samples = 1.")
+    if reduction.n_dims is not None and reduction.n_dims > D:
+        raise InputError(f"ConvexReduction cannot leave n_dims={reduction.n_dims} columns of rows with n_features={D}.")
+    if D > WIDEST and reduction.method in ("merge", "supervised", "convex"):
+        raise InputError(
+            f"ConvexReduction(method={reduction.method!r}) compares all columns with each other, which is done up to "
+            f"{WIDEST} columns, got {D}. Leave out the rarest before, for example by method='energy'."
+        )
+    if reduction.method == "supervised":
+        if y is None:
+            raise InputError("ConvexReduction(method='supervised') requires y to be passed: the class of each row.")
+        if len(column_or_1d(y)) != n:
+            raise InputError(f"ConvexReduction was given {n} rows, but the classes of {len(y)}.")
+
+
+def check_blocks(map, kernel):
+    """Raise unless the fitted map has a block of features for each column, where weights can go."""
+    if not (isinstance(map, SparseAdditiveMap) or (isinstance(map, NystroemMap) and map.tables_ is not None)):
+        raise InputError(
+            f"{kernel!r} is not homogeneous, so the weights of its columns go on the features of each column, which "
+            f"{type(map).__name__} does not keep apart. Use SparseAdditiveMap or NystroemMap(per_dimension=True)."
+        )

@@ -1,0 +1,1 @@
+"""Maps from the spectrum of a kernel: homogeneous maps and random Fourier features."""

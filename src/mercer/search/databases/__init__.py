@@ -1,0 +1,1 @@
+"""An index whose rows live in PostgreSQL or Milvus."""

@@ -1,0 +1,382 @@
+"""StoreIndex: the rows of an index in PostgreSQL or Milvus, searched there and ranked here. [bourrier15explicit]
+
+add      psi(x) of every row goes into the store, with the row itself for the last step
+search   psi(q); the store finds the ``oversample * k`` rows of largest <psi(q), psi(x)> ~ K(q, x); the exact kernel
+         ranks them
+"""
+
+__all__ = ["StoreIndex"]
+
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+from mercer._base.files.container import FileProblem
+from mercer._base.threads import thread_limit
+from mercer.kernels import get_kernel
+from mercer.search.databases.artefact import embedded
+from mercer.search.databases.external import Condition, Found
+from mercer.search.databases.row_bytes import as_bytes, from_bytes
+from mercer.search.rows.checks import check_taken
+from mercer.search.rows.ids import as_ids
+
+ADD_ROWS = 2**14  # embedded and sent at a time
+SCAN_ROWS = 2**13  # fetched at a time by an exact search
+ASKED_TOGETHER = 256  # queries whose candidates are in memory at once
+
+
+class StoreIndex:
+    """Nearest rows under a kernel, among the rows of a table or collection.
+
+    Made by ``KernelIndex.push``, which brings an index into a store, and by ``KernelIndex.connect``, which opens one
+    that is there. Rows go by their ids, as in a :class:`KernelIndex`; whoever may write into the store may change them
+    at any time, and every search sees what is there then.
+
+    Parameters
+    ----------
+    store : PostgresStore or MilvusStore, opened
+    layout : Layout
+    model : SearchModel, fitted
+    fingerprint : str
+        Of the embedding.
+    rows : function of a list of ids, or None
+        Gives the rows of these ids, in their order, where the store does not keep them.
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    model_ : SearchModel
+    fingerprint_ : str
+        Of the embedding, as it is written down in the store.
+    oversample : float
+        The store is asked for ``oversample * k`` candidates.
+
+    Examples
+    --------
+    >>> from mercer import KernelIndex
+    >>> index = KernelIndex.connect("postgresql://me@host/shop", "images")  # doctest: +SKIP
+    >>> ids, similarity = index.search(X_new, k=10)  # doctest: +SKIP
+    """
+
+    def __init__(self, store, layout, model, fingerprint, rows=None, n_jobs=None):
+        self._store, self._layout = store, layout
+        self.model_, self.fingerprint_ = model, fingerprint
+        self.model_.n_jobs = n_jobs
+        self.rows, self.n_jobs, self.oversample = rows, n_jobs, layout.oversample
+
+    # --------------------------------------------------------------------------------------------------------- rows
+
+    def add(self, X, ids, payload=None):
+        """Add rows, all or none of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        ids : sequence of n whole numbers, or of n texts
+            As the store keeps them. They are never made up here: others may be writing.
+        payload : dict of a column's name -> n values, or None
+            Further columns of the table, or fields of the collection.
+        """
+        self._write(self._store.insert, X, ids, payload, "KernelIndex.add")
+        return self
+
+    def update(self, X, ids, payload=None):
+        """Replace the rows of ids that are in the index, all or none. Columns that are not named stay as they are."""
+        self._write(self._store.update, X, ids, payload, "KernelIndex.update")
+        return self
+
+    def remove(self, ids):
+        """Remove rows by id. In a table that was there before, the row stays and only leaves the index."""
+        ids = self._checked_ids([ids] if isinstance(ids, (str, Integral)) else ids, None, "KernelIndex.remove")
+        self._store.delete(list(dict.fromkeys(ids)))
+        return self
+
+    def __len__(self):
+        return self._store.count()
+
+    def __contains__(self, id):
+        return bool(self._store.known(self._checked_ids([id], 1, "KernelIndex")))
+
+    def transaction(self):
+        """A ``with`` block in which changes happen together, or not at all if it is left by an error.
+
+        PostgreSQL only. On a connection of your own, changes belong to its transaction anyway.
+        """
+        if not self._store.has_transactions:
+            raise InputError(f"{self._store.place} has no transactions: every change is visible at once.")
+        return self._store.transaction()
+
+    def _write(self, write, X, ids, payload, who):
+        X = self._as_kept(self.model_._checked(X, reset=False))
+        ids = self._checked_ids(ids, X.shape[0], who)
+        if len(set(ids)) < len(ids):
+            seen = set()
+            twice = next(value for value in ids if value in seen or seen.add(value))
+            raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
+        payload = _checked_payload(payload, len(ids), self._layout, who)
+        parts = [slice(start, start + ADD_ROWS) for start in range(0, len(ids), ADD_ROWS)]
+        write(ids, (self._packed(X[part], who) for part in parts), payload)
+
+    def _packed(self, X, who):
+        """(embedded rows, kept rows as bytes)."""
+        vectors = self._layout.vectors
+        rows = as_bytes(vectors, vectors.pack(X, who)[0]) if vectors else [None] * X.shape[0]
+        return embedded(self.model_, X), rows
+
+    # ------------------------------------------------------------------------------------------------------- search
+
+    def search(self, Q, k=10, *, filter=None, exact=False, rerank=True, ef=None):
+        """The k nearest rows of each query.
+
+        Parameters
+        ----------
+        Q : array-like or sparse matrix of shape (m, d)
+        k : int
+        filter : sequence of ids, text, (text, values), or None
+            Rows that may be found: some ids, or a condition in the language of the store, which is code: never build it
+            from words of strangers. PostgreSQL takes values apart from it:
+            ``("year > %(since)s", {"since": 2000})``.
+        exact : bool
+            True compares every row of the store with the exact kernel: slow, and the truth to measure by.
+        rerank : bool
+            Whether candidates get their exact value; without, the store's inner products rank, and are estimates.
+        ef : int or None
+            Candidates that an HNSW graph keeps while it is searched. None: as many as are asked for, 100 at least.
+
+        Returns
+        -------
+        ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
+        values : float64 array of shape (m, k), similarities or distances
+        """
+        Q = self._as_kept(self.model_._checked(Q, reset=False, name="Q"))
+        for name, value in {"k": k, "ef": ef}.items():
+            if value is not None or name == "k":
+                _check_count(name, value)
+        condition = self._condition(filter)
+        if exact not in (False, True):
+            raise InputError(f"A search in a store takes exact=True or False, got {exact!r:.80}.")
+        if (exact or rerank) and self._layout.kept is None and self.rows is None:
+            raise InputError(
+                f"The exact kernel needs the rows, and {self._store.place} keeps none of them (vectors=None). Connect "
+                "with rows=..., a function that gives the rows of a list of ids, or search with rerank=False."
+            )
+        with thread_limit(self.n_jobs):
+            if exact:
+                found = self._compare_all(Q, int(k), condition)
+            else:
+                found = self._ask(Q, int(k), condition, rerank, ef)
+        return self._answer(found, int(k))
+
+    def kneighbors(self, X, n_neighbors=5, return_distance=True):
+        """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
+        ids, values = self.search(X, n_neighbors)
+        return (values, ids) if return_distance else ids
+
+    def embed(self, X):
+        """Embedded rows or queries, float32, for SQL or Milvus calls of your own: <psi(x), psi(y)> ~ K(x, y)."""
+        return embedded(self.model_, self.model_._checked(X, reset=False))
+
+    def explain(self, q, k=10, *, filter=None):
+        """How the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or what Milvus has indexed."""
+        _check_count("k", k)
+        wanted = self._wanted(int(k), True)
+        return self._store.explain(self.embed(q)[0], wanted, self._condition(filter))
+
+    def stats(self):
+        """What is where, as a dictionary."""
+        layout, model = self._layout, self.model_
+        return {
+            "rows": len(self),
+            "place": self._store.place,
+            "kernel": repr(get_kernel(model.kernel)),
+            "measure": model.measure,
+            "normalize": model.normalize,
+            "vectors": layout.kept,
+            "fingerprint": self.fingerprint_,
+            **{name: value for name, value in layout.document().items() if name not in ("kept", "format")},
+        }
+
+    def drop(self):
+        """Take the index out of the store: its table or collection, or its columns of a table that was there before."""
+        self._store.drop()
+
+    def close(self):
+        """Close the connection, unless it is yours."""
+        self._store.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    @property
+    def kernel(self):
+        """The kernel that rows are compared by."""
+        return self.model_.kernel
+
+    @property
+    def measure(self):
+        """What is reported: "similarity" or "distance"."""
+        return self.model_.measure
+
+    @property
+    def normalize(self):
+        """Whether the kernel is normalised."""
+        return self.model_.normalize
+
+    @property
+    def n_features_in_(self):
+        """Columns of a row."""
+        return self.model_.n_features_in_
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    @property
+    def _measure(self):
+        return self.model_._measure()
+
+    def _wanted(self, k, rerank):
+        return max(k, int(np.ceil(self.oversample * k))) if rerank else k
+
+    def _ask(self, Q, k, condition, rerank, ef):
+        """Candidates of the store, with their final or estimated scores."""
+        Z, wanted, found = embedded(self.model_, Q), self._wanted(k, rerank), []
+        for start in range(0, Q.shape[0], ASKED_TOGETHER):
+            part = slice(start, start + ASKED_TOGETHER)
+            candidates = self._store.search(Z[part], wanted, condition, ef, rerank and self.rows is None)
+            if rerank:
+                found.extend(self._scored(Q[part], candidates))
+            else:
+                found.extend(self._estimated(each) for each in candidates)
+        return found
+
+    def _scored(self, Q, candidates):
+        """The same candidates with exact scores."""
+        place, kept = {}, []
+        for each in candidates:
+            for value, row in zip(each.ids, each.rows, strict=True):
+                if place.setdefault(value, len(place)) == len(kept):
+                    kept.append(row)
+        if not place:
+            return candidates
+        left = np.repeat(np.arange(len(candidates)), [len(each.ids) for each in candidates])
+        right = np.array([place[value] for each in candidates for value in each.ids])
+        X = self._restored(list(place), kept)
+        scores = self._measure.scores(Q, X, left, right, self.n_jobs)
+        cuts = np.searchsorted(left, np.arange(len(candidates) + 1))
+        return [
+            replace(each, scores=scores[cuts[i] : cuts[i + 1]].tolist(), rows=[]) for i, each in enumerate(candidates)
+        ]
+
+    def _restored(self, ids, kept):
+        """The rows of ids: from the store, or from the caller's function."""
+        if self.rows is None:
+            return self._from_store(ids, kept)
+        X = self._as_kept(self.model_._checked(self.rows(ids), reset=False, name="rows(ids)"))
+        if X.shape[0] != len(ids):
+            raise InputError(f"rows(ids) was asked for {len(ids)} rows and gave {X.shape[0]}.")
+        return X
+
+    def _from_store(self, ids, kept):
+        """Kept rows, of which others may have made anything."""
+        empty = next((value for value, row in zip(ids, kept, strict=True) if row is None), None)
+        if empty is not None:
+            raise InputError(
+                f"{self._store.place} keeps no row of the id {empty!r:.80} in the column {self._layout.row_column!r} "
+                f"of {self._layout.name}: something else has emptied it. Add the row again, or connect with rows=."
+            )
+        X = from_bytes(self._layout.vectors, kept, self._store.place)
+        try:
+            check_taken(X, self._layout.vectors, self.model_.kernel)
+        except FileProblem as problem:
+            raise InputError(
+                f"{self._store.place}: {self._layout.name} {problem} Something else has written into the column "
+                f"{self._layout.row_column!r}. Add these rows again, or connect with rows=."
+            ) from None
+        return X
+
+    def _estimated(self, found):
+        """Scores of the store as the objective: kernel values, or squared distances below zero."""
+        scores = np.asarray(found.scores, dtype=np.float64)
+        measure = self._measure
+        if measure.is_distance and self._layout.metric == "inner product":
+            scores = 2 * scores - 2  # K(x, x) = 1 here
+        return replace(found, scores=np.minimum(scores, 0.0).tolist() if measure.is_distance else scores.tolist())
+
+    def _compare_all(self, Q, k, condition):
+        best = [Found([], [], []) for _ in range(Q.shape[0])]
+        for block in self._store.scan(condition, SCAN_ROWS, self.rows is None):
+            X, n, m = self._restored(block.ids, block.rows), len(block.ids), Q.shape[0]
+            left, right = np.repeat(np.arange(m), n), np.tile(np.arange(n), m)
+            scores = self._measure.scores(Q, X, left, right, self.n_jobs).reshape(m, n)
+            best = [
+                Found(each.ids + block.ids, each.scores + row.tolist(), []).best(k)
+                for each, row in zip(best, scores, strict=True)
+            ]
+        return best
+
+    def _answer(self, found, k):
+        texts = self._layout.ids == "texts"
+        ids = np.full((len(found), k), None if texts else -1, dtype=object if texts else np.int64)
+        values = np.full((len(found), k), self._measure.nothing)
+        for i, each in enumerate(found):
+            best = each.best(k)
+            ids[i, : len(best.ids)] = best.ids
+            values[i, : len(best.ids)] = self._measure.reported(np.array(best.scores))
+        return ids, values
+
+    def _as_kept(self, X):
+        """Dense or sparse as the kept rows are."""
+        if self._layout.sparse == sparse.issparse(X):
+            return X
+        return sparse.csr_array(X) if self._layout.sparse else X.toarray()
+
+    def _checked_ids(self, ids, n_rows, who):
+        if ids is None:
+            raise InputError(
+                f"{who} needs ids: a store is shared, and only you know which are free. Give a number or text per row."
+            )
+        n_rows = n_rows if n_rows is not None else len(ids) if hasattr(ids, "__len__") else -1
+        ids = [value if isinstance(value, str) else int(value) for value in as_ids(ids, n_rows, who)]
+        wanted = str if self._layout.ids == "texts" else int
+        strange = next((value for value in ids if not isinstance(value, wanted)), None)
+        if strange is not None:
+            what = "texts" if wanted is str else "whole numbers"
+            raise InputError(f"{who} needs {what} as ids in {self._layout.name}, got {strange!r:.80}.")
+        return ids
+
+    def _condition(self, filter):
+        if filter is None:
+            return None
+        if isinstance(filter, str):
+            return Condition(text=filter)
+        if isinstance(filter, tuple) and [type(part) for part in filter] == [str, dict]:
+            return Condition(text=filter[0], values=filter[1])
+        if callable(filter):
+            raise InputError(
+                f"{self._store.place} cannot run a Python function as a filter. Give ids, or a condition in "
+                f"{self._store.language}."
+            )
+        return Condition(ids=self._checked_ids(filter, None, "KernelIndex.search(filter=)"))
+
+
+def _check_count(name, value):
+    if not isinstance(value, (Integral, Real)) or isinstance(value, bool) or value != int(value) or value < 1:
+        raise InputError(f"A search in a store needs {name} as a whole number >= 1, got {value!r:.80}.")
+
+
+def _checked_payload(payload, n_rows, layout, who):
+    """A list of values for each name, which is not one of our columns."""
+    if payload is None:
+        return {}
+    own = (layout.id_column, layout.embedding_column, layout.row_column)
+    for name, values in dict(payload).items():
+        if not isinstance(name, str) or name in own:
+            raise InputError(f"{who} takes as payload columns besides {', '.join(own)}, got {name!r:.80}.")
+        if not hasattr(values, "__len__") or len(values) != n_rows:
+            raise InputError(f"{who} needs {n_rows} values for the column {name!r}, one per row.")
+    return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in payload.items()}

@@ -1,0 +1,142 @@
+"""Where an index lies in a store, and how: what is written down beside its table or collection."""
+
+__all__ = ["Layout", "metric_of"]
+
+import math
+from dataclasses import asdict, dataclass, fields
+from numbers import Integral, Real
+
+from mercer._base.errors import InputError
+from mercer.search.rows.vectors import VectorFormat
+
+FORMAT = 1  # of the layout, the artefact and the bytes of rows
+DTYPES = ("float32", "float16")
+METHODS = ("hnsw", "exact")
+ID_TYPES = ("numbers", "texts")
+METRICS = ("inner product", "distance")
+KEPT = ("float32", "float16", "uint8")
+LONGEST_LIST = {"m": 100, "ef_construction": 1000}  # what pgvector allows; Milvus allows more
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of an index are kept in a store.
+
+    Attributes
+    ----------
+    name : table (``schema.table`` where the schema is not the first of the search path) or collection
+    width : numbers of an embedded row
+    metric : "inner product" or "distance", by which the store ranks embedded rows
+    ids : "numbers", "texts", or None before the table has been looked at
+    dtype : "float32" or "float16", of embedded rows
+    method : "hnsw", a graph, or "exact", a scan
+    m, ef_construction : of the graph: neighbours of a node, and candidates while it is built
+    id_column, embedding_column, row_column : names of columns
+    kept : how rows are kept for exact values: "float32", "float16", "uint8" or None
+    sparse, n_features : of these rows
+    oversample : candidates for each row that is asked for
+    own : whether Mercer made the table, so that removing a row from the index deletes it
+    """
+
+    name: str
+    width: int
+    metric: str
+    ids: str | None
+    n_features: int
+    kept: str | None = "float32"
+    sparse: bool = False
+    dtype: str = "float32"
+    method: str = "hnsw"
+    m: int = 16
+    ef_construction: int = 128
+    id_column: str = "id"
+    embedding_column: str = "embedding"
+    row_column: str = "features"
+    oversample: float = 10
+    own: bool = True
+
+    def __post_init__(self):
+        if self.ids is not None:
+            _check_choice("ids", self.ids, ID_TYPES)
+        _check_choice("dtype", self.dtype, DTYPES)
+        _check_choice("method", self.method, METHODS)
+        _check_choice("metric", self.metric, METRICS)
+        if self.kept is not None:
+            _check_choice("vectors", self.kept, KEPT)
+        for name in ("width", "n_features"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise InputError(f"KernelIndex.push needs {name} >= 1, got {value!r:.80}.")
+        for name in ("sparse", "own"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"KernelIndex.push needs {name} to be true or false, got {getattr(self, name)!r:.80}.")
+        if not isinstance(self.oversample, Real) or not 1 <= self.oversample < math.inf:
+            raise InputError(f"KernelIndex.push needs oversample >= 1, got {self.oversample!r:.80}.")
+        for name, largest in LONGEST_LIST.items():
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or not 2 <= value <= largest:
+                raise InputError(f"KernelIndex.push needs {name} from 2 to {largest}, got {value!r:.80}.")
+        if self.method == "hnsw" and self.ef_construction < 2 * self.m:
+            raise InputError(
+                f"KernelIndex.push needs ef_construction >= 2 m, got m={self.m} and "
+                f"ef_construction={self.ef_construction}."
+            )
+        columns = (self.id_column, self.embedding_column, self.row_column)
+        for name in (self.name, *columns):
+            if not isinstance(name, str) or not name or "\0" in name:
+                raise InputError(f"A table, collection or column needs a name, got {name!r:.80}.")
+        if len(set(columns)) < len(columns):
+            raise InputError(f"KernelIndex.push needs three different columns, got {', '.join(map(repr, columns))}.")
+
+    @property
+    def vectors(self):
+        """How rows are kept, or None."""
+        return None if self.kept is None else VectorFormat(self.kept, self.sparse, self.n_features)
+
+    def document(self):
+        """As plain values, ready for JSON."""
+        plain = {name: value.item() if hasattr(value, "item") else value for name, value in asdict(self).items()}
+        return {"format": FORMAT, **plain}
+
+    @classmethod
+    def of_document(cls, document, where):
+        """The way back; a layout of a later version is refused."""
+        known = {field.name for field in fields(cls)}
+        version = document.get("format") if isinstance(document, dict) else None
+        if version != FORMAT:
+            raise InputError(
+                f"{where} was written in format {version!r:.20}; this version of Mercer reads format {FORMAT}. "
+                "Install a version that fits, or push the index again."
+            )
+        if set(document) - {"format"} != known:
+            raise InputError(f"{where} has a description that Mercer did not write. Push the index again.")
+        try:
+            return cls(**{name: document[name] for name in known})
+        except InputError as error:
+            raise InputError(
+                f"{where} has a description that Mercer did not write ({error}) Push the index again."
+            ) from None
+
+    def check_model(self, model, where):
+        """Refuse a description that is not of this model: its rows would be read wrongly."""
+        wanted = {
+            "n_features": model.n_features_in_,
+            "width": model.embedding_._n_features_out,
+            "metric": metric_of(model._measure()),
+        }
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                raise InputError(
+                    f"{where} is described with {name}={getattr(self, name)!r}, and its embedding has {value!r}. "
+                    "Something else has changed the description; push the index again with replace=True."
+                )
+
+
+def metric_of(measure):
+    """What ranks embedded rows: the inner product is the kernel; only rows of unequal K(x, x) need distances."""
+    return "distance" if measure.is_distance and not measure.unit_diagonal else "inner product"
+
+
+def _check_choice(name, value, choices):
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"KernelIndex.push takes {name} from {', '.join(map(repr, choices))}, got {value!r:.80}.")

@@ -1,0 +1,1 @@
+"""Milvus: the store, its registry, its client."""

@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: the store, tables, writing, registry, connection."""

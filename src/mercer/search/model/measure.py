@@ -1,0 +1,111 @@
+"""How an index compares two rows, and the final scores that decide.
+
+    normalize  measure       value reported                                 objective, larger is nearer
+    True       similarity    C(x, y) = K(x, y) / sqrt(K(x, x) K(y, y))       C(x, y)
+    True       distance      sqrt(2 - 2 C(x, y))                             -(distance squared)
+    False      similarity    K(x, y)                                         K(x, y)
+    False      distance      sqrt(K(x, x) + K(y, y) - 2 K(x, y))             -(distance squared)
+
+Final scores are in float64 and a function of the two rows alone, so that two ways of searching that look at the same
+pair agree in every bit, and ties are ties.
+"""
+
+__all__ = ["MEASURES", "Measure", "as_single_or_double"]
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+from mercer._base.threads import run_blocks
+from mercer.kernels.engine import refuse_overflow
+
+MEASURES = ("similarity", "distance")
+PAIRS_PER_TASK = 2048
+
+
+class Measure:
+    """A kernel, whether it is normalised, and what is reported.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    normalize : bool
+    measure : {"similarity", "distance"}
+    """
+
+    def __init__(self, kernel, normalize=True, measure="similarity"):
+        self.plain = kernel
+        self.normalize = normalize
+        self.kernel = kernel.normalized() if normalize else kernel
+        self.is_distance = measure == "distance"
+
+    @property
+    def unit_diagonal(self):
+        """K(x, x) = 1 for all rows but empty ones, so that the nearest by similarity and by distance are the same."""
+        return self.normalize or self.kernel._unit_diagonal
+
+    def energy(self, X):
+        """K(x, x) of each row, float64."""
+        return self.kernel._diag(X.astype(np.float64)).astype(np.float64)
+
+    def roots(self, X):
+        """sqrt(K(x, x)) of the kernel before it is normalised, 1 for empty rows: what features are divided by."""
+        energy = np.sqrt(self.plain._diag(X.astype(np.float64)).astype(np.float64))
+        return np.where(energy > 0, energy, 1.0)
+
+    # ----------------------------------------------------------------------------------------------- final scores
+
+    def scores(self, Q, X, left, right, n_jobs=None):
+        """The objective of the pairs Q[left[i]], X[right[i]], float64."""
+        out = np.empty(len(left))
+
+        def fill(part):
+            x, y = as_double(Q[left[part]]), as_double(X[right[part]])
+            out[part] = -self._sq_distances(x, y) if self.is_distance else self.kernel._pairs(x, y)
+
+        run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
+        return out
+
+    def _sq_distances(self, X, Y):
+        """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""
+        if self.kernel._has_differences:
+            rows = np.arange(X.shape[0])
+            return refuse_overflow(self.kernel._induced(X, Y, rows, rows), type(self.kernel).__name__)
+        return np.maximum(self.kernel._diag(X) + self.kernel._diag(Y) - 2 * self.kernel._pairs(X, Y), 0.0)
+
+    def reported(self, objective):
+        """What the caller sees for an objective."""
+        return np.sqrt(np.abs(np.minimum(objective, 0.0))) if self.is_distance else objective
+
+    def threshold(self, who, min_similarity, max_distance):
+        """The objective that a limit of a range search stands for."""
+        wanted, given = ("max_distance", max_distance) if self.is_distance else ("min_similarity", min_similarity)
+        other = min_similarity if self.is_distance else max_distance
+        if given is None or other is not None:
+            raise InputError(f"{who} of an index that measures {self.name} needs {wanted}, and no other limit.")
+        is_number = isinstance(given, Real) and not isinstance(given, (bool, np.bool_))
+        if not is_number or not np.isfinite(given) or (self.is_distance and given < 0):
+            least = ", 0 or more" if self.is_distance else ""
+            raise InputError(f"{who} needs {wanted} as a finite number{least}, got {given!r:.80}.")
+        return -(float(given) ** 2) if self.is_distance else float(given)
+
+    @property
+    def name(self):
+        return "distance" if self.is_distance else "similarity"
+
+    @property
+    def nothing(self):
+        """What stands where no row was found."""
+        return np.inf if self.is_distance else -np.inf
+
+
+def as_double(X):
+    """Rows in float64, CSR in canonical form or C-contiguous."""
+    return sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+
+
+def as_single_or_double(X):
+    """float64 stays, all other types become float32."""
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float32)

@@ -1,0 +1,279 @@
+"""The fitted part of an index: rows to embedded rows to codes, and what was measured on the way."""
+
+__all__ = ["CODES", "EFFORTS", "SearchModel"]
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._base.errors import InputError
+from mercer._base.files.loaded import check_kind, check_number
+from mercer._base.threads import thread_limit
+from mercer._base.validation import canonical, require_range
+from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
+from mercer.kernels import Linear, get_kernel
+from mercer.maps.base import FeatureMap
+from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
+from mercer.search.model.measure import MEASURES, Measure
+from mercer.spaces import Identity
+
+CODES = ("pq", "opq", "lsh", "universal", "flat")
+EFFORTS = ("low", "default", "high")
+EMBEDDINGS = ("auto", "kpca", "map")
+CHUNK_ROWS = 8192
+WIDE_NUMBERS = [np.dtype(name) for name in ("int32", "uint32", "int64", "uint64")]
+
+
+class SearchModel(BaseEstimator):
+    """Embedding and code of a :class:`KernelIndex`, without rows. See there for the parameters.
+
+    Attributes
+    ----------
+    embedding_ : FeatureMap
+        Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
+        rows are compared by the normalised one.
+    quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
+    scale_ : float
+        The s of the scan: see `mercer.search.model.coders`.
+    slope_, intercept_ : floats
+        The objective is estimated as slope * score + intercept, plus the terms of the query.
+    slack_ : float
+        By how much a neighbour may be underestimated, measured.
+    residual_limit_ : float
+        Share of K(x, x) that the embedding loses, beyond which a row is unlike those seen.
+    highest_energy_ : float
+        Largest K(x, x) seen.
+    plan_ : dict
+        What was chosen and why.
+
+    Examples
+    --------
+    What an index has learnt, without its rows:
+
+    >>> import numpy as np
+    >>> from mercer import KernelIndex
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(16), size=300)
+    >>> index = KernelIndex("chi2", bytes_per_item=4, effort="low", n_landmarks=32, random_state=0).fit(X)
+    >>> type(index.model_).__name__, len(index)
+    ('SearchModel', 0)
+    """
+
+    def __init__(
+        self,
+        kernel="chi2",
+        *,
+        embedding="auto",
+        code="pq",
+        bytes_per_item=16,
+        normalize=True,
+        measure="similarity",
+        effort="default",
+        n_components=None,
+        n_landmarks=1024,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.kernel = kernel
+        self.embedding = embedding
+        self.code = code
+        self.bytes_per_item = bytes_per_item
+        self.normalize = normalize
+        self.measure = measure
+        self.effort = effort
+        self.n_components = n_components
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None):
+        """Choose and learn embedding and code from rows. ``y`` is ignored."""
+        from mercer.search.model.planning import fit_plan
+
+        X = self._checked(X, reset=True)
+        with thread_limit(self.n_jobs):
+            fit_plan(self, X, check_random_state(self.random_state))
+        return self
+
+    # --------------------------------------------------------------------------------------------- rows to codes
+
+    def embed(self, X):
+        """(embedded rows in float32, share of K(x, x) that is lost) of validated rows."""
+        out, lost = None, np.empty(X.shape[0])
+        with thread_limit(self.n_jobs):
+            for start in range(0, X.shape[0], CHUNK_ROWS):
+                part = slice(start, start + CHUNK_ROWS)
+                Z, lost[part] = self._embedded(X[part])
+                Z = self.levelled(Z)
+                out = np.empty((X.shape[0], Z.shape[1]), dtype=np.float32) if out is None else out
+                out[part] = Z
+        return out, lost
+
+    def embed_queries(self, Q):
+        """Embedded queries, float32: as rows, but what makes norms equal is zero."""
+        with thread_limit(self.n_jobs):
+            Z = features(self.embedding_, self._measure(), Q.astype(np.float32, copy=False))
+        return self.levelled_queries(Z)
+
+    def _embedded(self, X):
+        measure = self._measure()
+        rows = X.astype(np.float32, copy=False)
+        Z = features(self.embedding_, measure, rows)
+        energy = measure.energy(rows)
+        kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return Z, 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
+
+    @property
+    def _levels_norms(self):
+        """Similarity of rows with different norms: one more number makes them equal, so that distances rank."""
+        return not self._measure().unit_diagonal and self.measure == "similarity"
+
+    def levelled(self, Z):
+        """Embedded rows as they are coded: with one more number where norms are made equal."""
+        if not self._levels_norms:
+            return Z
+        kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        extra = np.sqrt(np.maximum(self.highest_energy_ - kept, 0.0))
+        return np.concatenate([Z, extra[:, None].astype(np.float32)], axis=1)
+
+    def levelled_queries(self, Z):
+        """Embedded queries as codes are compared with them."""
+        return np.pad(Z, ((0, 0), (0, 1))) if self._levels_norms else Z
+
+    @property
+    def coder_(self):
+        """What encodes embedded rows."""
+        check_is_fitted(self)
+        if getattr(self, "_coder", None) is None:
+            self._coder = self._make_coder()
+        return self._coder
+
+    def _make_coder(self):
+        if isinstance(self.quantizer_, ProductQuantizer):
+            return WordCoder(self.quantizer_, self.scale_)
+        if self.quantizer_ is None:
+            return FlatCoder(self.embedding_._n_features_out + self._levels_norms, self.scale_)
+        return BitCoder(self.quantizer_, asymmetric=isinstance(self.quantizer_, SignHash))
+
+    def estimates(self, scores):
+        """The objectives that scores of a scan stand for, as far as codes tell."""
+        return self.slope_ * scores + self.intercept_
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _measure(self):
+        return Measure(get_kernel(self.kernel), self.normalize, self.measure)
+
+    def _checked(self, X, reset, name="X"):
+        """Validated rows: float32 or float64, C-contiguous or canonical CSR, inside the kernel's domain."""
+        if reset:
+            self._check_parameters()
+        else:
+            check_is_fitted(self)
+        # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
+        wide = getattr(X, "dtype", None) in WIDE_NUMBERS
+        dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
+        X = canonical(X)
+        require_range(X, "KernelIndex", fitting=reset, name=name)
+        get_kernel(self.kernel)._check_values(X, name)
+        return X
+
+    def _check_parameters(self):
+        get_kernel(self.kernel)
+        _check_choice("code", self.code, CODES)
+        _check_choice("measure", self.measure, MEASURES)
+        _check_choice("effort", self.effort, EFFORTS)
+        if not isinstance(self.embedding, FeatureMap):
+            _check_choice("embedding", self.embedding, EMBEDDINGS)
+        for name in ("bytes_per_item", "n_landmarks"):
+            _check_count(name, getattr(self, name))
+        if self.n_components is not None:
+            _check_count("n_components", self.n_components)
+        if self.code == "flat" and self.bytes_per_item % 4:
+            raise InputError(
+                f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
+                f"{self.bytes_per_item}."
+            )
+        self._check_combination()
+
+    def _check_combination(self):
+        kernel, is_map = get_kernel(self.kernel), self.embedding == "map"
+        if is_map and not (kernel.additive and kernel.homogeneity):
+            raise InputError(
+                f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. "
+                "Use 'kpca'."
+            )
+        own = self.embedding._resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
+        if own not in (kernel, self._measure().kernel):
+            raise InputError(f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. Give both the same kernel.")
+        if self.code in ("lsh", "universal") and self._levels_norms:
+            raise InputError(
+                f"KernelIndex(code={self.code!r}) compares directions or distances, and normalize=False with "
+                "measure='similarity' asks for inner products. Use code='pq', normalize=True or measure='distance'."
+            )
+        if self.code == "lsh" and self.measure == "distance" and not self._measure().unit_diagonal:
+            raise InputError(
+                "KernelIndex(code='lsh') compares directions, and normalize=False with measure='distance' asks for "
+                "distances of rows of different norms. Use code='pq' or normalize=True."
+            )
+
+    def _check_loaded(self):
+        self._check_parameters()
+        check_kind(self, "embedding_", FeatureMap)
+        check_kind(self, "plan_", dict)
+        if self.embedding_.kernel_ not in (get_kernel(self.kernel), self._measure().kernel):
+            raise ValueError("embedding_ is a map of another kernel.")
+        if self.embedding_.n_features_in_ != self.n_features_in_:
+            raise ValueError("embedding_ was fitted on rows of another width.")
+        self._check_loaded_code()
+        for name in ("scale_", "slope_"):
+            check_number(self, name, above=0)
+        for name in ("slack_", "highest_energy_"):
+            check_number(self, name, lowest=0)
+        for name in ("intercept_", "residual_limit_"):
+            check_number(self, name)
+
+    def _check_loaded_code(self):
+        expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
+        code = self.quantizer_
+        if not isinstance(code, expected.get(self.code, type(None))):
+            raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
+        width = self.embedding_._n_features_out + self._levels_norms
+        if code is not None and code.n_features_in_ != width:
+            raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
+        other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
+        if other_kernel or getattr(code, "map_", None) is not None:
+            raise ValueError("quantizer_ must take embedded rows as they are.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        return tags
+
+
+def features(embedding, measure, X):
+    """Features of rows under the kernel of the measure, float32."""
+    Z = embedding.transform(X)
+    if not isinstance(Z, np.ndarray) or not isinstance(embedding.inner_, Identity):
+        raise InputError(
+            f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
+            "Put it into a ProjectedMap."
+        )
+    Z = np.ascontiguousarray(Z, dtype=np.float32)
+    if measure.normalize and embedding.kernel_ != measure.kernel:
+        Z = Z / measure.roots(X)[:, None].astype(np.float32)
+    return Z
+
+
+def _check_choice(name, value, choices):
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"KernelIndex takes {name} from {', '.join(map(repr, choices))}, got {value!r:.80}.")
+
+
+def _check_count(name, value):
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InputError(f"KernelIndex needs {name} as a whole number >= 1, got {name}={value!r:.80}.")

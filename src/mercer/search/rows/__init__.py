@@ -1,0 +1,1 @@
+"""The rows of an index: ids, kept vectors, and the collection that holds them together."""

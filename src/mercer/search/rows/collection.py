@@ -1,0 +1,303 @@
+"""The rows of an index: storage, ids, kept vectors and the store that scans codes, always of one moment."""
+
+__all__ = ["Collection", "columns_of", "format_of"]
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.files.models import save
+from mercer._base.progress import track
+from mercer.search.model.file import load_model
+from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
+from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, pack_ids
+from mercer.search.rows.vectors import VectorFormat
+from mercer.search.storage.api import Snapshot
+from mercer.search.storage.blocks import Column
+from mercer.search.storage.memory import MemoryStorage
+from mercer.search.stores import CodeStore, FaissStore
+
+LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
+ADD_ROWS = 2**14  # rows encoded at a time
+
+
+@dataclass(eq=False)
+class View:
+    """A snapshot of a storage and all that is derived from it. What is None is derived when it is first asked for."""
+
+    storage: Any
+    snapshot: Snapshot
+    model: Any
+    ids: IdTable
+    trusted: bool  # all rows were looked at, or written by this process
+    store: Any = None
+    bounds: Any = None
+    relaxed: Any = None
+
+
+class Collection:
+    """Rows by id.
+
+    What a storage has committed is the truth, and one attribute, ``view``, is all that is remembered of it: a view
+    whose snapshot is not that of the storage is not looked at any more. So a change that is interrupted has happened or
+    has not, and memory and disk agree on it, whichever line it had reached: see :meth:`settled`.
+
+    Parameters
+    ----------
+    model : SearchModel, fitted
+    vectors : VectorFormat or None
+    n_lists : int or "auto"
+    n_jobs : int or None
+    storage : Storage or None
+        None: a new one in memory.
+    trusted : bool
+        False looks at rows of a directory each time they are taken.
+    """
+
+    def __init__(self, model, vectors, n_lists="auto", n_jobs=None, storage=None, trusted=True):
+        self.vectors = vectors
+        self._n_lists, self._n_jobs = n_lists, n_jobs
+        storage = storage or MemoryStorage(columns_of(model, vectors), {})
+        self._moving = None  # a storage in a directory that is being filled with the rows
+        self.view = self._new_view(storage, model, trusted)
+
+    # ------------------------------------------------------------------------------------------------------ one view
+
+    storage = property(lambda self: self.view.storage)
+    snapshot = property(lambda self: self.view.snapshot)
+    model = property(lambda self: self.view.model)
+    ids = property(lambda self: self.view.ids)
+
+    def settled(self):
+        """The collection itself, after what an interrupted change has left was cleared away.
+
+        Everything that is asked of an index begins here.
+        """
+        if self._moving is not None:
+            self._settle_move()
+        storage = self.view.storage
+        storage.settle()
+        if self.view.snapshot is not storage.snapshot:
+            self.view = self._derived(storage)
+        return self
+
+    def _settle_move(self):
+        if self._moving.is_filled() and self.view.storage is not self._moving:
+            self.view = self._new_view(self._moving, self.model, self.view.trusted)
+        self._moving = None
+
+    def _derived(self, storage):
+        """The view of what a storage holds now; what was found out of the same generation is kept."""
+        before = self.view
+        model, generation = storage.snapshot.model, storage.snapshot.generation
+        if model is None:
+            same = generation == before.snapshot.generation
+            model = before.model if same else load_model(storage, self._n_jobs)
+        view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
+        if view.snapshot.generation == before.snapshot.generation:
+            view.bounds, view.relaxed = before.bounds, before.relaxed
+        return view
+
+    def _new_view(self, storage, model, trusted):
+        snapshot = storage.snapshot  # now: loading a model may have found a still newer generation
+        if not hasattr(storage, "path"):
+            return View(storage, snapshot, model, _ids_of(storage), True)
+        with damages_named(storage):
+            check_columns(snapshot.columns, columns_of(model, self.vectors))
+            check_lengths(snapshot.segments, self.vectors)
+            return View(storage, snapshot, model, _ids_of(storage), trusted)
+
+    def refresh(self):
+        """See what another process has committed since."""
+        if hasattr(self.storage, "refresh"):
+            self.storage.refresh()
+        self.settled()
+
+    def _advance(self, ids, removed):
+        """The view behind a commit, without deriving everything again. Interrupted, it leaves the view out of date."""
+        view, snapshot = self.view, self.view.storage.snapshot
+        before = view.snapshot.n_positions
+        view.ids.remove(removed)
+        view.ids.append(ids)
+        store = view.store if isinstance(view.store, FaissStore) else None
+        if store is not None:  # lists are found once, and then filled
+            new = np.arange(before, snapshot.n_positions)
+            if len(new):
+                store.upsert(new, _gathered(snapshot, "codes", new))
+            store.delete(removed)
+        self.view = replace(view, snapshot=snapshot, store=store)
+
+    @property
+    def store(self):
+        """What scans the codes."""
+        view = self.view
+        if view.store is None:
+            view.store = self._scanner() if self._lists == 0 else self._inverted(self._lists)
+        return view.store
+
+    @property
+    def _lists(self):
+        if self._n_lists != "auto":
+            return min(self._n_lists, self.snapshot.n_positions)
+        suits = self.model.code in ("pq", "opq") and len(self) >= LISTS_FROM
+        return int(4 * np.sqrt(len(self))) if suits else 0
+
+    def _scanner(self):
+        store = CodeStore(self._n_jobs)
+        store.create(self.model.coder_)
+        store.attach(self.snapshot.segments, self.snapshot.removed)
+        return store
+
+    def _inverted(self, n_lists):
+        store = FaissStore(n_lists, seed=0, n_jobs=self._n_jobs)
+        store.create(self.model.coder_)
+        codes = np.concatenate([segment.arrays["codes"] for segment in self.snapshot.segments])
+        store.upsert(np.arange(len(codes)), codes)
+        store.delete(np.flatnonzero(self.snapshot.removed))
+        return store
+
+    def __len__(self):
+        return self.snapshot.n_positions - int(np.count_nonzero(self.snapshot.removed))
+
+    @property
+    def alive(self):
+        """Bool per position, or None if nothing was removed."""
+        removed = self.snapshot.removed
+        return ~removed if removed.any() else None
+
+    def column(self, name):
+        """A column without ragged rows, of all positions."""
+        parts = [segment.arrays[name] for segment in self.snapshot.segments]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def take(self, positions):
+        """Kept rows at positions, float32."""
+        view = self.view
+        rows = self.vectors.take(view.snapshot.segments, positions)
+        if not view.trusted:
+            with damages_named(view.storage):
+                check_taken(rows, self.vectors, view.model.kernel)
+        return rows
+
+    def verify(self):
+        """Look at all rows, so that they need not be looked at when they are taken."""
+        with damages_named(self.storage):
+            check_rows(self, self._n_jobs)
+        self.view.trusted = True
+
+    # ------------------------------------------------------------------------------------------------------- changes
+
+    def new_ids(self, ids, n_rows, who):
+        """Checked ids of new rows: those given, or whole numbers after the largest so far."""
+        if ids is None:
+            first = self.ids.highest + 1
+            if first + n_rows > 2**63:
+                raise InputError(f"{who} has no whole numbers of 64 bits left after the id {first - 1}. Give ids.")
+            return np.arange(first, first + n_rows)
+        return as_ids(ids, n_rows, who)
+
+    def append(self, X, ids, replaced, who):
+        """Add validated rows; remove the positions ``replaced`` in the same step."""
+        with self.storage.transaction(who) as transaction:
+            for start in track(range(0, X.shape[0], ADD_ROWS), "Adding rows"):
+                part = slice(start, start + ADD_ROWS)
+                transaction.append(self._packed(X[part], ids[part], who))
+            transaction.remove(replaced)
+        self._advance(ids, replaced)
+
+    def _packed(self, X, ids, who):
+        Z, lost = self.model.embed(X)
+        flags = (lost > self.model.residual_limit_).astype(np.uint8)
+        arrays = {"codes": self.model.coder_.encode(Z), **pack_ids(ids)}
+        if self.vectors:
+            kept, exact = self.vectors.pack(X, who)
+            arrays.update(kept)
+            flags |= np.uint8(0 if exact else 2)
+        return {**arrays, "flags": flags}
+
+    def remove(self, positions, who):
+        """Remove rows by position."""
+        with self.storage.transaction(who) as transaction:
+            transaction.remove(positions)
+        self._advance(np.empty(0, dtype=np.int64), positions)
+
+    def batches(self, model=None):
+        """The rows that are left, block by block, for a new generation; encoded again by a model if one is given."""
+        alive = np.flatnonzero(~self.snapshot.removed)
+        for start in range(0, len(alive), ADD_ROWS):
+            positions = alive[start : start + ADD_ROWS]
+            arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
+            if model is not None:
+                Z, lost = model.embed(self.take(positions))
+                rounded = arrays["flags"] & np.uint8(2)
+                arrays["codes"] = model.coder_.encode(Z)
+                arrays["flags"] = rounded | (lost > model.residual_limit_).astype(np.uint8)
+            yield arrays
+
+    @property
+    def _names(self):
+        return [column.name for column in self.snapshot.columns]
+
+    def rewrite(self, who, model=None, write_model=None):
+        """A new generation without removed rows, encoded by another model if one is given; wholly or not at all."""
+        columns = columns_of(model or self.model, self.vectors)
+        # the largest id may be that of a removed row, whose number must not be given again
+        header = {**self.storage.header, "highest_id": self.ids.highest}
+        self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
+        self.settled()
+
+    def move(self, storage, header):
+        """Go over to a directory, which has all rows that are left or none."""
+        self._moving = storage
+        try:
+            columns = columns_of(self.model, self.vectors)
+            storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
+        finally:
+            self.settled()
+
+    def check_known(self, positions, ids, who):
+        """Raise for an id that is not in the index."""
+        missing = np.flatnonzero(positions < 0)
+        if len(missing):
+            unknown = np.asarray(ids, dtype=object)[missing[0]]
+            raise InputError(f"{who} does not know the id {unknown!r}; nothing was changed.")
+
+
+def columns_of(model, vectors):
+    """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
+    kept = vectors.columns if vectors else []
+    codes = Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))
+    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
+
+
+def format_of(name, is_sparse, width):
+    """The format of kept vectors, or None."""
+    return None if name is None else VectorFormat(name, is_sparse, width)
+
+
+def _ids_of(storage):
+    table = IdTable(storage.header.get("highest_id", -1))
+    for segment in storage.snapshot.segments:
+        table.load(segment)
+    table.remove(np.flatnonzero(storage.snapshot.removed))
+    return table
+
+
+def _gathered(snapshot, name, positions):
+    """A column at ascending positions, as it is appended to a storage."""
+    parts, lengths = [], []
+    for segment in snapshot.segments:
+        mine = positions[(positions >= segment.first) & (positions < segment.first + segment.n_rows)]
+        places = mine - segment.first
+        array = segment.arrays[name]
+        if isinstance(array, tuple):
+            values, offsets = array
+            counts = offsets[places + 1] - offsets[places]
+            starts = np.concatenate([[0], np.cumsum(counts)])
+            parts.append(values[np.arange(starts[-1]) + np.repeat(offsets[places] - starts[:-1], counts)])
+            lengths.append(counts)
+        else:
+            parts.append(array[places])
+    return (np.concatenate(parts), np.concatenate(lengths)) if lengths else np.concatenate(parts)

@@ -1,0 +1,122 @@
+"""The rows that an index keeps for final scores: dense or sparse, in float32, float16 or uint8.
+
+uint8 keeps row / scale, rounded: scale 1 for whole numbers up to 255 (counts, SIFT), which are kept exactly, else the
+largest value of the row / 255.
+"""
+
+__all__ = ["VECTOR_TYPES", "VectorFormat"]
+
+import numpy as np
+from scipy import sparse
+
+from mercer._base.errors import InputError
+from mercer.search.storage.blocks import Column
+
+VECTOR_TYPES = ("auto", "float32", "float16", "uint8", None)
+LARGEST = 255
+
+
+class VectorFormat:
+    """How rows become columns of a storage, and back.
+
+    Parameters
+    ----------
+    name : {"float32", "float16", "uint8"}
+    is_sparse : bool
+    width : int, columns of a row
+    """
+
+    def __init__(self, name, is_sparse, width):
+        self.name, self.is_sparse, self.width = name, is_sparse, width
+
+    @property
+    def columns(self):
+        """The columns of the storage."""
+        dtype = np.dtype(self.name)
+        if self.is_sparse:
+            kept = [Column("columns", np.dtype(np.int32), ragged=True), Column("values", dtype, ragged=True)]
+        else:
+            kept = [Column("vectors", dtype, (self.width,))]
+        return [*kept, Column("scale", np.dtype(np.float32))] if self.name == "uint8" else kept
+
+    def pack(self, X, who):
+        """(columns of validated rows, whether every value is kept as it was)."""
+        values, scales = self._rounded(X, who)
+        if not self.is_sparse:
+            arrays = {"vectors": values}
+            exact = bool(np.array_equal(self._restored(values, scales), X))
+        else:
+            lengths = np.diff(X.indptr).astype(np.int64)
+            arrays = {"columns": (X.indices.astype(np.int32), lengths), "values": (values, lengths)}
+            back = self._restored(values, None if scales is None else np.repeat(scales, lengths))
+            exact = bool(np.array_equal(back, X.data))
+        if scales is not None:
+            arrays["scale"] = scales
+        return arrays, exact
+
+    def _rounded(self, X, who):
+        data = X.data if self.is_sparse else X
+        if self.name != "uint8":
+            with np.errstate(over="ignore"):
+                values = data.astype(self.name)
+            if not np.isfinite(values).all():
+                raise InputError(
+                    f"{who} keeps rows as {self.name}, which cannot hold {np.abs(data).max():.6g}. "
+                    "Use vectors='float32', or scale the rows."
+                )
+            return values, None
+        if data.min(initial=0) < 0:
+            raise InputError(f"{who} keeps rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'.")
+        highest = X.max(axis=1).toarray().ravel() if self.is_sparse else X.max(axis=1, initial=0)
+        whole = self._per_row(X, data == np.round(data)) & (highest <= LARGEST)
+        steps = np.maximum(highest / LARGEST, np.finfo(np.float32).tiny)  # below, a step would be rounded to nothing
+        scales = np.where(whole, 1.0, steps).astype(np.float32)
+        spread = np.repeat(scales, np.diff(X.indptr)) if self.is_sparse else scales[:, None]
+        return np.clip(np.round(data / spread), 0, LARGEST).astype(np.uint8), scales
+
+    def _per_row(self, X, flags):
+        """Whether all flags of a row are set."""
+        if not self.is_sparse:
+            return flags.all(axis=1)
+        failed = np.concatenate([[0], np.cumsum(~flags)])
+        return failed[X.indptr[1:]] == failed[X.indptr[:-1]]
+
+    def _restored(self, values, scales):
+        values = values.astype(np.float32)
+        if scales is None:
+            return values
+        return values * (scales if values.ndim == 1 else scales[:, None])
+
+    def take(self, segments, positions):
+        """The rows at these positions, float32."""
+        positions = np.asarray(positions)
+        firsts = np.array([segment.first for segment in segments])
+        owner = np.searchsorted(firsts, positions, side="right") - 1
+        if self.is_sparse:
+            return self._take_sparse(segments, positions, owner)
+        out = np.empty((len(positions), self.width), dtype=np.float32)
+        for number in np.unique(owner):
+            mine = owner == number
+            arrays, places = segments[number].arrays, positions[mine] - segments[number].first
+            scales = arrays["scale"][places] if self.name == "uint8" else None
+            out[mine] = self._restored(arrays["vectors"][places], scales)
+        return out
+
+    def _take_sparse(self, segments, positions, owner):
+        parts, order = [], []
+        for number in np.unique(owner):
+            mine = np.flatnonzero(owner == number)
+            arrays, places = segments[number].arrays, positions[mine] - segments[number].first
+            values, offsets = arrays["values"]
+            columns, _ = arrays["columns"]
+            lengths = offsets[places + 1] - offsets[places]
+            starts = np.concatenate([[0], np.cumsum(lengths)])
+            entries = np.arange(starts[-1]) + np.repeat(offsets[places] - starts[:-1], lengths)
+            scales = np.repeat(arrays["scale"][places], lengths) if self.name == "uint8" else None
+            data = self._restored(values[entries], scales)
+            parts.append(sparse.csr_array((data, columns[entries], starts), shape=(len(mine), self.width)))
+            order.append(mine)
+        if not parts:
+            return sparse.csr_array((0, self.width), dtype=np.float32)
+        rows = sparse.vstack(parts, format="csr")
+        return sparse.csr_array(rows[np.argsort(np.concatenate(order), kind="stable")])

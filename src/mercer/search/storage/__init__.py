@@ -1,0 +1,1 @@
+"""Storage of rows: snapshots and transactions, in memory or in a directory."""

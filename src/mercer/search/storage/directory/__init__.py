@@ -1,0 +1,1 @@
+"""Storage in a directory: order of writes, catalogue, files, segments."""

@@ -1,0 +1,1 @@
+"""HTTP: the application, bodies and answers, limits, tokens, headers, the page."""

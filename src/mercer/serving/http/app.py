@@ -1,0 +1,242 @@
+"""The application: routes over a service."""
+
+__all__ = ["create_app"]
+
+import asyncio
+import os
+import re
+import signal
+import threading
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from mercer import __version__
+from mercer.serving.http import descriptions
+from mercer.serving.http.faults import Fault, fault_response
+from mercer.serving.http.front import Front
+from mercer.serving.http.pages import page_files
+from mercer.serving.http.replies import json_bytes
+from mercer.serving.process.metrics import CONTENT_TYPE
+from mercer.serving.process.service import Service
+from mercer.serving.process.settings import ServiceSettings
+
+NEIGHBOURS = 10  # unless k is said
+# for the description only: the service itself compares, and in constant time
+_TOKEN = [Depends(HTTPBearer(scheme_name="token", auto_error=False))]
+_UNROUTED = {
+    404: ("not-found", "There is nothing at this path. GET /openapi.json lists what there is."),
+    405: ("method", "This path is asked by another method. GET /openapi.json tells which."),
+}
+
+
+class PlainRoute(APIRoute):
+    """A route whose function takes the request, reads what it needs of it, and answers.
+
+    FastAPI describes it. What FastAPI does besides with every request (parameters, dependencies, checks of the answer)
+    has nothing to do here, but takes as long as scoring the bits of a row. HEAD is answered as GET; the server leaves
+    out the body.
+    """
+
+    def matches(self, scope):
+        """Whether the route is for a request."""
+        return super().matches(_as_get(scope))
+
+    async def handle(self, scope, receive, send):
+        """Answer it."""
+        await super().handle(_as_get(scope), receive, send)
+
+    def get_route_handler(self):
+        """The function itself."""
+        return self.endpoint
+
+
+def _as_get(scope):
+    """HEAD as GET. A copy: the server and the log see what was asked."""
+    return {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope
+
+
+def create_app(model, *, index=None, settings=None, reloaded=None):
+    """An ASGI application that answers by a model.
+
+    Parameters
+    ----------
+    model : path of a model file, or a fitted model
+        A path is loaded when the application starts; until then it is alive but not ready. It may be loaded again.
+    index : directory of an index, a KernelIndex, or None
+        Rows for ``/v1/neighbours``.
+    settings : ServiceSettings or None
+    reloaded : function without arguments, or None
+        Called after the model was loaded again by ``/v1/reload``.
+
+    Returns
+    -------
+    app : FastAPI
+        ``app.state.service`` is the service behind it.
+
+    Examples
+    --------
+    >>> app = create_app("digits.mercer")  # doctest: +SKIP
+    >>> uvicorn.run(app, port=8321)  # doctest: +SKIP
+    """
+    settings = ServiceSettings() if settings is None else settings
+    service = Service(model, index, settings, reloaded)
+    if not isinstance(model, (str, os.PathLike)):
+        service.store.load()
+    app = FastAPI(
+        title="Mercer",
+        description="Classification and search by a fitted model, over bits or numbers.",
+        version=__version__,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.router.route_class = PlainRoute
+    app.state.service = service
+    app.add_exception_handler(Fault, _refused)
+    app.add_exception_handler(HTTPException, _not_routed)
+    _add_pages(app)
+    _add_questions(app, service)
+    _add_operations(app, service)
+    if settings.allow_origin is not None:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=[settings.allow_origin],
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type", "x-request-id"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
+    app.add_middleware(Front, metrics=service.metrics)  # added last: the outermost
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app):
+    """Load beside the service, listen to SIGHUP, and finish what is in work at the end."""
+    service, loop = app.state.service, asyncio.get_running_loop()
+    tasks = {asyncio.create_task(service.store.start())}
+
+    def reload():
+        async def attempt():
+            with suppress(Fault):  # it is in the log, and the old model goes on
+                await service.reload_file()
+
+        tasks.add(task := loop.create_task(attempt()))
+        task.add_done_callback(tasks.discard)
+
+    takes_signals = threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP")
+    if takes_signals:
+        loop.add_signal_handler(signal.SIGHUP, reload)
+    yield
+    if takes_signals:
+        loop.remove_signal_handler(signal.SIGHUP)
+    await asyncio.to_thread(service.close)
+
+
+# ------------------------------------------------------------------------------------------------------------- routes
+
+
+def _add_pages(app):
+    files = page_files()
+
+    def page(name, request):
+        file = files.get(name)
+        if file is None:
+            raise HTTPException(404)
+        headers = {"cache-control": "no-cache", "etag": file.etag}
+        if request.headers.get("if-none-match") == file.etag:
+            return Response(None, 304, headers)
+        return Response(file.content, 200, headers, file.media_type)
+
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request):
+        return page("index.html", request)
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def static(request: Request):
+        return page(request.path_params["name"], request)
+
+
+def _add_questions(app, service):
+    @app.post("/v1/classify", openapi_extra=descriptions.CLASSIFY, dependencies=_TOKEN)
+    async def classify(request: Request):
+        """Labels and scores of rows or codes."""
+        return _json(await service.classify(request))
+
+    @app.post("/v1/neighbours", openapi_extra=descriptions.NEIGHBOURS, dependencies=_TOKEN)
+    async def neighbours(request: Request):
+        """The nearest rows of the index."""
+        k = _whole(request, "k", NEIGHBOURS)
+        most = service.settings.max_neighbours
+        if not 1 <= k <= most:
+            raise Fault(422, "k", f"k must be a whole number from 1 to {most}.")
+        return _json(await service.neighbours(request, k, with_rows=bool(_whole(request, "rows", 0))))
+
+    @app.get("/v1/model")
+    async def model(_: Request):
+        """What the model is, what it takes, and the limits of the service."""
+        return _json(service.card())
+
+    @app.get("/v1/embedding", openapi_extra=descriptions.EMBEDDING)
+    async def embedding(request: Request):
+        """The specification by which a client makes bits of rows."""
+        served = service.store.present.model
+        if not served.rates:
+            raise Fault(404, "raw-only", "This model takes raw rows only: it has no embedding.")
+        bits = _whole(request, "bits", served.rates[-1])
+        if bits not in served.rates:
+            raise Fault(404, "bits", f"The rates of this model are {', '.join(map(str, served.rates))}.")
+        return _json(served.embedding(bits))
+
+
+def _add_operations(app, service):
+    @app.post("/v1/reload", openapi_extra=descriptions.RELOAD, dependencies=_TOKEN)
+    async def reload(request: Request):
+        """Load the model file again. If it cannot be used, the old model goes on."""
+        return _json(await service.reload(request))
+
+    @app.get("/health/live")
+    async def live(_: Request):
+        """The process answers."""
+        return _json({"status": "live"})
+
+    @app.get("/health/ready")
+    async def ready(_: Request):
+        """A model is loaded and answers."""
+        return _json({"status": "ready", "model": service.store.present.model.sha256})
+
+    @app.get("/metrics")
+    async def metrics(_: Request):
+        """Numbers for Prometheus."""
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+
+# ------------------------------------------------------------------------------------------------------------ answers
+
+
+def _json(value):
+    return Response(json_bytes(value), media_type="application/json")
+
+
+def _whole(request, name, default):
+    """A whole number of the query string."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise Fault(422, name, f"{name} must be a whole number.")
+    return int(text)
+
+
+async def _refused(request, fault):
+    return fault_response(fault, request.state.exchange.id)
+
+
+async def _not_routed(request, error):
+    code, message = _UNROUTED.get(error.status_code, ("http", f"{error.detail}."))
+    fault = Fault(error.status_code, code, message, dict(error.headers or {}))
+    return fault_response(fault, request.state.exchange.id)

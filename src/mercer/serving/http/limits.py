@@ -1,0 +1,61 @@
+"""Limits on what one request may take: bytes, time, and a place among those in work."""
+
+__all__ = ["Gate", "read_body"]
+
+import asyncio
+from contextlib import contextmanager
+
+from starlette.requests import ClientDisconnect
+
+from mercer.serving.http.faults import Fault
+
+
+async def read_body(request, most, seconds):
+    """The body of a request, at most so many bytes and within so many seconds.
+
+    A length that is announced and too large is refused before a byte is read; a body without an announced length is
+    refused as soon as it is too long.
+    """
+    announced = request.headers.get("content-length")
+    if announced is not None:
+        if not (announced.isascii() and announced.isdecimal()):
+            raise Fault(400, "bad-length", "Content-Length must be a whole number.")
+        if int(announced[:20]) > most:
+            raise _too_long(most)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                body += message.get("body", b"")
+                if len(body) > most:
+                    raise _too_long(most)
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise Fault(408, "slow-body", f"The body did not arrive within {seconds:g} s.") from None
+
+
+def _too_long(most):
+    return Fault(413, "body-too-long", f"A body may have {most} bytes. Send fewer rows at a time.")
+
+
+class Gate:
+    """Lets so many requests in at the same time, and refuses the others at once."""
+
+    def __init__(self, places):
+        self._places = places
+        self.taken = 0
+
+    @contextmanager
+    def entered(self):
+        """A place, or a fault that says to come again."""
+        if self.taken >= self._places:
+            raise Fault(503, "busy", f"{self._places} requests are in work already.", {"Retry-After": "1"})
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1

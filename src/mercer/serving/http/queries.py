@@ -1,0 +1,202 @@
+"""From the body of a request to rows or codes: strict, and sure to refuse what is not exactly right.
+
+| content type | body |
+|---|---|
+| application/octet-stream | a message of docs/wire-format.md |
+| application/json | {"rows": [[...], ...], "columns": ["name", ...] or absent, "bits": N or absent} |
+| application/json | {"rows": [{"name": number, ...}, ...], "bits": N or absent} |
+| application/json | {"codes": ["base64", ...], "fingerprint": "..."} |
+"""
+
+__all__ = ["Query", "read_query"]
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.serving.http.columns import check_present, picker, places_of
+from mercer.serving.http.faults import Fault
+from mercer.serving.wire.messages import WireError, unpack_message
+
+_FEWEST_DIGITS = 16  # of a fingerprint
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What is asked about.
+
+    Parameters
+    ----------
+    kind : "rows" or "codes"
+    rows : float64 array of shape (n, n_features), or uint8 array of shape (n, bytes)
+    bits : of the codes; for rows the rate at which they are to be encoded, or None
+    ignored : names of columns that came with the rows and that the model does not take
+    """
+
+    kind: str
+    rows: np.ndarray
+    bits: int | None
+    ignored: tuple[str, ...] = ()
+
+
+def read_query(content_type, body, model, max_rows, columns=None):
+    """The rows or codes in a body, checked against the model that will answer.
+
+    ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position.
+    """
+    media = content_type.partition(";")[0].strip().lower()
+    if media == "application/octet-stream":
+        query = _from_message(body, model)
+    elif media == "application/json":
+        query = _from_json(body, model, columns)
+    else:
+        raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
+    if len(query.rows) > max_rows:
+        raise Fault(413, "too-many-rows", f"A request may have {max_rows} rows, this one has {len(query.rows)}.")
+    return query
+
+
+def _from_message(body, model):
+    try:
+        message = unpack_message(body)
+    except WireError as error:
+        raise Fault(400, f"message-{error.code}", str(error)) from None
+    _check_rate(model, message.n_bits, message.fingerprint8)
+    return Query("codes", message.codes, message.n_bits)
+
+
+def _from_json(body, model, names):
+    content = _parsed(body)
+    if type(content) is not dict:
+        raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
+    keys = set(content)
+    if "rows" in keys and keys <= {"rows", "columns", "bits"}:
+        rows, ignored = _in_order(content, model.n_features, names)
+        return Query("rows", _numbers(rows, model.n_features), _rate(content.get("bits"), model), tuple(ignored))
+    if keys == {"codes", "fingerprint"}:
+        return _from_codes(content["codes"], content["fingerprint"], model)
+    raise Fault(422, "keys", 'The keys must be "rows" and perhaps "columns" and "bits", or "codes" and "fingerprint".')
+
+
+def _parsed(body):
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object)
+    except RecursionError:
+        raise Fault(400, "json", "The JSON is nested too deeply.") from None
+    except ValueError:  # of decoding, of the syntax, of a number with thousands of digits
+        raise Fault(400, "json", "The body is not JSON in UTF-8, where numbers are finite.") from None
+
+
+def _refuse_constant(name):
+    raise ValueError(name)
+
+
+def _object(pairs):
+    """An object whose names are all different: of two values for one name nobody can tell which is meant."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Fault(422, "keys", "The names in an object of JSON must be different; one is there twice.")
+    return found
+
+
+def _in_order(content, width, names):
+    """(rows as lists in the order of the model, names of the columns that were left out)."""
+    rows = content["rows"]
+    if type(rows) is list and rows and type(rows[0]) is dict:
+        if "columns" in content:
+            raise Fault(422, "columns", 'Rows that are objects name their columns themselves; leave "columns" out.')
+        return _of_objects(rows, width, names)
+    if "columns" not in content or type(rows) is not list:
+        return rows, []
+    columns = content["columns"]
+    places, ignored = places_of(columns, names, width)
+    for i, row in enumerate(rows):
+        if type(row) is not list or len(row) != len(columns):
+            what = f"{len(row)} values" if type(row) is list else "no list"
+            raise Fault(422, "rows", f"A row must have {len(columns)} values, one for each column; row {i} has {what}.")
+    return list(map(picker(places), rows)), ignored
+
+
+def _of_objects(rows, width, names):
+    if names is None:
+        raise Fault(422, "columns", f"The model knows no names of columns. Send rows as lists of {width} numbers.")
+    known, others = set(names), {}
+    for i, row in enumerate(rows):
+        if type(row) is not dict:
+            raise Fault(422, "rows", f"Rows must all be objects, as the first is; row {i} is none.")
+        if len(row) != width or not known.issuperset(row):
+            check_present(list(row), names)
+            others.update(dict.fromkeys(name for name in row if name not in known))
+    return list(map(picker(names), rows)), list(others)
+
+
+def _numbers(rows, width):
+    """Rows of JSON as an array of doubles."""
+    if type(rows) is not list or not rows:
+        raise Fault(422, "rows", f'"rows" must be a list of one or more rows of {width} numbers.')
+    for i, row in enumerate(rows):
+        if type(row) is not list or len(row) != width:
+            what = f"{len(row)} values" if type(row) is list else "no list"
+            raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
+        if not {int, float}.issuperset(map(type, row)):
+            raise Fault(422, "rows", f"A row must hold numbers only; row {i} holds something else.")
+    try:
+        array = np.array(rows, dtype=np.float64)
+    except OverflowError:
+        array = None
+    if array is None or not np.isfinite(array).all():
+        raise Fault(422, "rows", "Numbers must be finite in double precision; some are too large.")
+    return array
+
+
+def _rate(bits, model):
+    """The rate that raw rows are to be encoded at, if one is wanted."""
+    if bits is None:
+        return None
+    if type(bits) is not int or bits not in model.rates:
+        raise Fault(422, "bits", f'"bits" must be one of the rates of the model: {_listed(model.rates)}.')
+    return bits
+
+
+def _from_codes(codes, fingerprint, model):
+    if type(codes) is not list or not codes or {str} != set(map(type, codes)):
+        raise Fault(422, "codes", '"codes" must be a list of one or more codes in base64.')
+    if type(fingerprint) is not str or len(fingerprint) < _FEWEST_DIGITS:
+        raise Fault(422, "fingerprint", '"fingerprint" must be that of the embedding, in hexadecimal.')
+    bits = next((bits for bits in model.rates if model.knows(bits, fingerprint)), None)
+    if bits is None:
+        raise _other_embedding(model)
+    width = -(-bits // 8)
+    try:
+        rows = [base64.b64decode(code, validate=True) for code in codes]
+    except (binascii.Error, ValueError):  # the latter for characters beyond ASCII
+        raise Fault(422, "codes", "A code is not base64 with padding.") from None
+    if {width} != set(map(len, rows)):
+        raise Fault(422, "codes", f"A code of {bits} bits has {width} bytes; some have another number.")
+    array = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
+    if bits % 8 and (array[:, -1] >> (bits % 8)).any():
+        raise Fault(422, "codes", f"Bits from {bits} on are 0 in the last byte of a code; some are set.")
+    return Query("codes", array, bits)
+
+
+def _check_rate(model, bits, fingerprint):
+    if not model.knows(bits, fingerprint):
+        raise _other_embedding(model)
+
+
+def _other_embedding(model):
+    if not model.rates:
+        return Fault(409, "raw-only", "This model takes raw rows only. Send JSON with rows.")
+    return Fault(
+        409,
+        "other-embedding",
+        "The codes are of another embedding than this model's. Fetch /v1/embedding again and encode by it "
+        f"(bits: {_listed(model.rates)}).",
+    )
+
+
+def _listed(rates):
+    return ", ".join(map(str, rates)) or "none, it takes raw rows only"

@@ -1,0 +1,1 @@
+"""What is served: the face of a model, its neighbors, their labels."""

@@ -1,0 +1,119 @@
+"""The model that answers at this moment, and how another takes its place.
+
+A new model is loaded, checked and warmed up while the old one answers. Then one assignment makes it the present one.
+A request takes what is present when it begins and keeps it to its end.
+"""
+
+__all__ = ["Loaded", "Store"]
+
+import asyncio
+import logging
+import os
+from dataclasses import dataclass
+
+from mercer._base.errors import MercerError
+from mercer.serving.http.faults import Fault
+from mercer.serving.model.neighbours import Neighbours, open_neighbours
+from mercer.serving.model.served import ServedModel, load_served
+
+logger = logging.getLogger("mercer.serving")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to answer, and the index that belongs to it."""
+
+    model: ServedModel
+    neighbours: Neighbours | None
+
+
+class Store:
+    """Where requests find the present model.
+
+    Parameters
+    ----------
+    model : path of a model file, or a fitted model, which cannot be reloaded
+    index : directory of an index, a KernelIndex, or None
+    settings : ServiceSettings
+
+    Attributes
+    ----------
+    problem : why no model answers yet, or None
+    failure : the error of the first load, or None
+    loaded : function without arguments that is called after the first load
+    failed : function of the error that is called if the first load fails; it is logged unless another is set
+    """
+
+    def __init__(self, model, index, settings):
+        self._source, self._index, self._settings = model, index, settings
+        self._lock = asyncio.Lock()  # one load at a time; the last one sees the newest file
+        self._present = None
+        self.problem = "The model is being loaded."
+        self.failure, self.loaded, self.failed = None, _nothing, _log_failure
+
+    @property
+    def can_reload(self):
+        """Whether the model comes from a file."""
+        return isinstance(self._source, (str, os.PathLike))
+
+    @property
+    def present(self):
+        """What answers now; a fault if nothing does yet."""
+        if self._present is None:
+            raise Fault(503, "not-ready", self.problem, {"Retry-After": "1"})
+        return self._present
+
+    def load(self):
+        """Load, check and warm up; then answer by it. Whatever is wrong raises, and leaves the old one in place."""
+        if self.can_reload:
+            model = load_served(self._source, mmap=self._settings.mmap)
+        else:
+            model = ServedModel(self._source)
+        model.warm_up()
+        neighbours = open_neighbours(self._index, model, self._settings.index_labels)
+        self._present, self.problem = Loaded(model, neighbours), None
+        return self._present
+
+    async def start(self):
+        """The first load, unless it has happened: beside the service, which is alive meanwhile but not ready."""
+        if self._present is None:
+            try:
+                async with self._lock:
+                    await asyncio.to_thread(self.load)
+            except Exception as error:  # the reason is told to whoever asks whether we are ready
+                self.problem = f"The model could not be loaded. {_reason(error)}"
+                self.failure = error
+                self.failed(error)
+                return
+        self.loaded()
+
+    async def reload(self):
+        """Load the file again. A file that cannot be used raises a fault, and the old model goes on."""
+        if not self.can_reload:
+            raise Fault(409, "no-file", "The model of this service comes from no file, so it cannot be loaded again.")
+        async with self._lock:
+            before = self._present
+            try:
+                loaded = await asyncio.to_thread(self.load)
+            except Exception as error:  # whatever is wrong with the new file must not end the old model
+                logger.error("reload", extra={"fields": {"event": "reload", "error": _reason(error)}})
+                kept = "The old model goes on." if before else "There is no model."
+                raise Fault(409, "reload-failed", f"{_reason(error)} {kept}") from error
+            fields = {"event": "reload", "sha256": loaded.model.sha256}
+            logger.info("reload", extra={"fields": fields})
+            return loaded
+
+
+def _nothing():
+    pass
+
+
+def _log_failure(error):
+    logger.error("load", extra={"fields": {"event": "load", "error": _reason(error)}})
+
+
+def _reason(error):
+    """A sentence for an error on purpose; the kind of error for any other."""
+    if isinstance(error, (MercerError, OSError)):
+        return " ".join(str(error).split())
+    return f"Unexpected {type(error).__name__}."

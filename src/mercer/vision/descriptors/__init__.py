@@ -1,0 +1,1 @@
+"""Local and global descriptors of images: HOG, dense SIFT, CENTRIST, colors."""

@@ -1,0 +1,1 @@
+"""Why a class: patches and words of an image, and their pictures."""

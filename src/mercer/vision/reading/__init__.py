@@ -1,0 +1,1 @@
+"""Images in: files, folders, batches, samples, a cache, colors, steps of pipelines."""

@@ -1,0 +1,73 @@
+"""Images in one folder per class."""
+
+__all__ = ["image_folder"]
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer.vision.reading.images import SUFFIXES
+
+
+def image_folder(path):
+    """The image files of a folder that has one folder per class, with the name of the class of each.
+
+    Classes, and the files of a class, are sorted by name. Files in folders below that of a class belong to it. What is
+    hidden (a name with a dot in front) and what has no suffix of an image is passed over, as are files beside the
+    folders of the classes.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    paths : list of pathlib.Path
+    labels : ndarray of str, of the same length
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as flowers:
+    ...     for name in ("rose/1.png", "rose/2.png", "daisy/1.png"):
+    ...         Path(flowers, name).parent.mkdir(exist_ok=True)
+    ...         Path(flowers, name).touch()
+    ...     paths, labels = image_folder(flowers)
+    >>> [path.name for path in paths], labels.tolist()
+    (['1.png', '1.png', '2.png'], ['daisy', 'rose', 'rose'])
+    """
+    root = Path(path)
+    if not root.is_dir():
+        raise InputError(f"image_folder needs a folder with one folder per class; {root} is not a folder.")
+    classes = sorted((child for child in root.iterdir() if _is_shown(child.name) and child.is_dir()), key=_by_name)
+    found = [(file, folder.name) for folder in classes for file in _images_below(folder)]
+    if not found:
+        beside = sum(_is_image(child.name) for child in root.iterdir())
+        folders = "folders without images" if classes else "no folders"
+        of_its_own = "an image of its own: put it" if beside == 1 else f"{beside} images of its own: put these"
+        hint = f", and {of_its_own} into one folder per class." if beside else "."
+        raise InputError(f"image_folder needs images in one folder per class; {root} has {folders}{hint}")
+    return [file for file, _ in found], np.array([label for _, label in found])
+
+
+def _images_below(folder):
+    """Image files in a folder and in the folders below it, sorted by their path."""
+    files = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = filter(_is_shown, folders)
+        files += [Path(place, name) for name in names if _is_image(name)]
+    return sorted(files, key=lambda file: file.relative_to(folder).parts)
+
+
+def _by_name(path):
+    return path.name
+
+
+def _is_shown(name):
+    return not name.startswith(".")
+
+
+def _is_image(name):
+    return _is_shown(name) and os.path.splitext(name)[1].lower() in SUFFIXES

@@ -1,0 +1,1 @@
+"""Images as words: vocabularies, bags of words, Fisher vectors, spatial pyramids."""

@@ -1,0 +1,258 @@
+"""Bags of visual words: an image as the histogram of the words of its descriptors."""
+
+__all__ = ["BagOfWords"]
+
+from numbers import Real
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer._base.files.loaded import check_kind, check_number
+from mercer.maps.landmarks.choice import check_count
+from mercer.vision.words.encoder import ImageEncoder
+from mercer.vision.words.pyramid import Pyramid, check_weights
+from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary, check_choice, check_vocabulary_parameters
+
+NORMS = ("l1", "l2")
+
+
+class BagOfWords(ImageEncoder):
+    """Images to histograms of visual words, over the cells of a spatial pyramid.
+
+    Every descriptor votes for its nearest word, or with ``soft`` > 1 for its nearest ones by shares that add up to 1
+    (kernel codebook, [vangemert10visual]):
+
+        share of word i  ~  exp(-(d_i^2 - d_1^2) / (2 sigma^2)),    d_1 <= d_2 <= ... the distances to the words
+
+    With ``normalize`` a level of the pyramid is divided by its norm and multiplied by its weight w (``"l1"``) or by the
+    root of its weight (``"l2"``), the weights adding up to 1. So every row has norm 1, and a kernel of homogeneity 1
+    (or 2) on rows is the mean of the kernels on the levels by these weights. [lazebnik06beyond] has the weights 1/4,
+    1/4, 1/2 for 1x1, 2x2, 4x4.
+
+    Parameters
+    ----------
+    descriptor : object with a method ``describe(image)``, or None
+        None means ``DenseSIFT()``.
+    n_words : int
+    root : bool
+        Whether a descriptor is first divided by its sum and replaced by the roots of its values, which needs values
+        >= 0: Euclidean distances are then those of Hellinger's kernel [arandjelovic12three].
+    method : {"kmeans", "intersection"}
+        How words are found, see :class:`Vocabulary`.
+    assignment : {"exact", "hnsw", "ivf"}
+        How the words of a descriptor are found, see :class:`Vocabulary`.
+    soft : int
+        Words that a descriptor votes for.
+    bandwidth : float or None
+        sigma, in the units of distances of descriptors. None: its square is the mean of d_soft^2 - d_1^2 over the
+        descriptors of training, so that the last word has, typically, e^-1/2 times the share of the first.
+    pyramid : sequence of (rows, columns)
+        The grids, for example ``((1, 1), (2, 2), (3, 1))``. A row has level after level, and cell after cell in these.
+    level_weights : sequence of float or None
+        One for each level; None: all levels have the same weight.
+    normalize : {"l1", "l2"} or None
+        None leaves the votes as they are counted.
+    sparse_output : bool
+        Whether rows come as a CSR array, which is smaller when fewer than half of the words occur in a cell.
+    n_samples : int or None
+        Descriptors that words are learnt from, drawn evenly from all images; None means 100 per word.
+    n_iter : int
+        Passes of k-means, at most.
+    strict : bool
+        Whether an image that cannot be read raises an error; see :meth:`fit` and :meth:`transform`.
+    cache : path or None
+        A folder where the sample and the row of every image are kept, under the checksum of its content and of all
+        parameters that matter. It may be shared by processes and emptied at any time. A model that is loaded from a
+        file has none.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Threads. They do not change the rows.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+    descriptor_ : the descriptor in use
+    bandwidth_ : float or None
+        sigma, None if ``soft`` is 1.
+    n_descriptor_values_ : int
+    skipped_ : dict
+        Position of an image -> why nothing was learnt from it.
+
+    See Also
+    --------
+    FisherVectors : more numbers per word, for fewer words and linear learners.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.vision import DenseSIFT
+    >>> images = np.random.default_rng(0).integers(256, size=(6, 48, 64), dtype=np.uint8)
+    >>> encoder = BagOfWords(DenseSIFT(sizes=(4,)), n_words=10, pyramid=((1, 1), (2, 2)), random_state=0)
+    >>> rows = encoder.fit_transform(images)
+    >>> rows.shape
+    (6, 50)
+    >>> np.allclose(rows.sum(axis=1), 1)
+    True
+    """
+
+    def __init__(
+        self,
+        descriptor=None,
+        n_words=1000,
+        *,
+        root=False,
+        method="kmeans",
+        assignment="exact",
+        soft=1,
+        bandwidth=None,
+        pyramid=((1, 1),),
+        level_weights=None,
+        normalize="l1",
+        sparse_output=False,
+        n_samples=None,
+        n_iter=20,
+        strict=True,
+        cache=None,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.descriptor = descriptor
+        self.n_words = n_words
+        self.root = root
+        self.method = method
+        self.assignment = assignment
+        self.soft = soft
+        self.bandwidth = bandwidth
+        self.pyramid = pyramid
+        self.level_weights = level_weights
+        self.normalize = normalize
+        self.sparse_output = sparse_output
+        self.n_samples = n_samples
+        self.n_iter = n_iter
+        self.strict = strict
+        self.cache = cache
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def words_of(self, descriptors):
+        """The words that descriptors vote for, and by which shares.
+
+        Parameters
+        ----------
+        descriptors : Descriptors, as ``descriptor_.describe(image)`` gives them
+
+        Returns
+        -------
+        words : ndarray of shape (n, soft), int64
+        shares : ndarray of shape (n, soft), float64
+        """
+        values = np.ascontiguousarray(self._values(descriptors.values))
+        words, distances = self.vocabulary_._nearest(values, int(self.soft))
+        return words, _shares(distances, self.bandwidth_)
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _nearest_words(self, descriptors):
+        """The word of each descriptor, the nearest if it votes for several."""
+        return self.words_of(descriptors)[0][:, 0]
+
+    def _default_samples(self):
+        return SAMPLES_PER_WORD * self.n_words
+
+    def _learn(self, values, random_state):
+        values = self._values(values)
+        self.vocabulary_ = Vocabulary(
+            self.n_words,
+            method=self.method,
+            assignment=self.assignment,
+            n_samples=len(values),
+            n_iter=self.n_iter,
+            random_state=random_state.randint(2**31 - 1),
+            n_jobs=self.n_jobs,
+        ).fit(values)
+        self.bandwidth_ = None
+        if self.soft > 1:
+            self.bandwidth_ = float(self.bandwidth or self._typical_bandwidth(values))
+
+    def _typical_bandwidth(self, values):
+        distances = self.vocabulary_._nearest(values, int(self.soft))[1].astype(np.float64)
+        typical = np.mean(distances[:, -1] - distances[:, 0])
+        return np.sqrt(typical) if typical > 0 else 1.0
+
+    def _prepared(self):
+        self._check_fits()
+        pyramid = Pyramid(self.pyramid)
+        self.vocabulary_._built_index()  # before threads ask for it
+        return pyramid, check_weights(self.level_weights, len(pyramid.levels), "BagOfWords")
+
+    def _encode(self, descriptors, prepared):
+        pyramid, weights = prepared
+        n_words = len(self.vocabulary_.words_)
+        words, shares = self.words_of(descriptors)
+        places = pyramid.atoms(descriptors.frames, descriptors.shape)[:, None] * n_words + words
+        votes = np.bincount(places.ravel(), shares.ravel(), minlength=pyramid.n_atoms * n_words)
+        cells = pyramid.cells @ votes.reshape(pyramid.n_atoms, n_words)
+        if self.normalize is not None:
+            _normalise(cells, pyramid.level_of_cell, weights, self.normalize)
+        return cells.ravel().astype(np.float32)
+
+    def _row_state(self):
+        words = self.vocabulary_
+        return (
+            *(words.words_, words.map_, bool(self.root), self.assignment, int(self.soft), self.bandwidth_),
+            *(Pyramid(self.pyramid).levels, self.level_weights, self.normalize),
+        )
+
+    @property
+    def _n_features_out(self):
+        return len(self.vocabulary_.words_) * len(Pyramid(self.pyramid).cells)
+
+    def _check_parameters(self):
+        who = "BagOfWords"
+        check_vocabulary_parameters(self, who)
+        check_count(self.soft, "soft", who)
+        if self.soft > self.n_words:
+            raise InputError(f"{who} has n_words={self.n_words}, got soft={self.soft}. Use at most {self.n_words}.")
+        if self.bandwidth is not None and not (isinstance(self.bandwidth, Real) and 0 < self.bandwidth < np.inf):
+            raise InputError(f"{who} needs bandwidth as a number > 0 or None, got bandwidth={self.bandwidth!r}.")
+        n_levels = len(Pyramid(self.pyramid, who).levels)
+        check_weights(self.level_weights, n_levels, who)
+        if self.normalize is None and self.level_weights is not None:
+            raise InputError(f"{who} weighs levels that it normalises, got level_weights with normalize=None.")
+        if self.normalize is not None:
+            check_choice(self.normalize, "normalize", NORMS, who)
+
+    def _check_fits(self):
+        """Raise if parameters that words were learnt with have changed since."""
+        self._check_parameters()
+        mine, theirs = self.vocabulary_, ("n_words", "method", "assignment")
+        if any(getattr(self, name) != getattr(mine, name) for name in theirs) or (
+            (self.bandwidth_ is None) != (self.soft == 1)
+        ):
+            raise InputError("BagOfWords has other parameters than those it was fitted with. Call fit again.")
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if check_kind(self, "vocabulary_", Vocabulary).n_features_in_ != self.n_descriptor_values_:
+            raise ValueError("vocabulary_ does not belong to these descriptors.")
+        if self.bandwidth_ is not None:
+            check_number(self, "bandwidth_", above=0)
+        self._check_fits()
+
+
+def _shares(distances, bandwidth):
+    """exp(-(d_i^2 - d_1^2) / (2 sigma^2)) over their sum, from squared distances in ascending order."""
+    if bandwidth is None:
+        return np.ones(distances.shape)
+    distances = distances.astype(np.float64)
+    shares = np.exp((distances[:, :1] - distances) / (2 * bandwidth**2))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _normalise(cells, level_of_cell, weights, norm):
+    """Divide the cells of each level by their common norm and weigh them, in place."""
+    for level, weight in enumerate(weights):
+        part = level_of_cell == level
+        votes = cells[part]
+        factor = weight / votes.sum() if norm == "l1" else np.sqrt(weight / (votes**2).sum())
+        cells[part] = votes * factor

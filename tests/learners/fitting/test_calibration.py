@@ -1,0 +1,93 @@
+"""Probabilities: the most likely sigmoid, coupled pairs, and rows that are right as often as they say."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.datasets import make_classification
+
+from mercer import InputError
+from mercer.learners import KernelClassifier
+from mercer.learners.fitting.calibration import apply_sigmoids, fit_sigmoids, stratified_folds
+from mercer.learners.fitting.targets import class_columns
+
+
+def test_the_sigmoid_is_the_most_likely_one(rng):
+    scores = rng.normal(size=(400, 2)) * [1.0, 50.0]
+    signs = np.where(rng.random((400, 2)) < expit([2.0, 0.1] * scores - 0.5), 1, -1)
+    signs[rng.random((400, 2)) < 0.2] = 0
+    weights = rng.random(400) + 0.5
+    found = fit_sigmoids(scores, signs, weights)
+    for k in range(2):
+        part = signs[:, k] != 0
+        s, y, w = scores[part, k], signs[part, k] > 0, weights[part]
+        smoothed = np.where(y, (w[y].sum() + 1) / (w[y].sum() + 2), 1 / (w[~y].sum() + 2))
+
+        def loss(ab, s=s, t=smoothed, w=w):
+            p = expit(ab[0] * s + ab[1])
+            return -(w * (t * np.log(p) + (1 - t) * np.log(1 - p))).sum()
+
+        best = minimize(
+            loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 2000}
+        )
+        np.testing.assert_allclose(found[:, k], best.x, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_separated_and_equal_scores_have_finite_sigmoids(size):
+    scores = size * np.array([[-2.0, 1], [-1, 1], [1, 1], [2, 1]])
+    slopes, offsets = fit_sigmoids(scores, np.array([[-1, -1], [-1, -1], [1, -1], [1, 1]]), np.ones(4))
+    p = apply_sigmoids(scores, slopes, offsets)
+    assert np.isfinite([slopes, offsets]).all()
+    assert (p[:2, 0] < 0.5).all()
+    assert (p[2:, 0] > 0.5).all()
+    np.testing.assert_allclose(p[:, 1], (3 * 0.2 + 2 / 3) / 4, atol=1e-4)  # the mean of the smoothed targets
+
+
+def test_coupling_finds_the_probabilities_that_all_pairs_agree_on(rng):
+    p = rng.dirichlet(np.ones(5), size=40)
+    columns = class_columns("ovo", 5)
+    q = p[:, columns.second] / (p[:, columns.second] + p[:, columns.first])
+    np.testing.assert_allclose(columns.probabilities(q), p, atol=1e-6)
+    q = rng.integers(0, 2, q.shape).astype(float)  # pairs that contradict each other, and are certain
+    found = columns.probabilities(q)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_rows_are_right_about_as_often_as_they_say(multi_class):
+    X, y = make_classification(
+        3000, 6, n_informative=5, n_redundant=0, n_classes=3, n_clusters_per_class=1, flip_y=0.1, random_state=0
+    )
+    X = np.minimum(X - X.min(axis=0), (X - X.min(axis=0))[:450].max(axis=0))
+    options = {"C": 0.1, "multi_class": multi_class, "tol": 0.01, "random_state": 0}
+    model = KernelClassifier("intersection", probability=True, **options).fit(X[:450], y[:450])
+    p = model.predict_proba(X[450:])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    # measured 0.05; scikit-learn's SVC(probability=True) is off by as much
+    assert expected_calibration_error(p, y[450:]) < 0.07
+    raw = model._columns.probabilities(expit(model.predictor_(X[450:]) + model.intercept_))
+    assert expected_calibration_error(raw, y[450:]) > 0.09
+
+
+def expected_calibration_error(p, y):
+    """Mean |confidence - accuracy| over ten bins of the confidence."""
+    confidence, is_right = p.max(axis=1), p.argmax(axis=1) == y
+    bins = np.minimum((10 * confidence).astype(int), 9)
+    return sum(abs(confidence[bins == b].sum() - is_right[bins == b].sum()) for b in range(10)) / len(p)
+
+
+def test_scores_that_are_log_odds_need_no_sigmoid():
+    X, y = make_classification(200, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
+    for multi_class in ("ovr", "ovo"):
+        model = KernelClassifier("linear", loss="logistic", multi_class=multi_class).fit(X, y)
+        q = expit(model.predictor_(X) + model.intercept_)
+        np.testing.assert_array_equal(model.predict_proba(X), model._columns.probabilities(q))
+        assert (model.predict_proba(X).argmax(axis=1) == model.predict(X)).mean() > 0.95
+
+
+def test_folds_need_two_rows_of_every_class():
+    assert len(stratified_folds(np.repeat([0, 1], [3, 9]), 0, "it")) == 3
+    with pytest.raises(InputError, match="two rows or more of every class"):
+        KernelClassifier(probability=True).fit(np.eye(5), [0, 0, 0, 0, 1])

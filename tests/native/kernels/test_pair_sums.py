@@ -1,0 +1,78 @@
+"""Sums for single pairs of rows: the textbook formulas, one fixed order, the same bits dense and sparse."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._native.kernels import pair_sums as native
+from mercer.kernels.engine import pair_sums
+from tests.reference.kernels import pair_sums as reference
+
+PARAMETER = 3.0
+CASES = [(name, signed) for name in native.PAIRS for signed in (False, True) if not (signed and name == "common-part")]
+
+
+def rows(rng, n, d, signs):
+    X = rng.random((n, d)) * (rng.random((n, d)) < 0.6) * 10.0 ** (np.arange(n) % 13 - 6.0)[:, None]
+    X[n // 2] = 0
+    return X * rng.choice([-1, 1], size=X.shape) if signs else X
+
+
+def csr(X):
+    """Rows as CSR that also hold some zeros outright."""
+    made = sparse.csr_array(X)
+    made.data[::7] = 0
+    return made
+
+
+@pytest.mark.parametrize(("name", "signed"), CASES)
+def test_sums_are_those_of_the_textbook_formula(rng, name, signed):
+    signs = signed or name in ("product", "common-part")
+    X, Y = rows(rng, 30, 37, signs), rows(rng, 30, 37, signs)
+    logs = [native.logarithms(X), native.logarithms(Y)]
+    got, want = np.empty(30), np.empty(30)
+    native.dense_pair_sums(name, signed)(X, logs[0], Y, logs[1], PARAMETER, got)
+    reference.dense_pair_sums(name, signed)(X, None, Y, None, PARAMETER, want)
+    # 37 terms, each right to a few units in the last place; with signs they cancel
+    size = np.empty(30)
+    reference.dense_pair_sums(name)(abs(X), None, abs(Y), None, PARAMETER, size)
+    assert (abs(got - want) <= 64 * np.finfo(float).eps * size).all()
+
+
+@pytest.mark.parametrize(("name", "signed"), CASES)
+def test_sparse_rows_give_the_bits_of_dense_ones(rng, name, signed):
+    signs = signed or name in ("product", "common-part")
+    X, Y = csr(rows(rng, 30, 37, signs)), csr(rows(rng, 30, 37, signs))
+    dense = pair_sums(name, X.toarray(), Y.toarray(), param=PARAMETER, signed=signed)
+    np.testing.assert_array_equal(pair_sums(name, X, Y, param=PARAMETER, signed=signed), dense)
+    want = np.empty(30)
+    logs = [native.logarithms(X.data), native.logarithms(Y.data)]
+    arguments = (X.indptr, X.indices, X.data, logs[0], Y.indptr, Y.indices, Y.data, logs[1], PARAMETER, want)
+    reference.sparse_pair_sums(name, signed)(*arguments)
+    assert (abs(dense - want) <= 1e-12 * abs(want).max()).all()
+
+
+def test_bins_are_added_in_ascending_order(rng):
+    X, Y = rng.random((20, 50)), rng.random((20, 50))
+    in_order = [0.0] * 20
+    for k in range(50):
+        in_order = [total + min(x, y) for total, x, y in zip(in_order, X[:, k], Y[:, k], strict=True)]
+    np.testing.assert_array_equal(pair_sums("minimum", X, Y), in_order)
+    assert (np.minimum(X, Y).sum(axis=1) != in_order).any()  # another order has other last digits
+
+
+@pytest.mark.parametrize("name", ["chi2", "jensen-shannon", "power-mean", "minimum"])
+def test_values_far_apart_neither_overflow_nor_vanish(name):
+    X, Y = np.array([[1e300, 1e-300, 5e-324]]), np.array([[1e-300, 1e300, 1.0]])
+    total = pair_sums(name, X, Y, param=PARAMETER)
+    # min(x, y) <= k(x, y) <= 2 min(x, y) for chi2 and power means; Jensen-Shannon grows like min log(ratio)
+    assert 2e-300 <= total[0] <= 2e-300 * (2 if name != "jensen-shannon" else 1001)
+
+
+def test_logarithms_of_magnitudes(rng):
+    X = rng.normal(size=(9, 13))
+    X[0, :3] = 0
+    np.testing.assert_array_equal(native.logarithms(X), reference.logarithms(X))
+    assert math.isclose(native.product_pair(2.0, 0.0, 3.5, 0.0, 0.0), reference.product_pair(2.0, 0.0, 3.5, 0.0, 0.0))

@@ -1,0 +1,106 @@
+"""How rows are compared: what is reported, what ranks, and that a score depends on its two rows alone."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer import InputError, thread_limit
+from mercer.kernels import RBF, Chi2, Linear
+from mercer.search.exact.best import Best, best_of_pairs
+from mercer.search.model import measure as _measure
+from mercer.search.model.measure import Measure, as_double
+from tests.search.index_samples import histograms
+
+X = histograms(30) * np.linspace(0.5, 2, 30, dtype=np.float32)[:, None]
+EVERY = np.repeat(np.arange(30), 30), np.tile(np.arange(30), 30)
+
+
+@pytest.mark.parametrize("is_distance", [False, True])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_reported_values_are_kernel_values_or_distances(normalize, is_distance):
+    measure = Measure(Chi2(), normalize, "distance" if is_distance else "similarity")
+    kernel = Chi2().normalized() if normalize else Chi2()
+    objective = measure.scores(X, X, *EVERY).reshape(30, 30)
+    rows = X.astype(np.float64)
+    # the root of what remains of a difference: 1e-15 of K becomes 3e-8 of a distance
+    np.testing.assert_allclose(
+        measure.reported(objective), kernel.distance(rows) if is_distance else kernel(rows), rtol=1e-12, atol=1e-7
+    )
+    assert (np.argmax(objective, axis=1) == np.arange(30)).all() or (not normalize and not is_distance)
+    assert (measure.nothing, measure.name) == ((np.inf, "distance") if is_distance else (-np.inf, "similarity"))
+    assert not is_distance or (objective <= 0).all()
+
+
+@pytest.mark.parametrize("make", [lambda rows: rows, sparse.csr_array], ids=["dense", "csr"])
+def test_a_score_has_the_same_bits_in_any_company(make, monkeypatch):
+    measure, rows = Measure(Chi2(), True, "distance"), make(X)
+    with thread_limit(1):
+        whole = measure.scores(rows, rows, *EVERY)
+    monkeypatch.setattr(_measure, "PAIRS_PER_TASK", 7)
+    np.testing.assert_array_equal(measure.scores(rows, rows, *EVERY, n_jobs=2), whole)
+    back = np.arange(900)[::-1]
+    np.testing.assert_array_equal(measure.scores(rows, rows, EVERY[0][back], EVERY[1][back]), whole[back])
+    np.testing.assert_array_equal(
+        measure.scores(rows[[4]], rows, np.zeros(30, dtype=int), np.arange(30)), whole[120:150]
+    )
+
+
+def test_energies_and_roots():
+    rows = np.concatenate([X[:3], np.zeros((1, 10), dtype=np.float32)])
+    sums = rows.astype(np.float64).sum(axis=1)
+    np.testing.assert_allclose(Measure(Chi2(), False).energy(rows), sums)
+    np.testing.assert_array_equal(Measure(Chi2(), True).energy(rows), [1, 1, 1, 0])
+    np.testing.assert_allclose(Measure(Chi2(), True).roots(rows), np.sqrt(np.append(sums[:3], 1)))
+    assert Measure(Linear(), True).unit_diagonal
+    assert Measure(RBF(), False).unit_diagonal
+    assert not Measure(Linear(), False).unit_diagonal
+
+
+def test_limits_are_those_of_the_measure():
+    similarity, distance = Measure(Chi2()), Measure(Chi2(), measure="distance")
+    assert similarity.threshold("search", 0.5, None) == 0.5
+    assert similarity.threshold("search", -2, None) == -2.0
+    assert distance.threshold("search", None, 0.5) == -0.25
+    for measure, limits, message in [
+        (similarity, (None, None), "an index that measures similarity needs min_similarity, and no other limit"),
+        (similarity, (None, 0.5), "measures similarity needs min_similarity"),
+        (similarity, (0.5, 0.5), "no other limit"),
+        (distance, (0.5, None), "an index that measures distance needs max_distance"),
+        (distance, (None, -1.0), r"needs max_distance as a finite number.*, got -1\.0"),
+        (similarity, (np.nan, None), "needs min_similarity as a finite number, got nan"),
+        (similarity, (np.inf, None), "needs min_similarity as a finite number, got inf"),
+        (similarity, ("much", None), "needs min_similarity as a finite number, got 'much'"),
+        (similarity, ([0.5], None), r"needs min_similarity as a finite number, got \[0.5\]"),
+        (similarity, (True, None), "needs min_similarity as a finite number, got True"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            measure.threshold("search", *limits)
+
+
+def test_rows_become_double_as_they_are():
+    assert as_double(X[:, ::2]).flags.c_contiguous
+    assert as_double(sparse.csr_array(X)).dtype == np.float64
+    np.testing.assert_array_equal(as_double(X), X)
+
+
+def test_the_best_of_pairs_come_first_and_ties_by_key():
+    queries, positions = np.array([1, 0, 1, 1, 0]), np.array([4, 9, 5, 6, 8])
+    scores, keys = np.array([2.0, 1.0, 3.0, 2.0, 1.0]), np.array([7, 2, 0, 3, 1])
+    found, values = best_of_pairs(3, 2, queries, positions, scores, keys)
+    assert found.tolist() == [[8, 9], [5, 6], [-1, -1]]
+    assert values.tolist() == [[1.0, 1.0], [3.0, 2.0], [-np.inf, -np.inf]]
+
+
+def test_pairs_that_come_in_parts_and_twice_are_kept_once(rng):
+    scores = rng.integers(0, 4, (5, 40)).astype(float)
+    best = Best(5, 6, lambda positions: -positions)
+    for _ in range(12):
+        queries, positions = rng.integers(0, 5, 30), rng.integers(0, 40, 30)
+        best.merge(queries, positions, scores[queries, positions])
+        assert (best.thresholds <= best.scores.min(axis=1)).all()
+    best.merge(*(part.ravel() for part in (*np.indices((5, 40)), scores)))
+    order = np.lexsort((np.broadcast_to(-np.arange(40), (5, 40)), -scores), axis=1)[:, :6]
+    np.testing.assert_array_equal(best.positions, order)
+    np.testing.assert_array_equal(best.scores, np.take_along_axis(scores, order, axis=1))
+    best.merge(np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0))
+    np.testing.assert_array_equal(best.positions, order)
