@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,34 @@ def test_the_architecture_page_names_only_what_exists():
     named = re.findall(r"`((?:src|tests|docs|benchmarks|\.ci)/[\w./-]*)`", page)
     assert named
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_walks_of_the_architecture_page_find_what_they_name():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert page.count("\n") <= 150
+    walks = re.findall(r"`(\w+)`\s+in\s+`(src/[\w./]*\.py)`", page)
+    assert len(walks) > 20
+    for name, path in walks:
+        defined = {node.name for node in ast.walk(parse(ROOT / path)) if hasattr(node, "name")}
+        assert name in defined, f"{path} defines no {name}."
+
+
+def folders_of_modules():
+    """Folder of the source -> names of its modules."""
+    found = {}
+    for path in MODULES:
+        found.setdefault(path.parent, []).extend([path.stem] if path.stem != "__init__" else [])
+    return found
+
+
+def test_folders_are_small_and_do_the_work_of_prefixes():
+    for folder, names in folders_of_modules().items():
+        assert len(names) <= 12, f"{relative(folder)} has {len(names)} modules: which of them belong together?"
+        prefixes = Counter(name.partition("_")[0] for name in names)
+        shared = [prefix for prefix, count in prefixes.items() if count >= 3]
+        assert not shared, f"{relative(folder)}: {shared} should be folders."
+        private = [name for name in names if name.startswith("_")]
+        assert not private, f"{relative(folder)}: {private}; what is public is said by __init__.py."
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/install.md"])
