@@ -148,7 +148,7 @@ def square_root(kernel, normalised=False):
         def fit(self, X, y=None):
             X = self._checked(X, reset=True)
             self.root_ = HomogeneousMap("hellinger").fit(X)
-            self.kernel_ = self._resolved_kernel()
+            self.kernel_ = self.resolved_kernel()
             self.inner_ = Identity(X.shape[1])
             return self
 

@@ -26,18 +26,18 @@ class GramSVC(ClassifierMixin, BaseEstimator):
         self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
         self.rows_ = np.asarray(X, dtype=np.float32) - self.mean_
         self.unit_ = float(np.einsum("ij,ij->", self.rows_, self.rows_, dtype=np.float64)) / len(X) or 1.0
-        K = self._gram(self.rows_)
+        K = self.gram_block(self.rows_)
         with sklearn.config_context(**TRUSTED):
             self.machines_ = [SVC(C=self.C, kernel="precomputed").fit(K, 1.0 * (y == c)) for c in self.classes_]
         return self
 
     def decision_function(self, X):
-        K = self._gram(np.asarray(X, dtype=np.float32) - self.mean_)
+        K = self.gram_block(np.asarray(X, dtype=np.float32) - self.mean_)
         with sklearn.config_context(**TRUSTED):
             return np.stack([machine.decision_function(K) for machine in self.machines_], axis=1)
 
     def predict(self, X):
         return self.classes_[self.decision_function(X).argmax(axis=1)]
 
-    def _gram(self, rows):
+    def gram_block(self, rows):
         return (rows @ self.rows_.T).astype(np.float64) / self.unit_

@@ -42,37 +42,37 @@ def test_pairs_are_the_diagonal_of_the_gram_matrix(name, rng):
     gram = kernel(X, Y)
     # rounding of sums of 19 terms, and of distances as differences of norms: relative to the largest energies
     size = max(kernel.diag(X).max(), kernel.diag(Y).max())
-    np.testing.assert_allclose(kernel._pairs(X, Y), np.diag(gram), rtol=1e-11, atol=1e-13 * size)
-    np.testing.assert_allclose(kernel._pairs(X, X), kernel.diag(X), rtol=1e-11, atol=1e-13 * size)
+    np.testing.assert_allclose(kernel.pair_values(X, Y), np.diag(gram), rtol=1e-11, atol=1e-13 * size)
+    np.testing.assert_allclose(kernel.pair_values(X, X), kernel.diag(X), rtol=1e-11, atol=1e-13 * size)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_value_has_the_same_bits_whatever_stands_around_its_rows(name, rng):
     kernel, X, Y = CASES[name], histograms(rng, 40), histograms(rng, 40)
-    whole = kernel._pairs(X, Y)
+    whole = kernel.pair_values(X, Y)
     for size in (1, 3, 8):  # with and without a whole register of neighbours
-        parts = [kernel._pairs(X[i : i + size].copy(), Y[i : i + size].copy()) for i in range(0, 40, size)]
+        parts = [kernel.pair_values(X[i : i + size].copy(), Y[i : i + size].copy()) for i in range(0, 40, size)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
     order = rng.permutation(40)
-    np.testing.assert_array_equal(kernel._pairs(X[order], Y[order]), whole[order])
+    np.testing.assert_array_equal(kernel.pair_values(X[order], Y[order]), whole[order])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_of_the_two_rows_does_not_matter(name, rng):
     kernel, X, Y = CASES[name], histograms(rng), histograms(rng)
-    np.testing.assert_array_equal(kernel._pairs(X, Y), kernel._pairs(Y, X))
+    np.testing.assert_array_equal(kernel.pair_values(X, Y), kernel.pair_values(Y, X))
 
 
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_rows_have_the_values_of_dense_ones(name, rng):
     kernel, X, Y = CASES[name], histograms(rng, 40), histograms(rng, 40)
     left, right = sparse.csr_array(X), sparse.csr_array(Y)
-    dense, found = kernel._pairs(X, Y), kernel._pairs(left, right)
+    dense, found = kernel.pair_values(X, Y), kernel.pair_values(left, right)
     if isinstance(kernel, HistogramKernel) or name in ("linear", "generalized-intersection"):
         np.testing.assert_array_equal(found, dense)
     size = max(kernel.diag(X).max(), kernel.diag(Y).max())
     np.testing.assert_allclose(found, dense, rtol=1e-11, atol=1e-13 * size)
-    np.testing.assert_array_equal(found[5:9], kernel._pairs(left[5:9], right[5:9]))
+    np.testing.assert_array_equal(found[5:9], kernel.pair_values(left[5:9], right[5:9]))
 
 
 @given(data=st.data())
@@ -84,6 +84,6 @@ def test_any_rows_of_any_kernel_agree_with_the_matrix(data):
     size = max(kernel.diag(X).max(), kernel.diag(Y).max())
     # distances are differences of norms up to 2^44: what cancels may be that times the rounding of float64
     atol = 1e-13 * size if kernel.homogeneity else 1e-15 * max(X.max() ** 2, Y.max() ** 2, 1.0) * X.size
-    np.testing.assert_allclose(kernel._pairs(X, Y), np.diag(kernel(X, Y)), rtol=1e-9, atol=max(atol, 1e-12))
+    np.testing.assert_allclose(kernel.pair_values(X, Y), np.diag(kernel(X, Y)), rtol=1e-9, atol=max(atol, 1e-12))
     for i in range(len(X)):
-        assert kernel._pairs(X[[i]], Y[[i]])[0] == kernel._pairs(X, Y)[i]
+        assert kernel.pair_values(X[[i]], Y[[i]])[0] == kernel.pair_values(X, Y)[i]

@@ -39,7 +39,7 @@ class Plain(FeatureMap):
             return X.toarray() if sparse.issparse(X) else X
         return sparse.csr_array(X)
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         return Linear()
 
 

@@ -29,7 +29,7 @@ class Scaled(FeatureMap):
     def _encode(self, X):
         return self.factor * (X.toarray() if sparse.issparse(X) else X)
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         return Linear()
 
 

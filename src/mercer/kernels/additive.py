@@ -52,7 +52,7 @@ class HistogramKernel(AdditiveKernel):
     signed: bool = False
     _loop: ClassVar[str]
     _difference: ClassVar[str]
-    _has_differences = True
+    has_differences = True
 
     def signed_form(self):
         return replace(self, signed=True)
@@ -60,22 +60,22 @@ class HistogramKernel(AdditiveKernel):
     def _parameter(self):
         return 0.0
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         who = type(self).__name__
         return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, who=who, n_jobs=n_jobs)
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         sums = pair_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed)
         return refuse_overflow(sums, type(self).__name__)
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return refuse_overflow(_row_sums(abs(X) if self.signed else X), type(self).__name__)
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         how = {"param": self._parameter(), "signed": self.signed, "weight": weight}
         return difference_sums(self._difference, X, Y, left, right, **how)
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         if not self.signed:
             who = type(self).__name__
             require_non_negative(X, who, name, f"Use {who}(signed=True) for features with signs.")
@@ -87,10 +87,10 @@ class HistogramKernel(AdditiveKernel):
 
     def scalar(self, x, y):
         x, y = np.asarray(x), np.asarray(y)
-        value = self._magnitude(np.abs(x), np.abs(y)) if self.signed else self._magnitude(x, y)
+        value = self.magnitude(np.abs(x), np.abs(y)) if self.signed else self.magnitude(x, y)
         return value * np.sign(x) * np.sign(y) if self.signed else value
 
-    def _magnitude(self, x, y):
+    def magnitude(self, x, y):
         """k(x, y) for x, y >= 0."""
         raise NotImplementedError
 
@@ -123,27 +123,27 @@ class Linear(AdditiveKernel):
 
     name = "linear"
     homogeneity = 2.0
-    _has_differences = True
+    has_differences = True
 
     def signed_form(self):
         return self  # odd already
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         return product(X, Y, n_jobs, who="Linear")
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         return refuse_overflow(pair_sums("product", X, Y), "Linear")
 
-    def _diag(self, X):
+    def diagonal(self, X):
         with np.errstate(over="ignore"):
             squares = X.multiply(X) if sparse.issparse(X) else X * X
         return refuse_overflow(_row_sums(squares), "Linear")
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         root = 1.0 if weight is None else np.sqrt(weight)
         return gaussian_exponents(X, Y, root, n_jobs, relative=weight is None)
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         return difference_sums("squared", X, Y, left, right, param=np.sqrt(weight))
 
     def scalar(self, x, y):
@@ -164,14 +164,14 @@ class Hellinger(HistogramKernel):
     name = "hellinger"
     _difference = "hellinger"
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         left = _signed_power(X, 0.5)
         return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs, who="Hellinger")
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         return refuse_overflow(pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5)), "Hellinger")
 
-    def _magnitude(self, x, y):
+    def magnitude(self, x, y):
         return np.sqrt(x) * np.sqrt(y)
 
 
@@ -196,15 +196,15 @@ class Chi2(HistogramKernel):
     name = "chi2"
     _loop = _difference = "chi2"
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         # sum (x - y)^2 / (x + y): no cancellation, so float32 will do. Not for signs, nor for sparse rows.
         if self.signed or sparse.issparse(X) or sparse.issparse(Y):
-            return super()._sq_distance(X, Y, n_jobs, weight)
+            return super().squared_distances(X, Y, n_jobs, weight)
         tiny = np.finfo(np.result_type(X.dtype, Y.dtype)).smallest_subnormal
         scale = 1.0 if weight is None else weight
         return bin_sums("chi2-distance", X, Y, param=tiny, keep_zeros=True, weight=scale, n_jobs=n_jobs)
 
-    def _magnitude(self, x, y):
+    def magnitude(self, x, y):
         low, _, ratio = _ratio(x, y)
         return 2 * low / (1 + ratio)
 
@@ -223,13 +223,13 @@ class Intersection(HistogramKernel):
     name = "intersection"
     _loop, _difference = "minimum", "absolute"
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         if self.signed or sparse.issparse(X) or sparse.issparse(Y):
-            return super()._sq_distance(X, Y, n_jobs, weight)
+            return super().squared_distances(X, Y, n_jobs, weight)
         scale = 1.0 if weight is None else weight
         return bin_sums("difference", X, Y, keep_zeros=True, weight=scale, n_jobs=n_jobs)
 
-    def _magnitude(self, x, y):
+    def magnitude(self, x, y):
         return np.minimum(x, y)
 
 
@@ -250,9 +250,9 @@ class JensenShannon(HistogramKernel):
     signed: bool = False
     name = "jensen-shannon"
     _loop = _difference = "jensen-shannon"
-    _roundings = 512  # logarithms of values far from 1
+    roundings = 512  # logarithms of values far from 1
 
-    def _magnitude(self, x, y):
+    def magnitude(self, x, y):
         low, high, ratio = _ratio(x, y)
         # (h + l) log2(1 + r) - l log2(r), with r log2(r) = 0 at 0
         log_ratio = np.log2(ratio, out=np.zeros_like(ratio), where=ratio > 0)
@@ -277,7 +277,7 @@ class PowerMean(HistogramKernel):
     signed: bool = False
     name = "power-mean"
     _loop = _difference = "power-mean"
-    _roundings = 512  # logarithms of values far from 1
+    roundings = 512  # logarithms of values far from 1
     _may_be_infinite = ("p",)
 
     def __post_init__(self):
@@ -287,7 +287,7 @@ class PowerMean(HistogramKernel):
                 "-inf is the intersection, -1 chi2, 0 the Hellinger kernel."
             )
 
-    def _special(self):
+    def special_case(self):
         """The kernel that this one equals exactly, or None."""
         kernel = {0.0: Hellinger, -1.0: Chi2, -np.inf: Intersection}.get(float(self.p))
         return kernel and kernel(signed=self.signed)
@@ -295,27 +295,31 @@ class PowerMean(HistogramKernel):
     def _parameter(self):
         return -float(self.p)
 
-    def _gram(self, X, Y, n_jobs):
-        special = self._special()
-        return special._gram(X, Y, n_jobs) if special else super()._gram(X, Y, n_jobs)
+    def gram_block(self, X, Y, n_jobs):
+        special = self.special_case()
+        return special.gram_block(X, Y, n_jobs) if special else super().gram_block(X, Y, n_jobs)
 
-    def _pairs(self, X, Y):
-        special = self._special()
-        return special._pairs(X, Y) if special else super()._pairs(X, Y)
+    def pair_values(self, X, Y):
+        special = self.special_case()
+        return special.pair_values(X, Y) if special else super().pair_values(X, Y)
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
-        special = self._special()
-        return special._sq_distance(X, Y, n_jobs, weight) if special else super()._sq_distance(X, Y, n_jobs, weight)
+    def squared_distances(self, X, Y, n_jobs, weight=None):
+        special = self.special_case()
+        return (
+            special.squared_distances(X, Y, n_jobs, weight)
+            if special
+            else super().squared_distances(X, Y, n_jobs, weight)
+        )
 
-    def _induced(self, X, Y, left, right, weight=1.0):
-        special = self._special()
-        how = special._induced if special else super()._induced
+    def induced_distances(self, X, Y, left, right, weight=1.0):
+        special = self.special_case()
+        how = special.induced_distances if special else super().induced_distances
         return how(X, Y, left, right, weight)
 
-    def _magnitude(self, x, y):
-        special = self._special()
+    def magnitude(self, x, y):
+        special = self.special_case()
         if special:
-            return special._magnitude(x, y)
+            return special.magnitude(x, y)
         low, _, ratio = _ratio(x, y)
         q = -float(self.p)
         return low * ((1 + ratio**q) / 2) ** (-1 / q)
@@ -333,7 +337,7 @@ class GeneralizedIntersection(AdditiveKernel):
 
     beta: float = 1.0
     name = "generalized-intersection"
-    _has_differences = True
+    has_differences = True
 
     def __post_init__(self):
         if not 0 < self.beta < np.inf:
@@ -344,12 +348,12 @@ class GeneralizedIntersection(AdditiveKernel):
         """The g with K(c x, c y) = c**g K(x, y), or None."""
         return float(self.beta)
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         left = self._power(X)
         right = left if X is Y else self._power(Y)
         return bin_sums("minimum", left, right, who=type(self).__name__, n_jobs=n_jobs)
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         return refuse_overflow(pair_sums("minimum", self._power(X), self._power(Y)), type(self).__name__)
 
     def _power(self, X):
@@ -364,10 +368,10 @@ class GeneralizedIntersection(AdditiveKernel):
             )
         return powers
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return refuse_overflow(_row_sums(self._power(X)), type(self).__name__)
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         sums = difference_sums("power", abs(X), abs(Y), left, right, param=self.beta)
         return sums * weight
 

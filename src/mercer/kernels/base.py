@@ -55,16 +55,16 @@ class Kernel:
         numpy.ndarray, float32 if both sides are float32, else float64
         """
         X, Y = self._checked(X, Y)
-        return self._gram(X, Y, n_jobs)
+        return self.gram_block(X, Y, n_jobs)
 
     def diag(self, X):
         """K(x, x) of each row, without the matrix."""
-        return self._diag(self._checked(X, None)[0])
+        return self.diagonal(self._checked(X, None)[0])
 
     def distance(self, X, Y=None, n_jobs=None):
         """Induced distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)): the Euclidean distance of the feature vectors."""
         X, Y = self._checked(X, Y)
-        squared = refuse_overflow(self._sq_distance(X, Y, n_jobs), type(self).__name__)
+        squared = refuse_overflow(self.squared_distances(X, Y, n_jobs), type(self).__name__)
         if X is Y:
             np.fill_diagonal(squared, 0)
         return np.sqrt(squared, out=squared)
@@ -75,20 +75,20 @@ class Kernel:
         Possible for kernels that are homogeneous; for others use :meth:`normalized`, which divides kernel values.
         """
         X, _ = self._checked(X, None)
-        if self._unit_diagonal:
+        if self.unit_diagonal:
             return X
         if not self.homogeneity:
             raise InputError(
                 f"{self!r} is not homogeneous, so no scaling of a row gives K(x, x) = 1. "
                 "Use kernel.normalized(), which divides K(x, y) by sqrt(K(x, x) K(y, y))."
             )
-        return _scale_rows(X, _inverse(self._diag(X).astype(np.float64) ** (1 / self.homogeneity)))
+        return _scale_rows(X, _inverse(self.diagonal(X).astype(np.float64) ** (1 / self.homogeneity)))
 
     def normalized(self):
         """The kernel K(x, y) / sqrt(K(x, x) K(y, y)); all-zero rows have similarity 0 with every row."""
         from mercer.kernels.compose import NormalizedKernel
 
-        return self if self._unit_diagonal else NormalizedKernel(self)
+        return self if self.unit_diagonal else NormalizedKernel(self)
 
     def signed_form(self):
         """The odd extension sign(x) sign(y) k(|x|, |y|) of an additive kernel, for features with signs."""
@@ -116,35 +116,37 @@ class Kernel:
         # A copy of a block of Y is never X, so no block takes the symmetric path and its different order of sums.
         for rows in row_chunks(X.shape[0], bytes_per_row=columns * scores.itemsize):
             for first in range(0, Y.shape[0], columns):
-                block = self._gram(X[rows], Y[first : first + columns], n_jobs)
+                block = self.gram_block(X[rows], Y[first : first + columns], n_jobs)
                 keep_best(block, first, scores[rows], indices[rows])
         return scores, indices
 
     # ------------------------------------------------------------------------------- what a kernel must or may define
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
+        """K(x, y) of validated rows; equal objects X and Y are compared with each other at half the cost."""
         raise NotImplementedError
 
-    def _diag(self, X):
+    def diagonal(self, X):
+        """K(x, x) of validated rows."""
         raise NotImplementedError
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         """K(x_i, y_i) for float64 rows X[i], Y[i]: a function of the two rows alone, whatever stands around them.
 
-        A block of `_gram` may be summed in another order for other rows beside; where equal scores must be equal bits
-        (final scores of a search), these are taken. This one is slow: a kernel with loops of its own overrides it.
+        A block of `gram_block` may be summed in another order for other rows beside; where equal scores must be equal
+        bits (final scores of a search), these are taken. This one is slow: a kernel with loops of its own overrides it.
         """
-        return np.array([self._gram(X[i : i + 1], Y[i : i + 1], None)[0, 0] for i in range(X.shape[0])])
+        return np.array([self.gram_block(X[i : i + 1], Y[i : i + 1], None)[0, 0] for i in range(X.shape[0])])
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         """Raise InputError for values outside the kernel's domain."""
 
     @property
-    def _unit_diagonal(self):
+    def unit_diagonal(self):
         """K(x, x) = 1 for every row."""
         return False
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         """weight * (K(x, x) + K(y, y) - 2 K(x, y)), to the digits that exp(-...) needs; without weight, all digits.
 
         Differences of nearly equal numbers: in float64 whatever the input, then back.
@@ -157,17 +159,17 @@ class Kernel:
             energies, values = self._weighed(left, right, scale, factor, n_jobs)
             squared = np.maximum(energies[0][:, None] + energies[1] - 2 * values, 0)
         dtype = np.result_type(X.dtype, Y.dtype)
-        if self._has_differences or weight is not None:
+        if self.has_differences or weight is not None:
 
             def again(i, j):
-                return self._induced(left, right, i, j, scale)
+                return self.induced_distances(left, right, i, j, scale)
 
             accuracy = accuracy_of(dtype, X.shape[1])
             refine(
                 squared,
                 *energies,
                 again,
-                terms=X.shape[1] + self._roundings,
+                terms=X.shape[1] + self.roundings,
                 accuracy=accuracy,
                 relative=weight is None,
             )
@@ -178,13 +180,13 @@ class Kernel:
         """(weight * K(x, x), weight * K(y, y)), weight * K(x, y), computed of rows times factor."""
         left = X * factor if factor != 1 else X
         right = left if X is Y else Y * factor if factor != 1 else Y
-        energies = [weigh(self._diag(side), weight, factor) for side in (left, right)]
-        return energies, weigh(self._gram(left, right, n_jobs), weight, factor)
+        energies = [weigh(self.diagonal(side), weight, factor) for side in (left, right)]
+        return energies, weigh(self.gram_block(left, right, n_jobs), weight, factor)
 
-    _has_differences = False  # whether `_induced` has a formula
-    _roundings = 16  # of a value beside those of its sum, as a multiple of the last place
+    has_differences = False  # whether `induced_distances` has a formula
+    roundings = 16  # of a value beside those of its sum, as a multiple of the last place
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         """weight * (K(x, x) + K(y, y) - 2 K(x, y)) of float64 rows X[left[i]], Y[right[i]], bin by bin."""
         raise InputError(
             f"Exponential: with gamma={weight:g}, row {left[0]} of X and row {right[0]} of Y are so near in {self!r} "
@@ -224,12 +226,12 @@ class Kernel:
     def _checked(self, X, Y):
         who = type(self).__name__
         left = as_rows(X, who, "X")
-        self._check_values(left, "X")
+        self.check_values(left, "X")
         if Y is None or Y is X:
             return left, left
         right = as_rows(Y, who, "Y")
         check_same_width(left, right, who)
-        self._check_values(right, "Y")
+        self.check_values(right, "Y")
         return left, right
 
 

@@ -18,9 +18,9 @@ from mercer.kernels.engine import in_range, per_side, unit_rows
 class _Composite(Kernel):
     kernels: tuple
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         for kernel in self.kernels:
-            kernel._check_values(X, name)
+            kernel.check_values(X, name)
 
     @property
     def positive_definite_on(self):
@@ -95,32 +95,32 @@ class SumKernel(_Composite):
         """The one-dimensional kernel of a sum of additive kernels."""
         return sum(w * kernel.scalar(x, y) for kernel, w in zip(self.kernels, self.weights, strict=True))
 
-    def _gram(self, X, Y, n_jobs):
-        total = self.kernels[0]._gram(X, Y, n_jobs)
+    def gram_block(self, X, Y, n_jobs):
+        total = self.kernels[0].gram_block(X, Y, n_jobs)
         total *= total.dtype.type(self.weights[0])
         for kernel, weight in zip(self.kernels[1:], self.weights[1:], strict=True):
-            total += total.dtype.type(weight) * kernel._gram(X, Y, n_jobs)
+            total += total.dtype.type(weight) * kernel.gram_block(X, Y, n_jobs)
         return total
 
-    def _pairs(self, X, Y):
-        return sum(weight * kernel._pairs(X, Y) for kernel, weight in zip(self.kernels, self.weights, strict=True))
+    def pair_values(self, X, Y):
+        return sum(weight * kernel.pair_values(X, Y) for kernel, weight in zip(self.kernels, self.weights, strict=True))
 
-    def _diag(self, X):
-        return sum(X.dtype.type(w) * kernel._diag(X) for kernel, w in zip(self.kernels, self.weights, strict=True))
+    def diagonal(self, X):
+        return sum(X.dtype.type(w) * kernel.diagonal(X) for kernel, w in zip(self.kernels, self.weights, strict=True))
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         parts = zip(self.kernels, self.weights, strict=True)
         if weight is None:
-            return sum(X.dtype.type(w) * kernel._sq_distance(X, Y, n_jobs) for kernel, w in parts)
-        return sum(kernel._sq_distance(X, Y, n_jobs, w * weight) for kernel, w in parts)
+            return sum(X.dtype.type(w) * kernel.squared_distances(X, Y, n_jobs) for kernel, w in parts)
+        return sum(kernel.squared_distances(X, Y, n_jobs, w * weight) for kernel, w in parts)
 
     @property
-    def _has_differences(self):
-        return all(kernel._has_differences for kernel in self.kernels)
+    def has_differences(self):
+        return all(kernel.has_differences for kernel in self.kernels)
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         parts = zip(self.kernels, self.weights, strict=True)
-        return sum(kernel._induced(X, Y, left, right, w * weight) for kernel, w in parts)
+        return sum(kernel.induced_distances(X, Y, left, right, w * weight) for kernel, w in parts)
 
 
 def _check_weight(weight):
@@ -161,20 +161,20 @@ class ProductKernel(_Composite):
         return None if None in degrees else float(sum(degrees))
 
     @property
-    def _unit_diagonal(self):
-        return all(kernel._unit_diagonal for kernel in self.kernels)
+    def unit_diagonal(self):
+        return all(kernel.unit_diagonal for kernel in self.kernels)
 
-    def _gram(self, X, Y, n_jobs):
-        total = self.kernels[0]._gram(X, Y, n_jobs)
+    def gram_block(self, X, Y, n_jobs):
+        total = self.kernels[0].gram_block(X, Y, n_jobs)
         for kernel in self.kernels[1:]:
-            total *= kernel._gram(X, Y, n_jobs)
+            total *= kernel.gram_block(X, Y, n_jobs)
         return total
 
-    def _pairs(self, X, Y):
-        return np.prod([kernel._pairs(X, Y) for kernel in self.kernels], axis=0)
+    def pair_values(self, X, Y):
+        return np.prod([kernel.pair_values(X, Y) for kernel in self.kernels], axis=0)
 
-    def _diag(self, X):
-        return np.prod([kernel._diag(X) for kernel in self.kernels], axis=0)
+    def diagonal(self, X):
+        return np.prod([kernel.diagonal(X) for kernel in self.kernels], axis=0)
 
 
 @kernel_class
@@ -207,13 +207,13 @@ class NormalizedKernel(Kernel):
         """Rows on which Gram matrices are positive semidefinite."""
         return self.kernel.positive_definite_on
 
-    def _check_values(self, X, name):
-        self.kernel._check_values(X, name)
+    def check_values(self, X, name):
+        self.kernel.check_values(X, name)
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         dtype = np.result_type(X.dtype, Y.dtype)
         scaled = self._in_range(X, Y)
-        gram = self.kernel._gram(*scaled, n_jobs)
+        gram = self.kernel.gram_block(*scaled, n_jobs)
         left = self._inverse_norms(scaled[0], X, "X")
         right = left if X is Y else self._inverse_norms(scaled[1], Y, "Y")
         for i, factor in enumerate(left):  # the product of both factors first, so that the result stays symmetric
@@ -222,10 +222,10 @@ class NormalizedKernel(Kernel):
             np.fill_diagonal(gram, left > 0)
         return gram.astype(dtype, copy=False)
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         left, right = self._in_range(X, Y)
         roots = self._inverse_norms(left, X, "X"), self._inverse_norms(right, Y, "Y")
-        return _divided(self.kernel._pairs(left, right), *roots)
+        return _divided(self.kernel.pair_values(left, right), *roots)
 
     def _in_range(self, X, Y):
         """Both sides scaled so that neither their kernel values overflow nor those of a row with itself vanish.
@@ -238,7 +238,7 @@ class NormalizedKernel(Kernel):
 
     def _inverse_norms(self, X, given, name):
         # in float64 whatever the rows: float32 norms beside float64 values look like a kernel that is not definite
-        energy = self.kernel._diag(X.astype(np.float64, copy=False))
+        energy = self.kernel.diagonal(X.astype(np.float64, copy=False))
         small = np.flatnonzero(energy < np.finfo(np.float64).tiny)
         if self.kernel.homogeneity:  # then only empty rows have K(x, x) = 0
             lost = small[np.asarray(abs(given[small]).sum(axis=1)).ravel() > 0]
@@ -252,7 +252,7 @@ class NormalizedKernel(Kernel):
             )
         return _inverse(np.sqrt(energy))
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return (self._inverse_norms(self._in_range(X, X)[0], X, "X") > 0).astype(X.dtype)
 
 
@@ -300,7 +300,7 @@ class CallableKernel(Kernel):
         if not callable(self.function):
             raise InputError(f"CallableKernel needs a function, got {self.function!r}.")
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         dtype = np.result_type(X.dtype, Y.dtype)
         if self.rows:
             return np.array([[self.function(x, y) for y in Y] for x in X], dtype=dtype)
@@ -312,7 +312,9 @@ class CallableKernel(Kernel):
             )
         return gram
 
-    def _diag(self, X):
+    def diagonal(self, X):
         if self.rows:
             return np.array([self.function(x, x) for x in X], dtype=X.dtype)
-        return np.array([self._gram(X[i : i + 1], X[i : i + 1], None)[0, 0] for i in range(X.shape[0])], dtype=X.dtype)
+        return np.array(
+            [self.gram_block(X[i : i + 1], X[i : i + 1], None)[0, 0] for i in range(X.shape[0])], dtype=X.dtype
+        )

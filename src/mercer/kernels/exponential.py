@@ -22,18 +22,18 @@ EXP_ROWS = 64  # rows per task of the final exponential
 
 
 class _ExponentialKernel(Kernel):
-    _unit_diagonal = True
+    unit_diagonal = True
 
     def __post_init__(self):
         if not 0 < self.gamma < np.inf:
             raise InputError(f"{type(self).__name__} needs a finite gamma > 0, got gamma={self.gamma!r}.")
 
-    def _exponents(self, X, Y, n_jobs, relative=False):
+    def exponents(self, X, Y, n_jobs, relative=False):
         """gamma D(x, y) for all pairs of rows; ``relative``: all digits also of small ones."""
         raise NotImplementedError
 
-    def _gram(self, X, Y, n_jobs):
-        out = self._exponents(X, Y, n_jobs)
+    def gram_block(self, X, Y, n_jobs):
+        out = self.exponents(X, Y, n_jobs)
 
         def finish(rows):
             np.negative(out[rows], out=out[rows])
@@ -44,33 +44,33 @@ class _ExponentialKernel(Kernel):
             np.fill_diagonal(out, 1)
         return out
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         return np.exp(-self._pair_exponents(X, Y, *_paired(X)))
 
     def _pair_exponents(self, X, Y, left, right):
         """gamma D(x, y) of float64 rows X[left[i]], Y[right[i]], a function of the two rows alone."""
         raise NotImplementedError
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return np.ones(X.shape[0], dtype=X.dtype)
 
-    def _sq_distance(self, X, Y, n_jobs, weight=None):
+    def squared_distances(self, X, Y, n_jobs, weight=None):
         # 2 - 2 exp(-t) without cancellation
-        t = self._exponents(X, Y, n_jobs, relative=True)
+        t = self.exponents(X, Y, n_jobs, relative=True)
         return (1 if weight is None else t.dtype.type(weight)) * (-2 * np.expm1(-t))
 
-    _has_differences = True
+    has_differences = True
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         return weight * (-2 * np.expm1(-self._pair_exponents(X, Y, left, right)))
 
 
 def _weighed(kernel, gamma, X, Y, n_jobs, relative):
     """gamma times the squared distances that a kernel induces."""
-    if relative and kernel._has_differences:
-        squared = kernel._sq_distance(X, Y, n_jobs)
+    if relative and kernel.has_differences:
+        squared = kernel.squared_distances(X, Y, n_jobs)
         return weigh(squared, gamma, 1.0)
-    return kernel._sq_distance(X, Y, n_jobs, gamma)
+    return kernel.squared_distances(X, Y, n_jobs, gamma)
 
 
 def _paired(X):
@@ -92,7 +92,7 @@ class RBF(_ExponentialKernel):
     gamma: float = 1.0
     name = "rbf"
 
-    def _exponents(self, X, Y, n_jobs, relative=False):
+    def exponents(self, X, Y, n_jobs, relative=False):
         return gaussian_exponents(X, Y, np.sqrt(self.gamma), n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
@@ -103,15 +103,15 @@ class _CommonPart(Kernel):
     """sum_j min(|x_j|, |y_j|) over columns where the signs agree, whose distance is sum_j |x_j - y_j|."""
 
     homogeneity = 1.0
-    _has_differences = True
+    has_differences = True
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         return bin_sums("common-part", X, Y, n_jobs=n_jobs)
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return _row_sums(abs(X))
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         return difference_sums("absolute", X, Y, left, right, weight=weight)
 
 
@@ -128,13 +128,13 @@ class Laplacian(_ExponentialKernel):
     gamma: float = 1.0
     name = "laplacian"
 
-    def _exponents(self, X, Y, n_jobs, relative=False):
+    def exponents(self, X, Y, n_jobs, relative=False):
         if not (sparse.issparse(X) or sparse.issparse(Y)):
             return bin_sums("difference", X, Y, keep_zeros=True, weight=self.gamma, n_jobs=n_jobs)
         return _weighed(_CommonPart(), self.gamma, X, Y, n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
-        return _CommonPart()._induced(X, Y, left, right, self.gamma)
+        return _CommonPart().induced_distances(X, Y, left, right, self.gamma)
 
 
 @kernel_class
@@ -162,26 +162,26 @@ class Exponential(_ExponentialKernel):
         """Rows on which Gram matrices are positive semidefinite."""
         return self.kernel.positive_definite_on
 
-    def _check_values(self, X, name):
-        self.kernel._check_values(X, name)
+    def check_values(self, X, name):
+        self.kernel.check_values(X, name)
 
-    def _exponents(self, X, Y, n_jobs, relative=False):
+    def exponents(self, X, Y, n_jobs, relative=False):
         return _weighed(self.kernel, self.gamma, X, Y, n_jobs, relative)
 
     @property
-    def _has_differences(self):
-        return self.kernel._has_differences
+    def has_differences(self):
+        return self.kernel.has_differences
 
     def _pair_exponents(self, X, Y, left, right):
         kernel = self.kernel
-        if kernel._has_differences:
-            return kernel._induced(X, Y, left, right, self.gamma)
+        if kernel.has_differences:
+            return kernel.induced_distances(X, Y, left, right, self.gamma)
         X, Y = X[left], Y[right]
-        energies = self.gamma * (kernel._diag(X) + kernel._diag(Y))
-        exponents = np.maximum(energies - 2 * self.gamma * kernel._pairs(X, Y), 0)
-        lost = lost_digits(exponents, energies, X.shape[1] + kernel._roundings, accuracy_of(np.float64, X.shape[1]))
+        energies = self.gamma * (kernel.diagonal(X) + kernel.diagonal(Y))
+        exponents = np.maximum(energies - 2 * self.gamma * kernel.pair_values(X, Y), 0)
+        lost = lost_digits(exponents, energies, X.shape[1] + kernel.roundings, accuracy_of(np.float64, X.shape[1]))
         if lost.any():
-            kernel._induced(X, Y, left[lost], right[lost], self.gamma)  # refuses
+            kernel.induced_distances(X, Y, left[lost], right[lost], self.gamma)  # refuses
         return exponents
 
 
@@ -199,11 +199,11 @@ class ExpChi2(_ExponentialKernel):
     name = "exp-chi2"
     positive_definite_on = "non-negative"
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         require_non_negative(X, "ExpChi2", name, "Exponential(Chi2(signed=True)) takes features with signs.")
 
-    def _exponents(self, X, Y, n_jobs, relative=False):
+    def exponents(self, X, Y, n_jobs, relative=False):
         return _weighed(Chi2(), self.gamma, X, Y, n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
-        return Chi2()._induced(X, Y, left, right, self.gamma)
+        return Chi2().induced_distances(X, Y, left, right, self.gamma)

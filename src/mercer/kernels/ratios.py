@@ -21,17 +21,17 @@ from mercer.kernels.near import difference_sums
 class _SharedPart(Kernel):
     homogeneity = 0.0
     positive_definite_on = "non-negative"
-    _unit_diagonal = True
+    unit_diagonal = True
     _common_twice: ClassVar[bool]
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         hint = "The kernel has no signed form; shift or clip the features."
         require_non_negative(X, type(self).__name__, name, hint)
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return np.ones(X.shape[0], dtype=X.dtype)
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         def shares(X, Y):
             left = _row_sums(X)
             common = bin_sums("minimum", X, Y, n_jobs=n_jobs)
@@ -40,7 +40,7 @@ class _SharedPart(Kernel):
 
         return with_finite_sums(shares, X, Y).astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         def shares(X, Y):
             total = _row_sums(X) + _row_sums(Y)
             return self._share(pair_sums("minimum", X, Y), total.copy()), total
@@ -59,9 +59,9 @@ class _SharedPart(Kernel):
         # K(x, x) = 1: rounding of the sums must not push a similarity above it
         return np.minimum(common, 1, out=common)
 
-    _has_differences = True
+    has_differences = True
 
-    def _induced(self, X, Y, left, right, weight=1.0):
+    def induced_distances(self, X, Y, left, right, weight=1.0):
         # 1 - K = sum |x - y| / (sum x + sum y), or over sum max = (sum x + sum y + sum |x - y|) / 2
         def shares(X, Y):
             apart = difference_sums("absolute", X, Y, left, right)

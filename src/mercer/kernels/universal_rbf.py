@@ -79,7 +79,7 @@ class UniversalRBF(Kernel):
         if self.block_size is not None and (not isinstance(self.block_size, (int, np.integer)) or self.block_size < 1):
             raise InputError(f"UniversalRBF needs block_size as a whole number >= 1 or None, got {self.block_size!r}.")
 
-    def _check_values(self, X, name):
+    def check_values(self, X, name):
         if self.block_size is not None and X.shape[1] % self.block_size:
             raise InputError(
                 f"UniversalRBF has blocks of {self.block_size} columns; {name} has {X.shape[1]} columns, which is not "
@@ -90,7 +90,7 @@ class UniversalRBF(Kernel):
         size = self.block_size or d
         return [slice(start, start + size) for start in range(0, d, size)]
 
-    def _gram(self, X, Y, n_jobs):
+    def gram_block(self, X, Y, n_jobs):
         blocks = self._blocks(X.shape[1])
         out = np.zeros((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
         for block in blocks:
@@ -105,14 +105,14 @@ class UniversalRBF(Kernel):
             run_blocks(add, [slice(i, i + ROWS) for i in range(0, len(out), ROWS)], n_jobs)
         return out
 
-    def _pairs(self, X, Y):
+    def pair_values(self, X, Y):
         blocks = self._blocks(X.shape[1])
         rows = np.arange(X.shape[0])
         sides = ((_columns(X, block), _columns(Y, block)) for block in blocks)
         squares = (difference_sums("squared", *side, rows, rows, param=1 / self.delta) for side in sides)
         return sum(0.5 - share_of_bits(np.sqrt(square)) for square in squares) / len(blocks)
 
-    def _diag(self, X):
+    def diagonal(self, X):
         return np.full(X.shape[0], 0.5, dtype=X.dtype)
 
 

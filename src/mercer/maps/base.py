@@ -19,7 +19,7 @@ from mercer.spaces import MapPredictor, as_rows
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps: a scikit-learn transformer that knows the kernel it approximates.
 
-    A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``_encode(X)``, the
+    A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``encode_rows(X)``, the
     features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
     """
 
@@ -29,7 +29,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Features of the rows of X, in the dtype of X; of a Dask collection, a Dask array of them."""
         if is_dask(X):
             return transform_chunks(self, X)
-        return narrow(self._encode(self._checked(X, reset=False)))
+        return narrow(self.encode_rows(self._checked(X, reset=False)))
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
@@ -55,16 +55,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = canonical(X)
         if not self._any_range:
             require_range(X, type(self).__name__, fitting=reset)
-        (self._resolved_kernel() if reset else self.kernel_)._check_values(X, "X")
+        (self.resolved_kernel() if reset else self.kernel_).check_values(X, "X")
         return X
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         """The kernel object that the parameters stand for."""
         return get_kernel(self.kernel)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self._resolved_kernel().positive_definite_on == "non-negative"
+        tags.input_tags.positive_only = self.resolved_kernel().positive_definite_on == "non-negative"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -83,7 +83,7 @@ class WeightedMinHash(FeatureMap):
         self._checked(X, reset=True)
         _check_whole("n_hashes", self.n_hashes, 1, MOST_HASHES)
         _check_whole("bits", self.bits, 2, 16)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         self.inner_ = SignedWords(int(self.n_hashes), 2 ** int(self.bits))
         return self
@@ -96,7 +96,7 @@ class WeightedMinHash(FeatureMap):
         """The words as `mercer.spaces` rows."""
         return CodeRows(self.codes(X), self.inner_.n_words)
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         words = self._words(X)
         n, M = words.shape
         index = index_type(self._n_features_out, n * M).type
@@ -109,7 +109,7 @@ class WeightedMinHash(FeatureMap):
     def _n_features_out(self):
         return self.inner_.n_features
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         return MinMax()
 
     def _words(self, X):

@@ -120,7 +120,7 @@ class ProjectedMap(FeatureMap):
             factors += self._signs(part, np.float64) @ v[part]
         return self.map_.fold(self.map_.inner_.lift(self._scale() * factors).astype(dtype, copy=False))
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         for rows in row_chunks(X.shape[0], self._wide_bytes(X), most=CHUNK_ROWS):
             self._project(self.map_.rows(X[rows]), out[rows])
@@ -194,10 +194,10 @@ class ProjectedMap(FeatureMap):
     def _n_features_out(self):
         return self.inner_.n_features
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         if not isinstance(self.map, FeatureMap):
             raise InputError(f"ProjectedMap needs a map of Mercer, such as HomogeneousMap('chi2'), got {self.map!r}.")
-        return self.map._resolved_kernel()
+        return self.map.resolved_kernel()
 
     def _check_loaded(self):
         if not hasattr(self, "inner_"):
@@ -214,7 +214,7 @@ class ProjectedMap(FeatureMap):
 def _sparse_factors(inner, wide):
     """F phi of the rows as CSR where it is as sparse as they are, else None."""
     if isinstance(inner, Identity):
-        return wide._csr()
+        return wide.to_csr()
     return inner.factor_rows(wide) if isinstance(inner, SignedWords) else None
 
 

@@ -75,18 +75,18 @@ class CodeRows(Rows):
         return self.starts + self.codes[i], np.ones(self.codes.shape[1])
 
     def toarray(self):
-        return self._csr().toarray()
+        return self.to_csr().toarray()
 
     def _score(self, v, out, n_jobs):
         _score_codes(self.codes, self.starts, v, out, n_jobs)
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         return _total_codes(self.codes, self.starts, self.shape[1], r, n_jobs)
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         return np.full(len(self), float(self.codes.shape[1]))
 
-    def _csr(self):
+    def to_csr(self):
         n, M = self.codes.shape
         columns = (self.starts + self.codes).reshape(-1)
         return sparse.csr_array((np.ones(n * M), columns, np.arange(n + 1) * M), shape=self.shape)
@@ -162,13 +162,13 @@ class BitRows(Rows):
 
         run_blocks(fill, row_tasks(len(self)), n_jobs)
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         M = self.packed.shape[1]
         histograms = _total_codes(self.packed, self._table_starts, 256 * M, r, n_jobs)
         sums = np.matmul(BYTE_SIGNS.T, histograms.reshape(M, 256, width_of(r)))
         return sums.reshape(8 * M, *r.shape[1:])[: self.n_bits] * self.value
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         return np.full(len(self), self.n_bits * self.value**2)
 
     @property

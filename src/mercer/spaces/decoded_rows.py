@@ -41,7 +41,7 @@ class DecodedRows(Rows):
     def __init__(self, codes, codebooks):
         if not isinstance(codebooks, BlockFactor):
             codebooks = BlockFactor([np.asarray(words).T for words in codebooks])
-        n_words = np.diff(codebooks._starts)
+        n_words = codebooks.layout.widths
         rows = codes if isinstance(codes, CodeRows) else CodeRows(codes, n_words)
         if codebooks.repeat != 1 or not np.array_equal(rows.n_words, n_words):
             raise InputError(
@@ -53,8 +53,8 @@ class DecodedRows(Rows):
     def _set(self, rows, inner):
         self._rows, self._inner = rows, inner
         self.codes = rows.codes
-        self.shape, self.dtype = (len(rows), inner.n_factors), inner._flat.dtype
-        self.nbytes = rows.nbytes + inner._flat.nbytes
+        self.shape, self.dtype = (len(rows), inner.n_factors), inner.layout.flat.dtype
+        self.nbytes = rows.nbytes + inner.layout.flat.nbytes
 
     def take(self, which):
         taken = object.__new__(DecodedRows)
@@ -76,7 +76,8 @@ class DecodedRows(Rows):
         if out is None:
             out = np.empty((len(codes), self.shape[1]), dtype=self.dtype)
         inner = self._inner
-        decode_words(codes, inner._flat, inner._ranks, inner._offsets, inner._rank_starts[:-1], out)
+        layout = inner.layout
+        decode_words(codes, layout.flat, layout.ranks, layout.offsets, layout.rank_starts[:-1], out)
         return out
 
     def _score(self, v, out, n_jobs):
@@ -86,7 +87,7 @@ class DecodedRows(Rows):
         with single_threaded():  # BLAS gives other bits on other numbers of threads
             run_blocks(score, _parts(0, len(self)), n_jobs)
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         def add(strip, r, total):
             for part in _parts(strip.start, strip.stop):
                 total += self._decode(self.codes[part]).T @ r[part]
@@ -94,7 +95,7 @@ class DecodedRows(Rows):
         with single_threaded():
             return ordered_total(add, self.shape, len(self) * self.shape[1], r, n_jobs)
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         # the norm of a row is a sum over its words, so a table of their norms is looked up
         out = np.empty(len(self))
         table = np.concatenate([np.einsum("rk,rk->k", *2 * [F.astype(np.float64)]) for F in self._inner.factors])

@@ -110,15 +110,16 @@ class _CodedProducts:
             isinstance(rows, CodeRows)
             and isinstance(inner, BlockFactor)
             and inner.repeat == 1
-            and np.array_equal(np.append(rows.starts, rows.shape[1]), inner._starts)
+            and np.array_equal(np.append(rows.starts, rows.shape[1]), inner.layout.starts)
         )
         return cls(rows, inner, n_jobs) if fits and rows.codes.shape[1] else None
 
     def __init__(self, rows, inner, n_jobs):
-        self.n_jobs, self.dtype = n_jobs, inner._flat.dtype
+        self.n_jobs, self.dtype = n_jobs, inner.layout.flat.dtype
         self.n, self.M = rows.codes.shape
-        self.words = np.diff(inner._starts)
-        self.factors = (inner._flat, inner._ranks, inner._offsets, inner._rank_starts)
+        self.words = inner.layout.widths
+        flat, ranks, offsets, _, rank_starts = inner.layout
+        self.factors = (flat, ranks, offsets, rank_starts)
         self.r = inner.n_factors
         self.chunks = [slice(at, min(at + CHUNK_ROWS, self.n)) for at in range(0, self.n, CHUNK_ROWS)]
         n_strips = min(-(-TASKS // max(1, len(self.chunks))), self.M // STRIP_BLOCKS)
@@ -195,7 +196,7 @@ class _StackedProducts:
         pairs = zip(rows.parts, inner.parts, strict=True)
         self.designs = [Design(part, own, n_jobs) for part, own in pairs]
         self.dtype = np.result_type(*(design.dtype for design in self.designs))
-        self.factors = inner._factors
+        self.factors = inner.factor_slices
 
     def scores(self, u):
         total = 0.0

@@ -3,7 +3,7 @@
 __all__ = ["BlockFactor", "CumulativeSum", "Factor"]
 
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,11 @@ class CumulativeSum(InnerProduct):
         segment_loops.prefix_sums(gaps[:, None], self.starts, np.ones(len(gaps)), points)
         self._points = points[:, 0]
 
+    @property
+    def points(self):
+        """The points of all grids, one after the other."""
+        return self._points
+
     @classmethod
     def of_grids(cls, grids, repeat=1):
         """From the points of the grids: one ascending sequence per dimension, all of them ``repeat`` times."""
@@ -73,17 +78,17 @@ class CumulativeSum(InnerProduct):
     def n_features(self):
         return len(self.gaps)
 
-    def _project(self, a):
+    def project_checked(self, a):
         out = np.empty(a.shape)
         segment_loops.suffix_sums(a, self.starts, self._roots, out)
         return out
 
-    def _lift(self, u):
+    def lift_checked(self, u):
         out = np.empty(u.shape)
         segment_loops.prefix_sums(u, self.starts, self._roots, out)
         return out
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         segment_loops.add_cumulative_row(columns, values, self._owner, self.starts, self._points, delta, v)
 
     def row_norms(self, rows, n_jobs=None):
@@ -100,6 +105,28 @@ class CumulativeSum(InnerProduct):
             )
 
         run_blocks(fill, row_tasks(X.shape[0]), n_jobs)
+
+
+class FactorLayout(NamedTuple):
+    """The factors F_b of diagonal blocks as one flat array.
+
+    flat : columns of all factors, one after the other
+    ranks : rows of each factor
+    offsets : where each factor begins in ``flat``
+    starts : first feature (word) of each factor, and the number of all
+    rank_starts : first row of each factor among all factors, and the number of all
+    """
+
+    flat: np.ndarray
+    ranks: np.ndarray
+    offsets: np.ndarray
+    starts: np.ndarray
+    rank_starts: np.ndarray
+
+    @property
+    def widths(self):
+        """Columns (words) of each factor."""
+        return np.diff(self.starts)
 
 
 class _Factored(InnerProduct):
@@ -131,6 +158,11 @@ class _Factored(InnerProduct):
         return columns.reshape(last - first, width, rank).transpose(0, 2, 1)
 
     @property
+    def layout(self):
+        """Where the columns of each factor stand; see :mod:`mercer._native.spaces.factors`."""
+        return FactorLayout(self._flat, self._ranks, self._offsets, self._starts, self._rank_starts)
+
+    @property
     def n_features(self):
         return int(self._repeat * self._starts[-1])
 
@@ -138,12 +170,12 @@ class _Factored(InnerProduct):
     def n_factors(self):
         return int(self._repeat * self._rank_starts[-1])
 
-    def _project(self, a):
+    def project_checked(self, a):
         out = np.empty((self.n_factors, a.shape[1]))
         self._multiply([(stack, down, up) for stack, up, down in self._runs], a, out)
         return out
 
-    def _lift(self, u):
+    def lift_checked(self, u):
         out = np.empty((self.n_features, u.shape[1]))
         self._multiply([(stack.transpose(0, 2, 1), up, down) for stack, up, down in self._runs], u, out)
         return out
@@ -161,7 +193,7 @@ class _Factored(InnerProduct):
                     # float32 factors become float64 a few blocks at a time
                     np.matmul(stack[part].astype(np.float64, copy=False), operand[:, part], out=product[:, part])
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         factor_loops.add_factor_row(columns, values, self._flat, self._starts, self._ranks, self._offsets, delta, v)
 
     def row_norms(self, rows, n_jobs=None):

@@ -39,11 +39,11 @@ class InnerProduct:
 
     def project(self, a):
         """F a, for features a of shape (D,) or (D, C)."""
-        return self._apply(self._project, a, self.n_features, "project")
+        return self._apply(self.project_checked, a, self.n_features, "project")
 
     def lift(self, u):
         """F' u, for factors u of shape (r,) or (r, C)."""
-        return self._apply(self._lift, u, self.n_factors, "lift")
+        return self._apply(self.lift_checked, u, self.n_factors, "lift")
 
     def add_row(self, v, rows, i, delta):
         """v += delta * H phi_i in place, v of shape (D,), or (D, C) with delta a number or of shape (C,)."""
@@ -57,14 +57,14 @@ class InnerProduct:
         delta = np.array(np.broadcast_to(np.asarray(delta, dtype=np.float64), (width_of(v),)))
         # (D,) as (D, 1) is a view, so that v itself changes
         v = v[:, None] if v.ndim == 1 else v
-        self._add_entries(v, columns.astype(np.int64, copy=False), values.astype(np.float64, copy=False), delta)
+        self.add_entries(v, columns.astype(np.int64, copy=False), values.astype(np.float64, copy=False), delta)
 
     def row_norms(self, rows, n_jobs=None):
         """phi' H phi of each row, float64."""
         rows = self._checked_rows(rows)
         out = np.empty(len(rows))
         for block, part in rows.blocks():
-            sparse_block = block._csr()
+            sparse_block = block.to_csr()
             if sparse_block is None:
                 out[part] = self._dense_norms(block)
             else:
@@ -92,15 +92,15 @@ class InnerProduct:
 
     # ------------------------------------------------------------------------------------ what a structure defines
 
-    def _project(self, a):
+    def project_checked(self, a):
         """F a for a (D, C), both float64."""
         raise NotImplementedError
 
-    def _lift(self, u):
+    def lift_checked(self, u):
         """F' u for u (r, C), both float64."""
         raise NotImplementedError
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         """v += outer(H phi, delta) for a sparse vector phi, v (D, C)."""
         raise NotImplementedError
 
@@ -111,13 +111,13 @@ class InnerProduct:
     def _dense_norms(self, rows):
         out = np.empty(len(rows))
         for part in row_chunks(len(rows), 16 * (self.n_features + self.n_factors)):
-            projected = self._project(_transposed(rows.take(part)))
+            projected = self.project_checked(_transposed(rows.take(part)))
             np.einsum("rn,rn->n", projected, projected, out=out[part])
         return out
 
     def _weights_of(self, rows):
         """H Phi', shape (D, n)."""
-        return self._lift(self._project(_transposed(rows)))
+        return self.lift_checked(self.project_checked(_transposed(rows)))
 
     # ---------------------------------------------------------------------------------------------------- helpers
 
@@ -179,15 +179,15 @@ class Identity(InnerProduct):
 
     def row_norms(self, rows, n_jobs=None):
         """phi' phi of each row, float64."""
-        return self._checked_rows(rows)._sq_norms(n_jobs)
+        return self._checked_rows(rows).squared_norms(n_jobs)
 
-    def _project(self, a):
+    def project_checked(self, a):
         return a.copy()
 
-    def _lift(self, u):
+    def lift_checked(self, u):
         return u.copy()
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         v[columns] += np.multiply.outer(values, delta)
 
     def _weights_of(self, rows):
@@ -230,6 +230,11 @@ class BlockDiagonal(InnerProduct):
         return self._features[-1].stop
 
     @property
+    def factor_slices(self):
+        """Where the factors of each part stand among all."""
+        return self._factors
+
+    @property
     def n_factors(self):
         return self._factors[-1].stop
 
@@ -241,16 +246,18 @@ class BlockDiagonal(InnerProduct):
             return np.sum(norms, axis=0)
         return super().row_norms(rows, n_jobs)
 
-    def _project(self, a):
-        return np.concatenate([part._project(a[own]) for part, own in zip(self.parts, self._features, strict=True)])
+    def project_checked(self, a):
+        return np.concatenate(
+            [part.project_checked(a[own]) for part, own in zip(self.parts, self._features, strict=True)]
+        )
 
-    def _lift(self, u):
-        return np.concatenate([part._lift(u[own]) for part, own in zip(self.parts, self._factors, strict=True)])
+    def lift_checked(self, u):
+        return np.concatenate([part.lift_checked(u[own]) for part, own in zip(self.parts, self._factors, strict=True)])
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         for part, own in zip(self.parts, self._features, strict=True):
             first, last = np.searchsorted(columns, [own.start, own.stop])
-            part._add_entries(v[own], columns[first:last] - own.start, values[first:last], delta)
+            part.add_entries(v[own], columns[first:last] - own.start, values[first:last], delta)
 
     def _sparse_norms(self, X, out, n_jobs):
         out[...] = 0.0

@@ -124,7 +124,7 @@ class LandmarkPredictor(Predictor):
     def __post_init__(self):
         _check_kernel(self.kernel, "LandmarkPredictor")
         self.landmarks = as_rows(self.landmarks, "LandmarkPredictor", "landmarks")
-        self.kernel._check_values(self.landmarks, "landmarks")
+        self.kernel.check_values(self.landmarks, "landmarks")
         n_landmarks = self.landmarks.shape[0]
         self.coefficients = _weights(self.coefficients, n_landmarks, f"there are {n_landmarks} landmarks")
 
@@ -135,11 +135,11 @@ class LandmarkPredictor(Predictor):
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
         X = self._checked(X)
-        self.kernel._check_values(X, "X")
+        self.kernel.check_values(X, "X")
         n, M = X.shape[0], self.landmarks.shape[0]
 
         def scores(part):
-            return self.kernel._gram(X[part], self.landmarks, None) @ self.coefficients
+            return self.kernel.gram_block(X[part], self.landmarks, None) @ self.coefficients
 
         chunks = row_chunks(n, 8 * M, most=max(1, min(KERNEL_ROWS, KERNEL_VALUES // M)))
         with single_threaded():  # BLAS gives other bits on other numbers of threads
@@ -199,7 +199,7 @@ class GridPredictor(Predictor):
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
         X = self._checked(X)
-        self.kernel._check_values(X, "X")
+        self.kernel.check_values(X, "X")
         n = X.shape[0]
         n_values = X.nnz if sparse.issparse(X) else X.size
         out = np.empty((n, width_of(self.v)), dtype=np.result_type(X.dtype, self.v.dtype))
@@ -226,7 +226,7 @@ class GridPredictor(Predictor):
         if not 0 <= j < self.n_features_in_:
             raise InputError(f"GridPredictor has {self.n_features_in_} functions, counted from 0; there is no {j}.")
         values = np.asarray(values, dtype=np.float64).reshape(-1)
-        self.kernel._check_values(values[:, None], "values")
+        self.kernel.check_values(values[:, None], "values")
         points = len(self.grid)
         k = len(values)
         table = self.v[j * points : (j + 1) * points]

@@ -69,7 +69,7 @@ class Rows:
         r = self._operand(r, len(self), "accumulate", "r")
         if r.shape[1:] == (1,):
             return self.accumulate(r[:, 0], n_jobs)[:, None]
-        return self._total(r, n_jobs).astype(np.result_type(self.dtype, r.dtype), copy=False)
+        return self.add_up(r, n_jobs).astype(np.result_type(self.dtype, r.dtype), copy=False)
 
     def blocks(self, size=None):
         """Consecutive blocks as pairs (rows, slice), with boundaries at the multiples of ``size``."""
@@ -98,15 +98,15 @@ class Rows:
         """Write Phi v into ``out``."""
         raise NotImplementedError
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         """Phi' r in float64."""
         raise NotImplementedError
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         """phi' phi of each row, float64."""
         raise NotImplementedError
 
-    def _csr(self):
+    def to_csr(self):
         """The rows as a canonical CSR matrix where that is a small thing to make, else None."""
         return None
 
@@ -156,7 +156,7 @@ class DenseRows(Rows):
         with single_threaded():  # BLAS gives other bits on other numbers of threads
             run_blocks(lambda part: np.matmul(self.X[part], v, out=out[part]), row_tasks(len(self)), n_jobs)
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         def add(strip, r, total):
             for part in row_tasks(strip.stop, strip.start):
                 total += self.X[part].T @ r[part]
@@ -164,7 +164,7 @@ class DenseRows(Rows):
         with single_threaded():
             return ordered_total(add, self.shape, self.X.size, r, n_jobs)
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         out = np.empty(len(self))
 
         def fill(part):
@@ -230,7 +230,7 @@ class CSRRows(Rows):
 
         run_blocks(fill, row_tasks(len(self)), n_jobs)
 
-    def _total(self, r, n_jobs):
+    def add_up(self, r, n_jobs):
         X, loop = self.X, csr_loops.accumulate_csr_vector if r.ndim == 1 else csr_loops.accumulate_csr_matrix
 
         def add(strip, r, total):
@@ -238,7 +238,7 @@ class CSRRows(Rows):
 
         return ordered_total(add, self.shape, X.nnz, r, n_jobs, lanes=4)
 
-    def _sq_norms(self, n_jobs):
+    def squared_norms(self, n_jobs):
         X, out = self.X, np.empty(len(self))
 
         def fill(part):
@@ -247,7 +247,7 @@ class CSRRows(Rows):
         run_blocks(fill, row_tasks(len(self)), n_jobs)
         return out
 
-    def _csr(self):
+    def to_csr(self):
         return self.X
 
 
@@ -293,11 +293,11 @@ class StackedRows(Rows):
             total += part.scores(v[features], n_jobs)
         out[...] = total
 
-    def _total(self, r, n_jobs):
-        return np.concatenate([part._total(r, n_jobs) for part in self.parts])
+    def add_up(self, r, n_jobs):
+        return np.concatenate([part.add_up(r, n_jobs) for part in self.parts])
 
-    def _sq_norms(self, n_jobs):
-        return np.sum([part._sq_norms(n_jobs) for part in self.parts], axis=0)
+    def squared_norms(self, n_jobs):
+        return np.sum([part.squared_norms(n_jobs) for part in self.parts], axis=0)
 
 
 def as_rows(X):

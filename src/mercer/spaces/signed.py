@@ -52,7 +52,7 @@ class SignedWords(InnerProduct):
 
     def factor_rows(self, rows):
         """F phi of each row as a CSR matrix of shape (n, r), or None if the rows are not sparse."""
-        X = self._checked_rows(rows)._csr()
+        X = self._checked_rows(rows).to_csr()
         if X is None:
             return None
         half = self.n_words // 2
@@ -75,15 +75,15 @@ class SignedWords(InnerProduct):
         common = np.result_type(rows.dtype, other.dtype)
         return (left @ right.T).toarray().astype(np.float32 if common == np.float32 else np.float64, copy=False)
 
-    def _project(self, a):
+    def project_checked(self, a):
         a = a.reshape(self.n_blocks, 2, self.n_words // 2, -1)
         return ((a[:, 0] - a[:, 1]) / np.sqrt(self.n_blocks)).reshape(self.n_factors, -1)
 
-    def _lift(self, u):
+    def lift_checked(self, u):
         u = u.reshape(self.n_blocks, self.n_words // 2, -1) / np.sqrt(self.n_blocks)
         return np.stack([u, -u], axis=1).reshape(self.n_features, -1)
 
-    def _add_entries(self, v, columns, values, delta):
+    def add_entries(self, v, columns, values, delta):
         half = self.n_words // 2
         opposite = np.where(columns % self.n_words < half, columns + half, columns - half)
         change = np.multiply.outer(values / self.n_blocks, delta)

@@ -164,9 +164,9 @@ def test_arrays_in_memory_are_not_copied():
 
 def test_blocks_are_smaller_where_rows_are_long():
     wide = open_rows(np.lib.stride_tricks.as_strided(np.zeros(1), (100, 2**20), (0, 0)))
-    assert wide._default_size() == 8
+    assert wide.default_size() == 8
     sparse = open_rows(sp.random_array((1000, 2**20), density=1e-6, random_state=np.random.default_rng(0)))
-    assert sparse._default_size() == sources.BLOCK_ROWS
+    assert sparse.default_size() == sources.BLOCK_ROWS
 
 
 def test_what_has_no_blocks_is_read_as_a_whole_and_that_is_noted(tmp_path, caplog):

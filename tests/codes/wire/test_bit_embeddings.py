@@ -144,17 +144,17 @@ def test_kernels_of_codes_are_those_of_distances(rng, matrix):
     error = np.abs(kernel - (0.5 - made.expected_distance(d)))
     assert error.max() <= 2.5 / np.sqrt(M)
     assert error.mean() <= 0.45 / np.sqrt(M)
-    wrong = np.abs(kernel - UniversalRBF(1.3 * 1.03)._pairs(left, right))
+    wrong = np.abs(kernel - UniversalRBF(1.3 * 1.03).pair_values(left, right))
     assert wrong.mean() > 0.45 / np.sqrt(M)
 
 
 def test_near_the_origin_the_kernel_is_a_line_and_not_a_gaussian():
     d = np.array([0.001, 0.002, 0.004])
-    kernel = UniversalRBF(1.0)._pairs(np.zeros((3, 1)), d[:, None])
+    kernel = UniversalRBF(1.0).pair_values(np.zeros((3, 1)), d[:, None])
     np.testing.assert_allclose(0.5 - kernel, np.sqrt(2 / np.pi) * d, rtol=1e-12)
     gaussian = 0.5 - 0.5 * np.exp(-((np.pi * d) ** 2) / 2)
     assert (0.5 - kernel > 50 * gaussian).all()
-    far = UniversalRBF(1.0)._pairs(np.zeros((3, 1)), np.array([[0.4], [0.6], [1.0]]))
+    far = UniversalRBF(1.0).pair_values(np.zeros((3, 1)), np.array([[0.4], [0.6], [1.0]]))
     bound = np.exp(-((np.pi * np.array([0.4, 0.6, 1.0])) ** 2) / 2)
     assert (
         (4 / np.pi**2 * bound - 1e-9 <= far) & (far <= 0.5 * bound)

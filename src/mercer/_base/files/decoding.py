@@ -9,7 +9,7 @@ __all__ = ["Decoder", "summary"]
 import itertools
 import math
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Decoder:
         if isinstance(node, list):
             return [self.decode(item, depth + 1) for item in node]
         tag = node.get("$")
-        method, fields = _DECODERS.get(tag, (None, ())) if isinstance(tag, str) else (None, ())
+        method, fields = self.DECODERS.get(tag, (None, ())) if isinstance(tag, str) else (None, ())
         if method is None:
             raise FileProblem(f"is refused: its document uses the unknown tag {str(tag)[:40]!r}.")
         _require(set(node) == {"$", *fields}, tag)
@@ -177,30 +177,29 @@ class Decoder:
         decoded = [{key: self.decode(item, depth + 1) for key, item in part.items()} for part in (parameters, state)]
         return build(cls, *decoded)
 
-
-# tag -> how to decode it and the keys it must have, in the order of the method's arguments
-_DECODERS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "int": (Decoder._decode_int, ("hex",)),
-    "float": (Decoder._decode_float, ("value",)),
-    "complex": (Decoder._decode_complex, ("parts",)),
-    "bytes": (Decoder._decode_bytes, ("of",)),
-    "tuple": (Decoder._decode_tuple, ("items",)),
-    "slice": (Decoder._decode_slice, ("items",)),
-    "dict": (Decoder._decode_dict, ("keys", "values")),
-    "python_type": (Decoder._decode_python_type, ("name",)),
-    "numpy_type": (Decoder._decode_numpy_type, ("name",)),
-    "dtype": (Decoder._decode_dtype, ("name",)),
-    "numpy_str": (Decoder._decode_numpy_str, ("value",)),
-    "scalar": (Decoder._decode_scalar, ("type", "value")),
-    "array": (Decoder._decode_array, ("of",)),
-    "transpose": (Decoder._decode_transpose, ("of",)),
-    "text": (Decoder._decode_text, ("of",)),
-    "complex_array": (Decoder._decode_complex_array, ("of",)),
-    "strings": (Decoder._decode_strings, ("shape", "bytes", "offsets")),
-    "sparse": (Decoder._decode_sparse, ("type", "shape", "data", "indices", "indptr")),
-    "function": (Decoder._decode_function, ("name",)),
-    "object": (Decoder._decode_object, ("class", "parameters", "state")),
-}
+    # tag -> how to decode it and the keys it must have, in the order of the method's arguments
+    DECODERS: ClassVar[dict[str, tuple[Any, tuple[str, ...]]]] = {
+        "int": (_decode_int, ("hex",)),
+        "float": (_decode_float, ("value",)),
+        "complex": (_decode_complex, ("parts",)),
+        "bytes": (_decode_bytes, ("of",)),
+        "tuple": (_decode_tuple, ("items",)),
+        "slice": (_decode_slice, ("items",)),
+        "dict": (_decode_dict, ("keys", "values")),
+        "python_type": (_decode_python_type, ("name",)),
+        "numpy_type": (_decode_numpy_type, ("name",)),
+        "dtype": (_decode_dtype, ("name",)),
+        "numpy_str": (_decode_numpy_str, ("value",)),
+        "scalar": (_decode_scalar, ("type", "value")),
+        "array": (_decode_array, ("of",)),
+        "transpose": (_decode_transpose, ("of",)),
+        "text": (_decode_text, ("of",)),
+        "complex_array": (_decode_complex_array, ("of",)),
+        "strings": (_decode_strings, ("shape", "bytes", "offsets")),
+        "sparse": (_decode_sparse, ("type", "shape", "data", "indices", "indptr")),
+        "function": (_decode_function, ("name",)),
+        "object": (_decode_object, ("class", "parameters", "state")),
+    }
 
 
 def _malformed(tag: str) -> FileProblem:
@@ -250,6 +249,6 @@ def summary(node: Any) -> str:
             return name
         case {"$": "array" | "text" | "complex_array" | "bytes", "of": str(name)}:
             return f"<array {name!r}>"
-        case {"$": str(tag)} if tag in _DECODERS:
+        case {"$": str(tag)} if tag in Decoder.DECODERS:
             return f"<{tag}>"
     return "?"

@@ -106,15 +106,15 @@ class CompletedSource(RowSource):
     def _row(self, row) -> str:
         return super()._row(row if self.lines is not None or self.kept is None else self.kept[row])
 
-    def _raw_blocks(self, size):
+    def raw_blocks(self, size):
         if self.kept is None:
-            for rows, part in self._inner._raw_blocks(size):
+            for rows, part in self._inner.raw_blocks(size):
                 yield self._filled(rows), part
             return
         import numpy as np
 
         waiting, start = None, 0
-        for rows, part in self._inner._raw_blocks(size):
+        for rows, part in self._inner.raw_blocks(size):
             first, last = np.searchsorted(self.kept, (part.start, part.stop))
             fresh = rows[self.kept[first:last] - part.start]
             waiting = fresh if waiting is None else _joined(waiting, fresh)
@@ -124,10 +124,10 @@ class CompletedSource(RowSource):
         if waiting is not None and waiting.shape[0]:
             yield waiting, slice(start, start + waiting.shape[0])
 
-    def _raw_rows(self, chosen):
+    def raw_rows(self, chosen):
         if self.kept is None:
-            return self._filled(self._inner._raw_rows(chosen))
-        return self._inner._raw_rows(self.kept[chosen])
+            return self._filled(self._inner.raw_rows(chosen))
+        return self._inner.raw_rows(self.kept[chosen])
 
     def _filled(self, rows):
         import numpy as np
@@ -161,8 +161,8 @@ class CompletedSource(RowSource):
         ids = self._inner.ids
         return ids if ids is None or self.kept is None else ids[self.kept]
 
-    def _default_size(self):
-        return self._inner._default_size()
+    def default_size(self):
+        return self._inner.default_size()
 
 
 class _Census:
@@ -175,7 +175,7 @@ class _Census:
         n_rows, width = source.shape
         self.rows, self.counts = np.zeros(n_rows, dtype=bool), np.zeros(width, dtype=np.int64)
         self._sums = np.zeros(width)
-        for rows, part in source._raw_blocks(source._default_size()):
+        for rows, part in source.raw_blocks(source.default_size()):
             self._look_at(rows, part)
 
     def _look_at(self, rows, part) -> None:

@@ -359,5 +359,5 @@ def _words(model) -> str:
 
 
 def _samples(encoder) -> str:
-    wanted = encoder.n_samples or encoder._default_samples()
+    wanted = encoder.n_samples or encoder.default_samples()
     return f"at most {wanted:,} patches of all images"

@@ -62,7 +62,7 @@ def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any]
         raise ArgumentError(f"The {title} makes bits of the rows themselves, under no kernel. Leave the kernel out.")
     from mercer.kernels import get_kernel
 
-    its_own = made._resolved_kernel()
+    its_own = made.resolved_kernel()
     try:
         chosen = get_kernel(kernel or its_own.name, **of_kernel)
     except InputError as error:

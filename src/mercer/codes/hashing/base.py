@@ -24,8 +24,9 @@ from mercer.maps.landmarks.choice import check_count
 class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the binary codes: a scikit-learn transformer from rows to packed bits.
 
-    A subclass defines ``fit``, ``_encode(X)``, which gives the packed bits of validated rows, and ``_bits``, the number
-    of bits it was fitted with. One that compares rows by a kernel defines ``_resolved_kernel`` and sets ``kernel_``.
+    A subclass defines ``fit``, ``encode_rows(X)``, which gives the packed bits of validated rows, and ``_bits``, the
+    number of bits it was fitted with. One that compares rows by a kernel defines ``resolved_kernel`` and sets
+    ``kernel_``.
     """
 
     def transform(self, X):
@@ -36,7 +37,7 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n, ceil(n_bits / 8)), uint8
             Bit b of a row is bit b % 8 of byte b // 8; spare bits are zero.
         """
-        return self._encode(self._checked(X, reset=False))
+        return self.encode_rows(self._checked(X, reset=False))
 
     @property
     def _bits(self):
@@ -55,19 +56,19 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
         X = canonical(X)
         require_range(X, type(self).__name__, fitting=reset)
-        kernel = self._resolved_kernel() if reset else getattr(self, "kernel_", None)
+        kernel = self.resolved_kernel() if reset else getattr(self, "kernel_", None)
         if kernel is not None:
-            kernel._check_values(X, "X")
+            kernel.check_values(X, "X")
         return X
 
-    def _resolved_kernel(self) -> Kernel | None:
+    def resolved_kernel(self) -> Kernel | None:
         """The kernel object that the parameters stand for; None where rows are taken as they are."""
         return None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = getattr(self._resolved_kernel(), "positive_definite_on", "") == "non-negative"
+        tags.input_tags.positive_only = getattr(self.resolved_kernel(), "positive_definite_on", "") == "non-negative"
         tags.transformer_tags.preserves_dtype = []  # codes are bytes
         return tags
 

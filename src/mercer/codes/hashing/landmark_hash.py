@@ -36,13 +36,13 @@ class LandmarkHash(BinaryHash):
         if X.shape[0] < 2:
             raise InputError(f"{who} needs at least 2 rows to draw landmarks from, got n_samples = 1.")
         random_state = check_random_state(self.random_state)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         landmarks, indices = choose_landmarks(
             self.kernel_, X, "uniform", self.n_landmarks, random_state=random_state, n_jobs=self.n_jobs, who=who
         )
         rows = landmarks.astype(np.float64)
         with thread_limit(self.n_jobs), single_threaded():
-            gram = self.kernel_._gram(rows, rows, None)
+            gram = self.kernel_.gram_block(rows, rows, None)
         coefficients, self.intercept_ = self._functions(gram, landmarks.dtype.char, random_state)
         # a landmark that no function weighs costs a kernel value per row and changes nothing
         used = np.flatnonzero(coefficients.any(axis=1))
@@ -62,7 +62,7 @@ class LandmarkHash(BinaryHash):
     def _functions(self, gram, dtype_char, random_state):
         raise NotImplementedError
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         out = np.empty((X.shape[0], self._n_features_out), dtype=np.uint8)
         dtype = np.result_type(X.dtype, self.landmarks_.dtype)
         weights, threshold = self.coefficients_.astype(dtype), -self.intercept_.astype(dtype)
@@ -77,7 +77,7 @@ class LandmarkHash(BinaryHash):
     def _bits(self):
         return len(self.intercept_)
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         return get_kernel(self.kernel)
 
     def _check_loaded(self):
@@ -87,4 +87,4 @@ class LandmarkHash(BinaryHash):
         if not Z.shape[0] or not n_bits:
             raise ValueError("landmarks_ must have a row, and intercept_ a number.")
         checked_array(self, "coefficients_", "float64", shape=(Z.shape[0], n_bits))
-        kernel._check_values(Z, "landmarks_")
+        kernel.check_values(Z, "landmarks_")

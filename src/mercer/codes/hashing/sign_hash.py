@@ -97,7 +97,7 @@ class SignHash(BinaryHash):
         self.directions_ = directions if self.map_ is None else self.map_.inner_.lift(directions)
         return self
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         codes = np.empty((X.shape[0], self._n_features_out), dtype=np.uint8)
         directions = self.directions_.astype(X.dtype)
         with thread_limit(self.n_jobs):
@@ -110,12 +110,12 @@ class SignHash(BinaryHash):
     def _bits(self):
         return self.directions_.shape[1]
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         if self.map is None:
             return None
         if not isinstance(self.map, FeatureMap):
             raise InputError(f"SignHash needs a map of Mercer, such as KernelPCA('chi2'), or None; got {self.map!r}.")
-        return self.map._resolved_kernel()
+        return self.map.resolved_kernel()
 
     def _check_loaded(self):
         check_kind(self, "kernel_", Kernel)

@@ -85,7 +85,7 @@ class LevelQuantizer(FeatureMap):
         """Choose the bins, and find the levels of every column. ``y`` is ignored."""
         self._check_parameters()
         X = self._checked(X, reset=True)
-        self.kernel_, self.is_sparse_ = self._resolved_kernel(), sparse.issparse(X)
+        self.kernel_, self.is_sparse_ = self.resolved_kernel(), sparse.issparse(X)
         X = signed_parts(X) if self.is_sparse_ else X
         found = choose_bins(X, self.bins, self.binning, "LevelQuantizer")
         self.rule_, self.n_bins_, self.lows_, self.widths_ = found.rule, found.n_bins, found.lows, found.widths
@@ -211,7 +211,7 @@ class LevelQuantizer(FeatureMap):
             raise InputError(
                 f"{who} takes values as they are with bins=None and cannot apply binning={self.binning!r}."
             )
-        kernel = self._resolved_kernel()
+        kernel = self.resolved_kernel()
         if not kernel.additive or kernel.scalar(0.0, 1.0) != 0:
             raise InputError(
                 f"{who} needs an additive kernel with k(0, y) = 0, such as the intersection or chi2; got {kernel!r}."

@@ -81,12 +81,12 @@ def _n_coordinates(rotation, d):
 
 
 def _check_codebooks(inner, sizes):
-    if not isinstance(inner, BlockFactor) or inner.repeat != 1 or inner._flat.dtype != np.float32:
+    if not isinstance(inner, BlockFactor) or inner.repeat != 1 or inner.layout.flat.dtype != np.float32:
         raise ValueError("codebooks must be a BlockFactor of float32.")
-    n_words = np.diff(inner._starts)
-    if not np.array_equal(inner._ranks, sizes) or n_words.min() < 1 or n_words.max() > 256:
+    n_words = inner.layout.widths
+    if not np.array_equal(inner.layout.ranks, sizes) or n_words.min() < 1 or n_words.max() > 256:
         raise ValueError("codebooks must have from 1 to 256 words per block, as long as the block is wide.")
-    if not np.isfinite(inner._flat).all():
+    if not np.isfinite(inner.layout.flat).all():
         raise ValueError("codebooks must be finite.")
 
 
@@ -102,7 +102,7 @@ def _check_kernel_state(quantizer, sizes, d):
     if not np.isfinite(quantizer.tables_).all():
         raise ValueError("tables_ must be finite.")
     _check_codebooks(means, sizes)
-    if not np.array_equal(means._starts, inner._starts):
+    if not np.array_equal(means.layout.starts, inner.layout.starts):
         raise ValueError("reconstruction_ must have a row for each word.")
 
 

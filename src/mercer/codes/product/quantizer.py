@@ -137,7 +137,7 @@ class ProductQuantizer(FeatureMap):
         self._check_parameters()
         X = self._checked(X, reset=True)
         self._check_width(X.shape[1])
-        kernel = self._resolved_kernel()
+        kernel = self.resolved_kernel()
         random_state = check_random_state(self.random_state)
         n_words = 2 ** int(self.bits)
         most = SAMPLES_PER_WORD * n_words if self.max_samples is None else self.max_samples
@@ -153,14 +153,14 @@ class ProductQuantizer(FeatureMap):
         self._keep(words, kernel)
         warn_few_words(self.n_words_, n_words)
         if sparse.issparse(X):
-            warn_smaller(X, self._n_features_out, self.inner_._flat.nbytes)
+            warn_smaller(X, self._n_features_out, self.inner_.layout.flat.nbytes)
         return self
 
     def transform(self, X):
         """The codes, uint8 of shape (n, M): the nearest word of each block, of equally near ones the first."""
         if is_dask(X):
             return transform_chunks(self, X)
-        return self._encode(self._checked(X, reset=False))
+        return self.encode_rows(self._checked(X, reset=False))
 
     def inverse_transform(self, codes):
         """The rows that codes stand for, float32 of shape (n, d).
@@ -194,7 +194,7 @@ class ProductQuantizer(FeatureMap):
 
     def rows(self, X):
         """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return CodeRows(self._encode(self._checked(X, reset=False)), self.n_words_)
+        return CodeRows(self.encode_rows(self._checked(X, reset=False)), self.n_words_)
 
     def expanded_rows(self, X, expansion="delayed"):
         """(rows, inner product) with the same kernel, decoded at one of three times.
@@ -237,7 +237,7 @@ class ProductQuantizer(FeatureMap):
     def n_words_(self):
         """Words of each block, ndarray of shape (M,)."""
         check_is_fitted(self)
-        return np.diff(self.inner_._starts)
+        return self.inner_.layout.widths
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
@@ -254,7 +254,7 @@ class ProductQuantizer(FeatureMap):
             self.reconstruction_ = BlockFactor([means.T for means in words.means])
             self.points_, self.tables_ = np.concatenate(words.points), np.concatenate(words.tables, axis=1)
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         codes = np.empty((X.shape[0], self._n_features_out), dtype=np.uint8)
         n_beyond = 0
         for part in chunks(X.shape, self.inner_.n_factors):
@@ -277,9 +277,9 @@ class ProductQuantizer(FeatureMap):
         X = canonical(X)
         check_finite(X)
         require_range(X, type(self).__name__, fitting=reset)
-        kernel = self._resolved_kernel() if reset else self.kernel_
+        kernel = self.resolved_kernel() if reset else self.kernel_
         if not isinstance(kernel, Linear):
-            kernel._check_values(X, "X")
+            kernel.check_values(X, "X")
         return X
 
     def _check_parameters(self):
@@ -294,7 +294,7 @@ class ProductQuantizer(FeatureMap):
             raise InputError(
                 f"ProductQuantizer has the rotations {', '.join(map(repr, ROTATIONS))}, got rotation={self.rotation!r}."
             )
-        kernel = self._resolved_kernel()
+        kernel = self.resolved_kernel()
         if not isinstance(kernel, Linear):
             check_kernel(kernel, self.rotation)
 

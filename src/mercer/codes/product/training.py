@@ -80,15 +80,16 @@ def nearest(rows, inner, n_jobs=None):
     rows : float32 (n, width), C-contiguous
     inner : BlockFactor with the words of each block as columns
     """
-    n_words = np.diff(inner._starts)
+    n_words = inner.layout.widths
     n, M = len(rows), len(n_words)
     codes = np.empty((n, M), dtype=np.uint8)
-    layout = (inner._flat, inner._ranks, n_words, inner._offsets, inner._rank_starts[:-1])
+    flat, ranks, offsets, _, rank_starts = inner.layout
+    layout = (flat, ranks, n_words, offsets, rank_starts[:-1])
 
     def encode(task):
         first_row, first = task
         part = slice(first_row, first_row + TASK_ROWS)
-        table = np.empty((inner._ranks.max(), n_words.max()), dtype=np.float32)
+        table = np.empty((ranks.max(), n_words.max()), dtype=np.float32)
         distances = np.empty(n_words.max(), dtype=np.float32)
         last = min(first + TASK_BLOCKS, M)
         nearest_words(rows[part], *layout, first, last, table, distances, distances.view(np.int32), codes[part])

@@ -46,7 +46,7 @@ class BitEmbedding(FeatureMap):
         """
         if is_dask(X):
             return transform_chunks(self, X)
-        return self._encode(self._checked(X, reset=False))
+        return self.encode_rows(self._checked(X, reset=False))
 
     @property
     def specification_(self):
@@ -137,7 +137,7 @@ class BitEmbedding(FeatureMap):
         made = ("_parsed", "_made")  # from the text, which is smaller
         return {name: value for name, value in super().__getstate__().items() if name not in made}
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         return self._projector.encode(X, self.n_jobs)
 
     @property
@@ -148,7 +148,7 @@ class BitEmbedding(FeatureMap):
     def _n_features_out(self):
         return self.specification_.n_bytes
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         return Linear()
 
     def __sklearn_tags__(self):

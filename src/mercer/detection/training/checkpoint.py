@@ -89,4 +89,4 @@ def _restore(trainer, arrays, head):
     joined = Placements(arrays["scores"], arrays["where"], arrays["places"])
     trainer.positives = {(i, b): joined.take(slice(k, k + 1)) for k, (i, b) in enumerate(objects)}
     trainer.history = head["history"]
-    trainer._changed_positives()
+    trainer.positives_changed()

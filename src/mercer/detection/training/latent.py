@@ -137,7 +137,7 @@ class Trainer:
                 "Use images with larger objects, or fewer components."
             )
         self.positives = found
-        self._changed_positives()
+        self.positives_changed()
         if self.settings.is_paired:
             self._turn()
         self._add_random()
@@ -154,7 +154,7 @@ class Trainer:
             mirrored = self.storage.decode(self.storage.mirrored(rectangles)).reshape(len(cells), -1)
             for name, turn in zip(names, sides_of(features, mirrored), strict=True):
                 self.positives[name].where[0, 0] = 2 * g + int(turn)
-        self._changed_positives()
+        self.positives_changed()
 
     def _add_random(self):
         """Windows of the images without objects."""
@@ -192,7 +192,7 @@ class Trainer:
         else:
             scorer = self.scorer()
             self._place(scorer, np.arange(len(scorer.components)), 0)
-        self._changed_positives()
+        self.positives_changed()
         return len(self.positives)
 
     def _place(self, scorer, views, side):
@@ -291,7 +291,8 @@ class Trainer:
         with single_threaded():  # images side by side, each with one thread
             return run_blocks(function, images, self.n_jobs)
 
-    def _changed_positives(self):
+    def positives_changed(self):
+        """Forget the rows of positives: they are made again when they are asked for."""
         self._rows_of_positives = None
 
     def _positive_rows(self, g):

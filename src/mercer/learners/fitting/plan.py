@@ -38,9 +38,9 @@ def resolve_kernel(kernel, X, n_jobs=None):
         return found
     step = max(1, X.shape[0] // DISTANCE_ROWS)
     sample = X[::step][:DISTANCE_ROWS].astype(np.float64)  # squares of float32 may be beyond its range
-    found._check_values(sample, "X")
+    found.check_values(sample, "X")
     m = sample.shape[0]
-    total = replace(found, gamma=1.0)._exponents(sample, sample, n_jobs).sum(dtype=np.float64)
+    total = replace(found, gamma=1.0).exponents(sample, sample, n_jobs).sum(dtype=np.float64)
     mean = total / (m * (m - 1)) if m > 1 else 0.0
     return replace(found, gamma=float(1 / mean)) if mean > 0 else found
 

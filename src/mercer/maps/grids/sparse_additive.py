@@ -111,7 +111,7 @@ class SparseAdditiveMap(FeatureMap):
         """Place the points of the grid. ``y`` is ignored."""
         self._check_parameters()
         X = self._checked(X, reset=True)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         random_state = check_random_state(self.random_state)
         self.grid_errors_ = {}
         if not isinstance(self.grid, str):
@@ -134,8 +134,8 @@ class SparseAdditiveMap(FeatureMap):
         R(x) = sqrt(phi(x)' H phi(x)).
         """
         X = self._checked(X, reset=False).astype(np.float64)
-        kept = self.inner_.row_norms(self._encode(X))
-        return np.sqrt(np.maximum(self.kernel_._diag(X) - kept, 0.0))
+        kept = self.inner_.row_norms(self.encode_rows(X))
+        return np.sqrt(np.maximum(self.kernel_.diagonal(X) - kept, 0.0))
 
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input: one function per column, tabulated on the grid."""
@@ -149,7 +149,7 @@ class SparseAdditiveMap(FeatureMap):
     def _n_features_out(self):
         return self.n_features_in_ * len(self.grid_)
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         features, n_above = encode(X, self.kernel_, self.grid_, self.n_neighbors, self.n_jobs)
         if n_above:
             n_values = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
@@ -162,8 +162,8 @@ class SparseAdditiveMap(FeatureMap):
             )
         return features
 
-    def _resolved_kernel(self):
-        kernel = super()._resolved_kernel()
+    def resolved_kernel(self):
+        kernel = super().resolved_kernel()
         return kernel.signed_form() if self.signed else kernel
 
     def _check_parameters(self):
@@ -182,7 +182,7 @@ class SparseAdditiveMap(FeatureMap):
                 f"SparseAdditiveMap does not know grid={self.grid!r}. Use 'auto', {', '.join(map(repr, GRID_RULES))} "
                 "or an array of points."
             )
-        _check_kernel(self._resolved_kernel())
+        _check_kernel(self.resolved_kernel())
 
     def _trial_errors(self, X, random_state):
         """Relative error of the kernel for each rule, on rows that had no part in placing the points."""
@@ -192,7 +192,7 @@ class SparseAdditiveMap(FeatureMap):
         if sparse.issparse(judges):
             judges = judges[:, np.unique(judges.indices)]  # columns without values have no part in the kernel
         judges = judges.astype(np.float64)
-        exact = self.kernel_._gram(judges, judges, self.n_jobs)
+        exact = self.kernel_.gram_block(judges, judges, self.n_jobs)
         magnitudes = sample_magnitudes(X[::2], random_state)
         errors = {}
         for rule in GRID_RULES:

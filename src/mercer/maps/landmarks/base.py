@@ -65,7 +65,7 @@ class LandmarkMap(FeatureMap):
     def _n_features_out(self):
         return self.normalization_.shape[1]
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         dtype = np.result_type(X.dtype, self.landmarks_.dtype)
         weights = self.normalization_.astype(dtype)
@@ -82,7 +82,7 @@ class LandmarkMap(FeatureMap):
         if self.n_components is not None:
             check_count(self.n_components, "n_components", type(self).__name__)
         random_state = check_random_state(self.random_state)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         self.landmarks_, self.landmark_indices_ = choose_landmarks(
             self.kernel_,
             X,
@@ -105,7 +105,7 @@ class LandmarkMap(FeatureMap):
         W = checked_array(self, "normalization_", "float64", shape=(Z.shape[0], inner.n_features))
         if self.offset_ is not None:
             checked_array(self, "offset_", "float64", shape=(W.shape[1],))
-        kernel._check_values(Z, "landmarks_")
+        kernel.check_values(Z, "landmarks_")
 
 
 def landmark_blocks(function, kernel, X, landmarks, n_jobs):
@@ -117,7 +117,7 @@ def landmark_blocks(function, kernel, X, landmarks, n_jobs):
     bytes_per_row = landmarks.shape[0] * np.result_type(X.dtype, landmarks.dtype).itemsize
     blocks = row_chunks(X.shape[0], bytes_per_row, most=most)
     with thread_limit(n_jobs), single_threaded():
-        run_blocks(lambda rows: function(rows, kernel._gram(X[rows], landmarks, None)), blocks)
+        run_blocks(lambda rows: function(rows, kernel.gram_block(X[rows], landmarks, None)), blocks)
 
 
 def orthonormal_functions(kernel, landmarks, n_jobs=None):
@@ -127,7 +127,7 @@ def orthonormal_functions(kernel, landmarks, n_jobs=None):
     """
     rows = landmarks.astype(np.float64)
     with thread_limit(n_jobs), single_threaded():
-        gram = kernel._gram(rows, rows, None)
+        gram = kernel.gram_block(rows, rows, None)
     values, vectors = positive_eigenpairs(gram, RANK_TOLERANCE[landmarks.dtype.char])
     trace = np.trace(gram)
     if values.sum() - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues

@@ -117,7 +117,7 @@ def given_landmarks(kernel, X, landmarks, who):
     rows = as_rows(landmarks, who, "landmarks").astype(X.dtype, copy=False)
     if rows.shape[1] != X.shape[1]:
         raise InputError(f"{who} was given landmarks of {rows.shape[1]} features for rows of {X.shape[1]} features.")
-    kernel._check_values(rows, "landmarks")
+    kernel.check_values(rows, "landmarks")
     return rows, None
 
 
@@ -137,7 +137,7 @@ def _kmeans_plus_plus(kernel, X, n_landmarks, random_state, n_jobs):
     """D^2 sampling ([arthur07kmeans]) with the distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)) of feature space."""
     chosen = np.array([random_state.randint(X.shape[0])])
     weights = np.full(X.shape[0], np.inf)
-    rounding = ROUNDING[X.dtype.char] * np.abs(kernel._diag(X))
+    rounding = ROUNDING[X.dtype.char] * np.abs(kernel.diagonal(X))
     newest = chosen
     while True:
         _lower_distances(kernel, X, newest, weights, n_jobs)
@@ -145,7 +145,7 @@ def _kmeans_plus_plus(kernel, X, n_landmarks, random_state, n_jobs):
         if len(chosen) == n_landmarks or not weights.any():
             return chosen
         proposals = _propose(weights, random_state)
-        distances = kernel._sq_distance(X[proposals], X[proposals], n_jobs).astype(np.float64)
+        distances = kernel.squared_distances(X[proposals], X[proposals], n_jobs).astype(np.float64)
         np.fill_diagonal(distances, 0.0)
         newest = proposals[_accept_far(distances, weights[proposals], n_landmarks - len(chosen), random_state)]
         chosen = np.concatenate([chosen, newest])
@@ -156,7 +156,7 @@ def _lower_distances(kernel, X, newest, weights, n_jobs):
     right = X[newest]
 
     def update(rows):
-        distances = kernel._sq_distance(X[rows], right, None).min(axis=1)
+        distances = kernel.squared_distances(X[rows], right, None).min(axis=1)
         np.minimum(weights[rows], distances, out=weights[rows])
 
     _over_rows(update, X.shape[0], n_jobs)
@@ -181,7 +181,7 @@ def _rp_cholesky(kernel, X, n_landmarks, random_state, n_jobs):
     In float64 whatever the rows are: small pivots magnify rounding, and in float32 the residuals of SIFT rows with chi2
     were noise after some 900 landmarks.
     """
-    diagonal = np.maximum(kernel._diag(X.astype(np.float64)), 0.0)
+    diagonal = np.maximum(kernel.diagonal(X.astype(np.float64)), 0.0)
     weights, rounding = diagonal.copy(), ROUNDING[X.dtype.char] * diagonal
     enough = rounding.sum()
     factor = np.empty((X.shape[0], n_landmarks))
@@ -206,7 +206,7 @@ def _residual(kernel, rows, factor):
     """K - F F' on a few rows."""
     rows = rows.astype(np.float64)
     with single_threaded():
-        return kernel._gram(rows, rows, None) - factor @ factor.T
+        return kernel.gram_block(rows, rows, None) - factor @ factor.T
 
 
 def _accept_pivots(residual, rounding, at_most, random_state):
@@ -232,7 +232,7 @@ def _extend_factor(kernel, X, factor, k, pivots, cholesky, weights, n_jobs):
     columns = slice(k, k + len(pivots))
 
     def update(rows):
-        block = kernel._gram(X[rows], right, None)
+        block = kernel.gram_block(X[rows], right, None)
         block -= factor[rows, :k] @ known
         new = linalg.solve_triangular(cholesky, block.T, lower=True, check_finite=False, overwrite_b=True).T
         factor[rows, columns] = new

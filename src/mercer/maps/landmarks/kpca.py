@@ -111,7 +111,7 @@ class KernelPCA(LandmarkMap):
         rows = X if X.shape[0] <= most else X[sample_rows(X.shape[0], most, random_state)]
         coordinates = self._coordinates(rows, functions)
         mean = coordinates.mean(axis=0)
-        energy = float(self.kernel_._diag(rows.astype(np.float64)).mean())
+        energy = float(self.kernel_.diagonal(rows.astype(np.float64)).mean())
         if self.center:
             coordinates -= mean
             energy -= mean @ mean
@@ -144,7 +144,7 @@ class KernelPCA(LandmarkMap):
         left = np.empty(X.shape[0])
 
         def subtract(rows, kernel_values):
-            energy[rows] = self.kernel_._diag(X[rows].astype(np.float64))
+            energy[rows] = self.kernel_.diagonal(X[rows].astype(np.float64))
             features = kernel_values @ self.normalization_
             left[rows] = energy[rows]
             if self.offset_ is not None:

@@ -118,9 +118,9 @@ class NystroemMap(LandmarkMap):
             return super()._n_features_out
         return self.tables_.shape[1] * self.tables_.shape[3]
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         if self.tables_ is None:
-            return super()._encode(X)
+            return super().encode_rows(X)
         return encode_by_tables(X, self.points_, self.tables_, self.n_jobs)
 
     def _fit_rows(self, X):
@@ -138,7 +138,7 @@ class NystroemMap(LandmarkMap):
         n_landmarks = LANDMARKS_PER_DIMENSION if self.n_landmarks is None else self.n_landmarks
         check_count(n_components, "n_components", who)
         check_count(n_landmarks, "n_landmarks", who)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         is_rule = check_rule(self.landmarks, who)
         self.points_, self.tables_ = fit_tables(
             self.kernel_,

@@ -128,7 +128,7 @@ class SparseMap(FeatureMap):
         """Choose landmarks from X. ``y`` is ignored."""
         self._check_parameters()
         X = self._checked(X, reset=True)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         self.landmarks_, self.landmark_indices_ = choose_landmarks(
             self.kernel_,
             X,
@@ -141,7 +141,7 @@ class SparseMap(FeatureMap):
         )
         rows = self.landmarks_.astype(np.float64)
         with thread_limit(self.n_jobs), single_threaded():
-            self.gram_ = self.kernel_._gram(rows, rows, None)
+            self.gram_ = self.kernel_.gram_block(rows, rows, None)
         self.inner_ = Factor.of_gram(self.gram_)
         return self
 
@@ -153,13 +153,13 @@ class SparseMap(FeatureMap):
         """
         X = self._checked(X, reset=False).astype(np.float64)
         _, _, energies = self._code(X)
-        return np.sqrt(np.maximum(self.kernel_._diag(X) - energies, 0.0))
+        return np.sqrt(np.maximum(self.kernel_.diagonal(X) - energies, 0.0))
 
     @property
     def _n_features_out(self):
         return self.landmarks_.shape[0]
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         selected, coefficients, _ = self._code(X)
         return _as_csr(selected, coefficients.astype(X.dtype), self._n_features_out)
 
@@ -217,7 +217,7 @@ class SparseMap(FeatureMap):
         if not Z.shape[0]:
             raise ValueError("landmarks_ must have a row.")
         checked_array(self, "gram_", "float64", shape=(Z.shape[0], Z.shape[0]))
-        kernel._check_values(Z, "landmarks_")
+        kernel.check_values(Z, "landmarks_")
 
 
 def _as_csr(selected, coefficients, n_columns):

@@ -175,9 +175,9 @@ class ConvexReduction(FeatureMap):
             X, y = sampled(spread, y, self.random_state)
         X = self._checked(X, reset=True)
         kernel = get_kernel(self.kernel)
-        kernel._check_values(X, "X")
+        kernel.check_values(X, "X")
         check_rows(self, X, y)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         self.weighed_kernel_ = self.kernel_ if self.kernel_.additive else kernel
         if self.map is None and self._degree is None:
             raise InputError(
@@ -260,7 +260,7 @@ class ConvexReduction(FeatureMap):
     def _reduced(self, X):
         return reduce_columns(X, self.groups_, self.factors_, self.n_jobs)
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         reduced = self._reduced(X)
         if self.map_ is None:
             return reduced
@@ -380,14 +380,14 @@ class ConvexReduction(FeatureMap):
 
     # -------------------------------------------------------------------------------------------------------- checks
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         if self.map is None:
             return get_kernel(self.kernel)
         if not isinstance(self.map, FeatureMap):
             raise InputError(
                 f"ConvexReduction needs a map of Mercer, such as HomogeneousMap('chi2'), or None, got map={self.map!r}."
             )
-        return self.map._resolved_kernel()
+        return self.map.resolved_kernel()
 
     def _check_loaded(self):
         if not hasattr(self, "groups_"):

@@ -129,7 +129,7 @@ def pair_values(kernel, X, pairs, n_jobs=None):
 
     def values(part):
         left, right = (X[side].astype(np.float64) for side in pairs[:, part])
-        return kernel._pairs(left, right)
+        return kernel.pair_values(left, right)
 
     return np.concatenate(run_row_blocks(values, pairs.shape[1], _block_rows(X), n_jobs))
 

@@ -101,7 +101,7 @@ def _take(rows, numbers):
 
 def _together(kernel, parts):
     X = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(parts[0]) else np.concatenate(parts)
-    kernel._check_values(X, "X")
+    kernel.check_values(X, "X")
     return X
 
 
@@ -121,7 +121,7 @@ def _sums(kernel, parts, pairs, groups):
 
 def _products(kernel, rows):
     rows = settled(rows)
-    kernel._check_values(rows, "X")
+    kernel.check_values(rows, "X")
     return factor_products(kernel, rows, 1)
 
 

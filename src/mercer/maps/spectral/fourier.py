@@ -88,7 +88,7 @@ class FourierMap(FeatureMap):
         size = self.n_components
         if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
             raise InputError(f"FourierMap needs n_components as a whole number >= 1, got n_components={size!r}.")
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         base, is_normal = _base_kernel(self.kernel_)
         self.map_ = None if base is None else HomogeneousMap(base, self.map_order, "least-squares", n_jobs=1).fit(X)
         self.inner_ = Identity(int(size))
@@ -110,7 +110,7 @@ class FourierMap(FeatureMap):
     def _n_features_out(self):
         return self.inner_.n_features
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         width, n_frequencies = self.frequencies_.shape
         per_value = (self.frequencies_ / np.pi).astype(X.dtype)
         scale, phase = X.dtype.type(np.sqrt(2 / self._n_features_out)), X.dtype.type(self.phase_ / np.pi)
@@ -118,7 +118,7 @@ class FourierMap(FeatureMap):
         step = int(np.clip(TASK_VALUES // (width + n_frequencies), 1, MOST_ROWS))
 
         def encode(rows):
-            psi = X[rows] if self.map_ is None else self.map_._encode(X[rows])
+            psi = X[rows] if self.map_ is None else self.map_.encode_rows(X[rows])
             half_turns = psi @ per_value
             half_turns[:, -1] += phase
             LOOPS[X.dtype.char](half_turns, scale, out[rows])

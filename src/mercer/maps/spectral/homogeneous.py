@@ -100,7 +100,7 @@ class HomogeneousMap(FeatureMap):
         """Resolve the kernel, the period and the coefficients; of X only the width matters. ``y`` is ignored."""
         self._check_parameters()
         self._checked(X, reset=True)
-        self.kernel_ = self._resolved_kernel()
+        self.kernel_ = self.resolved_kernel()
         spectrum = spectrum_of(self.kernel_)
         _parity(self.kernel_)  # refuses what has none
         if spectrum.is_constant:
@@ -121,7 +121,7 @@ class HomogeneousMap(FeatureMap):
         """Features per column."""
         return 2 * len(self.coefficients_) - 1
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         if not sparse.issparse(X):
             return self._features(X.ravel()).reshape(X.shape[0], -1)
         width = self._width
@@ -154,7 +154,7 @@ class HomogeneousMap(FeatureMap):
 
         run_blocks(run, range(0, n_values, BLOCK_VALUES), self.n_jobs)
 
-    def _resolved_kernel(self):
+    def resolved_kernel(self):
         kernel = get_kernel(self.kernel)
         return kernel.signed_form() if self.signed else kernel
 

@@ -87,7 +87,7 @@ def spectrum_of(kernel):
     Hellinger, Linear 1                              0, and a unit of mass at omega = 0
     """
     if isinstance(kernel, PowerMean):
-        kernel = kernel._special() or kernel
+        kernel = kernel.special_case() or kernel
     match kernel:
         case Linear() | Hellinger():
             return Spectrum(np.ones_like, np.zeros_like, atom=1.0)
@@ -210,7 +210,7 @@ def _quadrature(limit, scale, fastest):
 def best_period(kernel, order, window):
     """The period of the table or, for kernels and orders that are not in it, the minimiser of `relative_error`."""
     if isinstance(kernel, PowerMean):
-        kernel = kernel._special() or kernel
+        kernel = kernel.special_case() or kernel
     kind = Intersection if isinstance(kernel, GeneralizedIntersection) else type(kernel)
     known = PERIODS.get((kind, window), ())
     return known[order - 1] if order <= len(known) else minimising_period(spectrum_of(kernel), order, window)

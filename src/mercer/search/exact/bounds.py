@@ -232,7 +232,7 @@ class Bounds:
     def shares_of_tails(self, measure, left_rows, right_rows, left, right):
         """For pairs of rows and each level, (K - K~) / (R R): the smallest share of the bound that would hold."""
         (x, _, x_tails), (y, _, y_tails) = self._projected(left_rows), self._projected(right_rows)
-        kernel = measure.kernel._pairs(as_double(left_rows[left]), as_double(right_rows[right]))
+        kernel = measure.kernel.pair_values(as_double(left_rows[left]), as_double(right_rows[right]))
         products = np.cumsum(x[left].astype(np.float64) * y[right], axis=1)[:, [end - 1 for end in self._ends]].T
         bounds = x_tails[:, left].astype(np.float64) * y_tails[:, right]
         return np.divide(kernel - products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
@@ -295,7 +295,7 @@ def _distance_from_orthonormal(pca):
     """Spectral norm of W' K_ZZ W - I, which is zero without rounding."""
     landmarks = as_double(pca.landmarks_)
     with single_threaded():
-        gram = pca.kernel_._gram(landmarks, landmarks, None)
+        gram = pca.kernel_.gram_block(landmarks, landmarks, None)
         product = pca.normalization_.T @ gram @ pca.normalization_
         live = np.diag(product) > 0.5  # a projection of nothing but empty rows has a column of zeros
         return float(np.linalg.norm(product[np.ix_(live, live)] - np.eye(live.sum()), 2)) if live.any() else 0.0

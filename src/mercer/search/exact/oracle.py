@@ -67,8 +67,8 @@ def _checked(kernel, X, Q):
     """Validated rows and queries, both dense or both sparse."""
     X, Q = as_rows(X, "exact_knn", "X"), as_rows(Q, "exact_knn", "Q")
     check_same_width(X, Q, "exact_knn")
-    kernel._check_values(X, "X")
-    kernel._check_values(Q, "Q")
+    kernel.check_values(X, "X")
+    kernel.check_values(Q, "Q")
     if sparse.issparse(X) != sparse.issparse(Q):
         Q = sparse.csr_array(Q) if sparse.issparse(X) else Q.toarray()
     return X, Q
@@ -109,7 +109,7 @@ class _Base:
         self.highest = np.abs(energy).max(initial=0.0)
 
     def _diagonal(self, rows):
-        return self.measure.plain._diag(as_double(rows)).astype(np.float64)
+        return self.measure.plain.diagonal(as_double(rows)).astype(np.float64)
 
     def _inverse_roots(self, diagonal):
         if self.measure.kernel is self.measure.plain:
@@ -127,7 +127,7 @@ class _Base:
 
     def values(self, queries, factors, block):
         """Kernel values of a block; of distances, half of the objective up to a term of the query."""
-        values = self.measure.plain._gram(queries, self.rows[block], 1)
+        values = self.measure.plain.gram_block(queries, self.rows[block], 1)
         if factors is not None:
             values *= factors
             values *= self.factors[block]

@@ -44,15 +44,15 @@ class Measure:
     @property
     def unit_diagonal(self):
         """K(x, x) = 1 for all rows but empty ones, so that the nearest by similarity and by distance are the same."""
-        return self.normalize or self.kernel._unit_diagonal
+        return self.normalize or self.kernel.unit_diagonal
 
     def energy(self, X):
         """K(x, x) of each row, float64."""
-        return self.kernel._diag(X.astype(np.float64)).astype(np.float64)
+        return self.kernel.diagonal(X.astype(np.float64)).astype(np.float64)
 
     def roots(self, X):
         """sqrt(K(x, x)) of the kernel before it is normalised, 1 for empty rows: what features are divided by."""
-        energy = np.sqrt(self.plain._diag(X.astype(np.float64)).astype(np.float64))
+        energy = np.sqrt(self.plain.diagonal(X.astype(np.float64)).astype(np.float64))
         return np.where(energy > 0, energy, 1.0)
 
     # ----------------------------------------------------------------------------------------------- final scores
@@ -63,17 +63,17 @@ class Measure:
 
         def fill(part):
             x, y = as_double(Q[left[part]]), as_double(X[right[part]])
-            out[part] = -self._sq_distances(x, y) if self.is_distance else self.kernel._pairs(x, y)
+            out[part] = -self._sq_distances(x, y) if self.is_distance else self.kernel.pair_values(x, y)
 
         run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
         return out
 
     def _sq_distances(self, X, Y):
         """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""
-        if self.kernel._has_differences:
+        if self.kernel.has_differences:
             rows = np.arange(X.shape[0])
-            return refuse_overflow(self.kernel._induced(X, Y, rows, rows), type(self.kernel).__name__)
-        return np.maximum(self.kernel._diag(X) + self.kernel._diag(Y) - 2 * self.kernel._pairs(X, Y), 0.0)
+            return refuse_overflow(self.kernel.induced_distances(X, Y, rows, rows), type(self.kernel).__name__)
+        return np.maximum(self.kernel.diagonal(X) + self.kernel.diagonal(Y) - 2 * self.kernel.pair_values(X, Y), 0.0)
 
     def reported(self, objective):
         """What the caller sees for an objective."""

@@ -178,7 +178,7 @@ class SearchModel(BaseEstimator):
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
         X = canonical(X)
         require_range(X, "KernelIndex", fitting=reset, name=name)
-        get_kernel(self.kernel)._check_values(X, name)
+        get_kernel(self.kernel).check_values(X, name)
         return X
 
     def _check_parameters(self):
@@ -206,7 +206,7 @@ class SearchModel(BaseEstimator):
                 f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. "
                 "Use 'kpca'."
             )
-        own = self.embedding._resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
+        own = self.embedding.resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
         if own not in (kernel, self._measure().kernel):
             raise InputError(f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. Give both the same kernel.")
         if self.code in ("lsh", "universal") and self._levels_norms:

@@ -95,7 +95,7 @@ def check_taken(X, vectors, kernel, where="rows"):
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise FileProblem(f"has damaged {where}: a value is not a finite number.")
     try:
-        get_kernel(kernel)._check_values(X, "a kept row")
+        get_kernel(kernel).check_values(X, "a kept row")
     except InputError as error:
         raise FileProblem(f"has damaged {where}: {error}") from error
 

@@ -121,7 +121,7 @@ def explain(model, image, label=None):
     picture = as_pictures([image], "explain")[0]
     picture = Picture(picture.source, picture.position)
     pixels = picture.pixels()
-    descriptors = encoder._described(picture)
+    descriptors = encoder.described(picture)
     view = _View(model)
     row = view.row(descriptors)
     predicted = classifier.predict(view.reduced(row))[0]
@@ -143,7 +143,7 @@ def explain(model, image, label=None):
         measure=measure,
         patches=patches,
         words=_by_word(view, row, columns, scores, which),
-        word_of_patch=encoder._nearest_words(descriptors),
+        word_of_patch=encoder.nearest_words(descriptors),
         frames=descriptors.frames,
         pixels=pixels,
         name=picture.name,
@@ -155,13 +155,13 @@ class _View:
 
     def __init__(self, model):
         self.encoder, self.reduction, self.classifier = model.encoder_, model.reduction_, model.classifier_
-        self.prepared = self.encoder._prepared()
+        self.prepared = self.encoder.prepared()
 
     def row(self, descriptors):
         """The row of an image, (1, columns); zeros if there are no descriptors."""
         if not len(descriptors.values):
             return np.zeros((1, self.encoder._n_features_out), dtype=np.float32)
-        return self.encoder._encode(descriptors, self.prepared)[None]
+        return self.encoder.encode_image(descriptors, self.prepared)[None]
 
     def reduced(self, rows):
         return rows if self.reduction is None else self.reduction.transform(rows)

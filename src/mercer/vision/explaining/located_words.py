@@ -115,8 +115,8 @@ def locate_words(image, encoder, reduction=None, n=MOST):
     """
     _check(encoder, reduction, n)
     picture = as_pictures([image], "locate_words")[0]
-    descriptors = encoder._described(Picture(picture.source, picture.position))
-    word_of_patch = encoder._nearest_words(descriptors)
+    descriptors = encoder.described(Picture(picture.source, picture.position))
+    word_of_patch = encoder.nearest_words(descriptors)
     if reduction is None:
         columns = word_of_patch[:, None]
         word_of_column = groups = np.arange(columns.max() + 1)

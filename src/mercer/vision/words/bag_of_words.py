@@ -147,16 +147,16 @@ class BagOfWords(ImageEncoder):
         shares : ndarray of shape (n, soft), float64
         """
         values = np.ascontiguousarray(self._values(descriptors.values))
-        words, distances = self.vocabulary_._nearest(values, int(self.soft))
+        words, distances = self.vocabulary_.nearest_words_of(values, int(self.soft))
         return words, _shares(distances, self.bandwidth_)
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
-    def _nearest_words(self, descriptors):
+    def nearest_words(self, descriptors):
         """The word of each descriptor, the nearest if it votes for several."""
         return self.words_of(descriptors)[0][:, 0]
 
-    def _default_samples(self):
+    def default_samples(self):
         return SAMPLES_PER_WORD * self.n_words
 
     def _learn(self, values, random_state):
@@ -175,17 +175,17 @@ class BagOfWords(ImageEncoder):
             self.bandwidth_ = float(self.bandwidth or self._typical_bandwidth(values))
 
     def _typical_bandwidth(self, values):
-        distances = self.vocabulary_._nearest(values, int(self.soft))[1].astype(np.float64)
+        distances = self.vocabulary_.nearest_words_of(values, int(self.soft))[1].astype(np.float64)
         typical = np.mean(distances[:, -1] - distances[:, 0])
         return np.sqrt(typical) if typical > 0 else 1.0
 
-    def _prepared(self):
+    def prepared(self):
         self._check_fits()
         pyramid = Pyramid(self.pyramid)
-        self.vocabulary_._built_index()  # before threads ask for it
+        self.vocabulary_.built_index()  # before threads ask for it
         return pyramid, check_weights(self.level_weights, len(pyramid.levels), "BagOfWords")
 
-    def _encode(self, descriptors, prepared):
+    def encode_image(self, descriptors, prepared):
         pyramid, weights = prepared
         n_words = len(self.vocabulary_.words_)
         words, shares = self.words_of(descriptors)

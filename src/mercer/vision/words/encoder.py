@@ -43,12 +43,12 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ``n_jobs``, and defines
 
     - ``_check_parameters()``,
-    - ``_default_samples()``, how many descriptors it learns from if ``n_samples`` is None,
+    - ``default_samples()``, how many descriptors it learns from if ``n_samples`` is None,
     - ``_learn(values, random_state)``, which sets its fitted attributes from a sample of descriptors,
-    - ``_prepared()``, what all images need, computed once per call of transform,
+    - ``prepared()``, what all images need, computed once per call of transform,
     - ``_row_state()``, all that the row of an image depends on besides the image and its descriptors,
-    - ``_encode(descriptors, prepared)``, the row of an image, float32,
-    - ``_nearest_words(descriptors)``, the word of each descriptor, for pictures.
+    - ``encode_image(descriptors, prepared)``, the row of an image, float32,
+    - ``nearest_words(descriptors)``, the word of each descriptor, for pictures.
     """
 
     def fit(self, images, y=None):
@@ -68,7 +68,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         values = sample_descriptors(
             pictures,
             self.descriptor_,
-            self._default_samples() if self.n_samples is None else int(self.n_samples),
+            self.default_samples() if self.n_samples is None else int(self.n_samples),
             random_state.randint(2**31 - 1),
             who=who,
             skipped=None if self.strict else skipped,
@@ -128,7 +128,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _rows(self, pictures, skipped):
         """Rows of all pictures; those of skipped ones are zero."""
-        cache, prepared = self._cache(), self._prepared()
+        cache, prepared = self._cache(), self.prepared()
         kind = fingerprint("row", type(self).__name__, self.descriptor_, self._row_state()) if cache else None
         width = self._n_features_out
         as_sparse = getattr(self, "sparse_output", False)
@@ -137,7 +137,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             key = fingerprint(kind, picture.digest) if cache else None
             row = cache.get(key) if cache else None
             if row is None or row.shape != (width,) or row.dtype != np.float32:
-                row = self._encode(self._described(picture), prepared)
+                row = self.encode_image(self.described(picture), prepared)
                 if cache:
                     cache.put(key, row)
             return sparse.csr_array(row[None]) if as_sparse else row
@@ -152,7 +152,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             features[position] = row
         return features
 
-    def _described(self, picture):
+    def described(self, picture):
         descriptors = described(picture, self.descriptor_)
         if descriptors.values.shape[1] != self.n_descriptor_values_:
             raise InputError(

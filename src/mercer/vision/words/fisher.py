@@ -178,7 +178,7 @@ class FisherVectors(ImageEncoder):
         restricted = copy(self)
         restricted.n_words = len(chosen)
         restricted.words = None if self.words is None else np.asarray(self.words)[chosen]
-        restricted._keep(mixture)
+        restricted.keep_mixture(mixture)
         return restricted
 
     def word_shares(self, images):
@@ -200,7 +200,7 @@ class FisherVectors(ImageEncoder):
         pictures, form = self._pictures(images, reset=False), self._mixture().linear_form()
 
         def shares(picture):
-            rows = self.project(self._described(picture).values)
+            rows = self.project(self.described(picture).values)
             blocks = (rows[start : start + BLOCK_ROWS] for start in range(0, len(rows), BLOCK_ROWS))
             return sum(self._block_sums(with_squares(block), form, width=0)[0] for block in blocks) / len(rows)
 
@@ -221,7 +221,7 @@ class FisherVectors(ImageEncoder):
 
     # ------------------------------------------------------------------------------------------------------ learning
 
-    def _default_samples(self):
+    def default_samples(self):
         n_words = self.n_words if self.words is None else len(self.words)
         return int(np.clip(SAMPLES_PER_WORD * n_words, FEWEST_SAMPLES, MOST_SAMPLES))
 
@@ -247,7 +247,7 @@ class FisherVectors(ImageEncoder):
         else:
             labels = self._clusters(rows, rooted, words, n_words, random_state)
             mixture = mixture_of_clusters(rows, labels, n_words)
-        self._keep(mixture)
+        self.keep_mixture(mixture)
 
     def _clusters(self, rows, rooted, words, n_words, random_state):
         if words is None:
@@ -256,7 +256,8 @@ class FisherVectors(ImageEncoder):
             points = np.ascontiguousarray(rooted)
         return nearest_words(points, words, n_jobs=self.n_jobs)[0][:, 0]
 
-    def _keep(self, mixture):
+    def keep_mixture(self, mixture):
+        """Take the words of a mixture."""
         self.weights_, self.means_, self.variances_ = mixture.weights, mixture.means, mixture.variances
 
     def _mixture(self):
@@ -264,7 +265,7 @@ class FisherVectors(ImageEncoder):
 
     # ------------------------------------------------------------------------------------------------------ encoding
 
-    def _prepared(self):
+    def prepared(self):
         self._check_parameters()
         pyramid = Pyramid(self.pyramid)
         return pyramid, self._cell_factors(pyramid), self._mixture(), self._mixture().linear_form()
@@ -276,7 +277,7 @@ class FisherVectors(ImageEncoder):
         weights = check_weights(self.level_weights, len(pyramid.levels), "FisherVectors")
         return np.sqrt(weights / np.bincount(pyramid.level_of_cell))[pyramid.level_of_cell]
 
-    def _encode(self, descriptors, prepared):
+    def encode_image(self, descriptors, prepared):
         pyramid, factors, mixture, form = prepared
         counts, moments, sizes = self._atom_sums(descriptors, pyramid, form)
         cells = pyramid.cells.astype(np.float64)
@@ -315,7 +316,7 @@ class FisherVectors(ImageEncoder):
         posteriors, _ = to_posteriors(densities)
         return posteriors.sum(axis=0, dtype=np.float64), posteriors.T @ block[:, :width]
 
-    def _nearest_words(self, descriptors):
+    def nearest_words(self, descriptors):
         """The most probable word of each descriptor."""
         return log_densities(with_squares(self.project(descriptors.values)), self._mixture().linear_form()).argmax(1)
 

@@ -134,20 +134,20 @@ class Vocabulary(BaseEstimator):
         check_count(k, "k", "Vocabulary.nearest")
         if k > len(self.words_):
             raise InputError(f"Vocabulary.nearest has {len(self.words_)} words, got k={k}.")
-        return self._nearest(self._validated(X, reset=False), k)
+        return self.nearest_words_of(self._validated(X, reset=False), k)
 
     def agreement(self, X):
         """Share of the rows whose word is that of exact assignment: 1 if ``assignment`` is exact."""
         check_is_fitted(self)
         points = self._coordinates(self._validated(X, reset=False))
-        found = nearest_through(self._built_index(), points, self.words_, 1, self.n_jobs)[0]
+        found = nearest_through(self.built_index(), points, self.words_, 1, self.n_jobs)[0]
         return float(np.mean(found == nearest_words(points, self.words_, 1, self.n_jobs)[0]))
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
-    def _nearest(self, X, k):
+    def nearest_words_of(self, X, k):
         """``nearest`` of float32 rows that are known to be fit for it."""
-        return nearest_through(self._built_index(), self._coordinates(X), self.words_, k, self.n_jobs)
+        return nearest_through(self.built_index(), self._coordinates(X), self.words_, k, self.n_jobs)
 
     def _coordinates(self, X):
         if self.map_ is not None:
@@ -159,7 +159,7 @@ class Vocabulary(BaseEstimator):
             )
         return X
 
-    def _built_index(self):
+    def built_index(self):
         if not hasattr(self, INDEX_CACHE):  # a loaded or copied vocabulary has none
             self._index = build_index(np.ascontiguousarray(self.words_), self.assignment)
         return self._index

@@ -123,14 +123,14 @@ class DaskSource(RowSource):
             if size
         ]
 
-    def _raw_blocks(self, size):
+    def raw_blocks(self, size):
         for chunk, start, length in zip(self.chunks(), self.starts, self.sizes, strict=True):
             rows = settled(chunk.compute())
             for first in range(0, length, size):
                 part = slice(first, min(first + size, length))
                 yield rows[part], slice(int(start) + part.start, int(start) + part.stop)
 
-    def _raw_rows(self, chosen):
+    def raw_rows(self, chosen):
         from dask import compute, delayed
         from scipy import sparse
 
@@ -201,7 +201,7 @@ def _array_of(frame):
 
 
 def _checked(reader, rows, start):
-    return reader._checked(rows, range(start, start + rows.shape[0]))
+    return reader.checked_rows(rows, range(start, start + rows.shape[0]))
 
 
 def _take(rows, numbers):

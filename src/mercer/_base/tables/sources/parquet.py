@@ -49,7 +49,7 @@ class ParquetSource(RowSource):
 
         self._limit.check(self.shape[0] * self.shape[1] * self.dtype.itemsize, self.name)
         X = np.empty(self.shape, self.dtype)
-        for rows, part in self._raw_blocks(self._default_size()) if self.shape[1] else ():
+        for rows, part in self.raw_blocks(self.default_size()) if self.shape[1] else ():
             X[part] = rows
         y, unlabelled = self._labels()
         return Content(X, y, self.feature_names, self.other_columns, self._ids(), unlabelled)
@@ -120,7 +120,7 @@ class ParquetSource(RowSource):
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damaged(error) from error
 
-    def _raw_blocks(self, size):
+    def raw_blocks(self, size):
         waiting, start = self._arrow.table({}), 0
         with self._open() as file:
             for batch in self._batches(file, size):
@@ -138,7 +138,7 @@ class ParquetSource(RowSource):
         if start != len(self):
             raise self._damaged(ValueError(f"it promises {len(self)} rows and holds {start}"))
 
-    def _raw_rows(self, chosen):
+    def raw_rows(self, chosen):
         import numpy as np
 
         parts, start = [], 0
@@ -148,7 +148,7 @@ class ParquetSource(RowSource):
                 if np.searchsorted(chosen, start) == np.searchsorted(chosen, stop):
                     start = stop  # none of its rows is wanted
                     continue
-                for batch in self._batches(file, self._default_size(), row_groups=[group]):
+                for batch in self._batches(file, self.default_size(), row_groups=[group]):
                     stop = start + batch.num_rows
                     wanted = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)]
                     table = self._arrow.Table.from_batches([batch]).take(self._arrow.array(wanted - start))

@@ -147,8 +147,8 @@ class RowSource:
         """
         if size is not None and size < 1:
             raise InputError(f"{type(self).__name__}.blocks needs size >= 1, got {size}.")
-        for rows, part in self._raw_blocks(size or self._default_size()):
-            yield self._checked(rows, range(part.start, part.stop)), part
+        for rows, part in self.raw_blocks(size or self.default_size()):
+            yield self.checked_rows(rows, range(part.start, part.stop)), part
 
     def sample(self, n: int, random_state=None):
         """``n`` different rows chosen at random, or all if there are fewer, in the order of the file.
@@ -173,7 +173,7 @@ class RowSource:
 
     def take(self, numbers):
         """The rows of ascending numbers."""
-        return self._checked(self._raw_rows(numbers), numbers)
+        return self.checked_rows(self.raw_rows(numbers), numbers)
 
     def fitting_size(self) -> int:
         """How many rows a map is fitted to when not all are in memory."""
@@ -181,11 +181,11 @@ class RowSource:
 
     # ------------------------------------------------------------------------------------ what a kind of file defines
 
-    def _raw_blocks(self, size: int) -> Iterator[tuple[Any, slice]]:
+    def raw_blocks(self, size: int) -> Iterator[tuple[Any, slice]]:
         """Blocks as they are stored, without the label column."""
         raise NotImplementedError
 
-    def _raw_rows(self, chosen):
+    def raw_rows(self, chosen):
         """The rows of these ascending numbers."""
         raise NotImplementedError
 
@@ -200,10 +200,10 @@ class RowSource:
     def _ids(self):
         raise NotImplementedError
 
-    def _default_size(self) -> int:
+    def default_size(self) -> int:
         return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * self.shape[1])))
 
-    def _checked(self, rows, numbers):
+    def checked_rows(self, rows, numbers):
         """Rows in the type of the source, all finite. ``numbers`` says which rows they are."""
         import numpy as np
 
@@ -264,17 +264,17 @@ class ArraySource(RowSource):
             names, others, self.lines = content.names, content.others, content.lines
         super().__init__((X.shape[0], width), name, rules, names, others)
 
-    def _raw_blocks(self, size):
+    def raw_blocks(self, size):
         for start in range(0, len(self), size):
             part = slice(start, min(start + size, len(self)))
             yield self._read(part), part
 
-    def _raw_rows(self, chosen):
+    def raw_rows(self, chosen):
         import numpy as np
 
         if hasattr(self._rows, "indptr"):
             return self._read(chosen)
-        step = self._default_size()
+        step = self.default_size()
         return np.concatenate([self._read(chosen[start : start + step]) for start in range(0, len(chosen), step)])
 
     def _read(self, which):
@@ -295,7 +295,7 @@ class ArraySource(RowSource):
         if stored.kind == "f" or stored.itemsize <= 2:
             return settle_dtype(self._rows[:1], rules, self.name).dtype
         # integers become float64 only if one of them needs it
-        settled = (settle_dtype(rows, rules, self.name).dtype for rows, _ in self._raw_blocks(self._default_size()))
+        settled = (settle_dtype(rows, rules, self.name).dtype for rows, _ in self.raw_blocks(self.default_size()))
         return next((dtype for dtype in settled if dtype.itemsize == 8), "float32")
 
     def _labels(self):
@@ -313,15 +313,15 @@ class ArraySource(RowSource):
 
         self._rules.limit.check(8 * len(self), self.name, "its labels")
         parts = []
-        for start in range(0, len(self), self._default_size()):
-            rows = self._rows[start : start + self._default_size()]
+        for start in range(0, len(self), self.default_size()):
+            rows = self._rows[start : start + self.default_size()]
             parts.append(np.array(rows[:, position]))
             give_back(self._stored, rows)
         return np.concatenate(parts)
 
-    def _default_size(self):
+    def default_size(self):
         if not hasattr(self._rows, "indptr"):
-            return super()._default_size()
+            return super().default_size()
         entries = max(1, self._rows.nnz // len(self))
         return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (16 * entries)))
 

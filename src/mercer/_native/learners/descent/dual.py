@@ -73,8 +73,12 @@ def _add_dense(rows, i, step, state):
         w[k] += step * np.float64(x[k])
 
 
-descend_csr = build_descent(_dot_csr, _add_csr)
-descend_dense = build_descent(_dot_dense, _add_dense)
+# how a row meets the weights, by kind of rows; `joint` makes its loops of these too
+CSR = _dot_csr, _add_csr
+DENSE = _dot_dense, _add_dense
+
+descend_csr = build_descent(*CSR)
+descend_dense = build_descent(*DENSE)
 
 
 @jit

@@ -114,12 +114,12 @@ def _build_joint(dot, add):
     return descend
 
 
-descend_joint_dense = _build_joint(plain._dot_dense, plain._add_dense)
-descend_joint_csr = _build_joint(plain._dot_csr, plain._add_csr)
-descend_joint_intersection_dense = _build_joint(level._dot_intersection_dense, level._add_intersection_dense)
-descend_joint_intersection_csr = _build_joint(level._dot_intersection_csr, level._add_intersection_csr)
-descend_joint_gram_dense = _build_joint(level._dot_gram_dense, level._add_gram_dense)
-descend_joint_gram_csr = _build_joint(level._dot_gram_csr, level._add_gram_csr)
+descend_joint_dense = _build_joint(*plain.DENSE)
+descend_joint_csr = _build_joint(*plain.CSR)
+descend_joint_intersection_dense = _build_joint(*level.INTERSECTION_DENSE)
+descend_joint_intersection_csr = _build_joint(*level.INTERSECTION_CSR)
+descend_joint_gram_dense = _build_joint(*level.GRAM_DENSE)
+descend_joint_gram_csr = _build_joint(*level.GRAM_CSR)
 
 
 @jit

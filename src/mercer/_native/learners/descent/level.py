@@ -200,8 +200,14 @@ def _add_gram_csr(rows, i, step, state):
             table[first + k] += small * grams[line + k]
 
 
-descend_intersection_dense = build_descent(_dot_intersection_dense, _add_intersection_dense, _fetch_codes)
+# how a row meets the tables, by kind of rows; `joint` makes its loops of these too
+INTERSECTION_DENSE = _dot_intersection_dense, _add_intersection_dense
+INTERSECTION_CSR = _dot_intersection_csr, _add_intersection_csr
+GRAM_DENSE = _dot_gram_dense, _add_gram_dense
+GRAM_CSR = _dot_gram_csr, _add_gram_csr
+
+descend_intersection_dense = build_descent(*INTERSECTION_DENSE, _fetch_codes)
 descend_intersection_tall = build_descent(_dot_intersection_tall, _add_intersection_tall, _fetch_codes)
-descend_intersection_csr = build_descent(_dot_intersection_csr, _add_intersection_csr)
-descend_gram_dense = build_descent(_dot_gram_dense, _add_gram_dense, _fetch_codes)
-descend_gram_csr = build_descent(_dot_gram_csr, _add_gram_csr)
+descend_intersection_csr = build_descent(*INTERSECTION_CSR)
+descend_gram_dense = build_descent(*GRAM_DENSE, _fetch_codes)
+descend_gram_csr = build_descent(*GRAM_CSR)

@@ -95,7 +95,7 @@ def check_rows(kernel: Any, given: RowsToAdd) -> None:
     domain = get_kernel(kernel)
     for rows, part in given.blocks("Checking rows"):
         try:
-            domain._check_values(rows, given.data.name)
+            domain.check_values(rows, given.data.name)
         except InputError as error:
             where = f"In the rows of {given.data.name} from {part.start} on, counted from there: " if part.start else ""
             raise InputError(f"{where}{error}") from error

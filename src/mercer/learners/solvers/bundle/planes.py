@@ -38,13 +38,13 @@ class Planes:
     def __init__(self, width, dtype, most, n_tilts=0):
         self.count, self.most = 0, most
         self._planes = np.empty((min(8, most), width), dtype=dtype)
-        self._gram = np.zeros((most, most))
+        self.gram_block = np.zeros((most, most))
         self._offsets, self._tilts, self._alpha = np.zeros(most), np.zeros((most, n_tilts)), np.zeros(most)
         self._idle = np.zeros(most, dtype=np.int64)
 
     @property
     def gram(self):
-        return self._gram[: self.count, : self.count]
+        return self.gram_block[: self.count, : self.count]
 
     @property
     def offsets(self):
@@ -82,7 +82,7 @@ class Planes:
         self._offsets[t], self._tilts[t], self._alpha[t], self._idle[t] = offset, tilts, 0.0, 0
         self.count += 1
         products = self._dots(self._planes[t])
-        self._gram[t, : t + 1] = self._gram[: t + 1, t] = products
+        self.gram_block[t, : t + 1] = self.gram_block[: t + 1, t] = products
 
     def combine(self, alpha=None):
         """sum_t alpha_t p_t, float64."""
@@ -125,7 +125,7 @@ class Planes:
         share[i], share[k] = (self._alpha[[i, k]] / total) if total > 0 else (0.5, 0.5)
         self._planes[i] = self.combine(share)
         self._offsets[i], self._tilts[i], self._alpha[i] = share @ self.offsets, share @ self.tilts, total
-        self._gram[i, : self.count] = self._gram[: self.count, i] = self._dots(self._planes[i])
+        self.gram_block[i, : self.count] = self.gram_block[: self.count, i] = self._dots(self._planes[i])
         self._keep(np.delete(np.arange(self.count), k))
 
     def _keep(self, which):
@@ -133,7 +133,7 @@ class Planes:
             if target != source:
                 self._planes[target] = self._planes[source]
         count = len(which)
-        self._gram[:count, :count] = self._gram[np.ix_(which, which)]
+        self.gram_block[:count, :count] = self.gram_block[np.ix_(which, which)]
         for values in (self._offsets, self._tilts, self._alpha, self._idle):
             values[:count] = values[which]
         self.count = count

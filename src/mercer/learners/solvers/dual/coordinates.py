@@ -232,7 +232,7 @@ class SparseIntersection(Levels):
         X, starts = self.rows.X, self.inner.starts
         self._counts = np.diff(starts)
         owners = np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts)
-        self.arrays = X.indptr, X.indices, X.data, self.inner._points.astype(dtype), owners, starts
+        self.arrays = X.indptr, X.indices, X.data, self.inner.points.astype(dtype), owners, starts
 
     def new_state(self):
         return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1 + len(self._counts))
@@ -254,7 +254,7 @@ class GramLevels(Levels):
     def __init__(self, design, dtype):
         super().__init__(design, dtype)
         inner, is_sparse = self.inner, isinstance(self.rows, CSRRows)
-        sizes = np.diff(inner._starts)
+        sizes = inner.layout.widths
         grams = [(F.T.astype(np.float64) @ F).astype(dtype).ravel() for F in inner.factors]
         gram_starts = np.tile(np.cumsum(sizes**2) - sizes**2, inner.repeat)
         starts = np.concatenate([[0], np.cumsum(np.tile(sizes, inner.repeat))])
@@ -295,9 +295,9 @@ def _fits(rows, inner):
 
 
 def _block_starts(inner):
-    return np.concatenate([[0], np.cumsum(np.tile(np.diff(inner._starts), inner.repeat))])
+    return np.concatenate([[0], np.cumsum(np.tile(inner.layout.widths, inner.repeat))])
 
 
 def _gram_size(inner):
     """Kernel values between the words of all blocks."""
-    return int((np.diff(inner._starts) ** 2).sum())
+    return int((inner.layout.widths**2).sum())
