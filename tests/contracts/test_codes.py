@@ -109,10 +109,10 @@ def test_one_seed_gives_the_same_bits_on_any_number_of_threads(case, data):
         with thread_limit(n_threads):
             fitted.append(case().fit(data))
     one, two = fitted
-    np.testing.assert_array_equal(one.inner_._flat, two.inner_._flat)
+    np.testing.assert_array_equal(one.inner_.layout.flat, two.inner_.layout.flat)
     np.testing.assert_array_equal(one.transform(data), two.transform(data))
     other = case(random_state=1).fit(data)
-    assert not np.array_equal(one.inner_._flat, other.inner_._flat)
+    assert not np.array_equal(one.inner_.layout.flat, other.inner_.layout.flat)
 
 
 def test_dense_sparse_and_every_type_of_number_agree(case, data):
@@ -120,7 +120,7 @@ def test_dense_sparse_and_every_type_of_number_agree(case, data):
     codes = quantizer.transform(data)
     with warnings.catch_warnings(record=True):  # that CSR is smaller, which may well be
         same = case().fit(sparse.csr_matrix(data.astype(np.float64)))
-    np.testing.assert_array_equal(same.inner_._flat, quantizer.inner_._flat)
+    np.testing.assert_array_equal(same.inner_.layout.flat, quantizer.inner_.layout.flat)
     for given in (data.astype(np.float64), sparse.csr_array(data), np.asfortranarray(data)):
         np.testing.assert_array_equal(quantizer.transform(given), codes)
     np.testing.assert_array_equal(quantizer.transform(data[7:8]), codes[7:8])
@@ -146,7 +146,7 @@ def test_saved_quantisers_give_the_same_codes(case, data, tmp_path, rng):
     for restored in (mercer.load(path), mercer.load(path, mmap=True), pickle.loads(pickle.dumps(quantizer))):
         np.testing.assert_array_equal(restored.transform(data), codes)
         np.testing.assert_array_equal(restored.inverse_transform(codes), quantizer.inverse_transform(codes))
-        np.testing.assert_array_equal(restored.inner_._flat, quantizer.inner_._flat)
+        np.testing.assert_array_equal(restored.inner_.layout.flat, quantizer.inner_.layout.flat)
         assert repr(clone(restored)) == repr(clone(quantizer))
     predictor = quantizer.fold_factors(rng.normal(size=(quantizer.inner_.n_factors, 2)))
     mercer.save(predictor, path)

@@ -34,7 +34,7 @@ class Plain(FeatureMap):
         self.inner_ = GEOMETRIES[self.geometry](np.random.default_rng(0)) if X.shape[1] == D else Identity(X.shape[1])
         return self
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         if self.stored == "dense":
             return X.toarray() if sparse.issparse(X) else X
         return sparse.csr_array(X)

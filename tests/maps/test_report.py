@@ -26,7 +26,7 @@ class Scaled(FeatureMap):
         self.inner_ = Identity(X.shape[1])
         return self
 
-    def _encode(self, X):
+    def encode_rows(self, X):
         return self.factor * (X.toarray() if sparse.issparse(X) else X)
 
     def resolved_kernel(self):

@@ -196,7 +196,7 @@ def compared(kernel, X, Y, storage, door):
         if door == "pairs":
             rows = [side.astype(np.float64) for side in (left, right)]
             rows = [sparse.csr_array(side) for side in rows] if storage != "dense" else rows
-            got, dtype = kernel._pairs(*rows), np.dtype("d")
+            got, dtype = kernel.pair_values(*rows), np.dtype("d")
         elif door == "self":
             got, Y = kernel(left), X
         else:

@@ -33,7 +33,7 @@ def test_products_are_those_of_the_decoded_matrix(dtype, tail, rng):
     np.testing.assert_allclose(rows.scores(v), full @ v, atol=atol)
     np.testing.assert_allclose(rows.accumulate(r), full.T @ r, atol=atol)
     np.testing.assert_array_equal(rows.toarray(), full)
-    np.testing.assert_allclose(rows._sq_norms(None), (full.astype(np.float64) ** 2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(rows.squared_norms(None), (full.astype(np.float64) ** 2).sum(axis=1), rtol=1e-12)
 
 
 def test_parts_are_stored_in_the_same_way():

@@ -55,7 +55,7 @@ def test_products_have_the_bits_of_rows_in_memory_and_read_the_files(kind, dtype
         with thread_limit(n_threads):
             np.testing.assert_array_equal(on_disk.scores(v), rows.scores(v))
             np.testing.assert_array_equal(on_disk.accumulate(r), rows.accumulate(r))
-    np.testing.assert_array_equal(on_disk._sq_norms(None), rows._sq_norms(None))
+    np.testing.assert_array_equal(on_disk.squared_norms(None), rows.squared_norms(None))
     np.testing.assert_array_equal(on_disk.toarray(), full)
     columns, values = rows.entries(-1)
     np.testing.assert_array_equal(on_disk.entries(-1), (columns, values))

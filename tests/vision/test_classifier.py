@@ -323,7 +323,7 @@ def test_what_is_no_sum_is_explained_by_leaving_parts_out(scene, encoder, kernel
     learner = found.classifier_
 
     def score(descriptors):
-        row = found.encoder_._encode(descriptors, found.encoder_._prepared())[None]
+        row = found.encoder_.encode_image(descriptors, found.encoder_.prepared())[None]
         place = found.classes_.tolist().index(said.label)
         return learner._by_class(learner.predictor_(row) + learner.intercept_)[0, place]
 

@@ -80,7 +80,7 @@ def test_words_do_not_depend_on_how_columns_are_read(X, monkeypatch):
     monkeypatch.setattr(_fitting, "STRIP_BYTES", 1)
     monkeypatch.setattr(_reading, "CHUNK_BYTES", 1)
     strips = quantizer(block_size=3).fit(X)
-    np.testing.assert_array_equal(strips.inner_._flat, whole.inner_._flat)
+    np.testing.assert_array_equal(strips.inner_.layout.flat, whole.inner_.layout.flat)
     np.testing.assert_array_equal(strips.transform(X), whole.transform(X))
 
 

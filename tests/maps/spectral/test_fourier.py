@@ -165,8 +165,8 @@ def test_only_a_block_of_the_map_underneath_exists_at_once(monkeypatch, rng):
     from mercer import HomogeneousMap
 
     X = sparse.csr_array(rng.random((2000, 30)))
-    sizes, encode = [], HomogeneousMap._encode
-    monkeypatch.setattr(HomogeneousMap, "_encode", lambda self, X: sizes.append(X.shape[0]) or encode(self, X))
+    sizes, encode = [], HomogeneousMap.encode_rows
+    monkeypatch.setattr(HomogeneousMap, "encode_rows", lambda self, X: sizes.append(X.shape[0]) or encode(self, X))
     FourierMap("exp-chi2", 16, random_state=0).fit(X).transform(X)
     assert sum(sizes) == 2000
     assert max(sizes) <= _fourier.MOST_ROWS
