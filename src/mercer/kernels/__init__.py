@@ -13,7 +13,7 @@ from mercer.kernels._base import Kernel
 from mercer.kernels._compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
 from mercer.kernels._exponential import RBF, ExpChi2, Exponential, Laplacian
 from mercer.kernels._ratios import BrayCurtis, MinMax
-from mercer.kernels._registry import KERNELS, get_kernel
+from mercer.kernels._registry import KERNELS, get_kernel, needs_non_negative
 from mercer.kernels._universal_rbf import UniversalRBF
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "SumKernel",
     "UniversalRBF",
     "get_kernel",
+    "needs_non_negative",
 ]

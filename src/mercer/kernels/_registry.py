@@ -1,6 +1,6 @@
 """Names of kernels, as accepted wherever a kernel is."""
 
-__all__ = ["KERNELS", "get_kernel"]
+__all__ = ["KERNELS", "get_kernel", "needs_non_negative"]
 
 from difflib import get_close_matches
 
@@ -75,6 +75,20 @@ def get_kernel(kernel, **params):
     if callable(kernel):
         return CallableKernel(kernel, **params)
     raise InputError(f"A kernel is a name, a Kernel object or a function, not {kernel!r}.")
+
+
+def needs_non_negative(resolve):
+    """Whether rows must be non-negative for the kernel that ``resolve()`` returns; False if it refuses to.
+
+    scikit-learn asks for the tags of an estimator wherever it shows or clones one: a wrong kernel is `fit`'s to refuse.
+
+    >>> needs_non_negative(lambda: get_kernel("chi2")), needs_non_negative(lambda: get_kernel("tpyo"))
+    (True, False)
+    """
+    try:
+        return getattr(resolve(), "positive_definite_on", "") == "non-negative"
+    except InputError:
+        return False
 
 
 def _by_name(name, params):

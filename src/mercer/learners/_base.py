@@ -25,7 +25,7 @@ from mercer._base.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import require_range
-from mercer.kernels import get_kernel
+from mercer.kernels import get_kernel, needs_non_negative
 from mercer.learners import _encode
 from mercer.learners._dask import DaskDesign, client_of, encoded_design, score_chunks
 from mercer.learners._plan import Plan, choose_map, choose_storage, resolve_kernel
@@ -315,7 +315,7 @@ class KernelLearner(BaseEstimator):
     def _input_kinds(self):
         """Whether rows may be sparse, and whether they must be non-negative."""
         if self.map is None:
-            return True, get_kernel(self.kernel).positive_definite_on == "non-negative"
+            return True, needs_non_negative(lambda: get_kernel(self.kernel))
         of_map = get_tags(self.map).input_tags
         return of_map.sparse, of_map.positive_only
 

@@ -22,7 +22,7 @@ from mercer._base.models import save
 from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
-from mercer.kernels import get_kernel
+from mercer.kernels import get_kernel, needs_non_negative
 from mercer.maps._dask import is_dask, rows_to_fit
 from mercer.search._collection import Collection, format_of
 from mercer.search._index_disk import OnDisk
@@ -434,7 +434,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
 
 
