@@ -114,7 +114,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Notes
     -----
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
-    block. An indicator matrix y means labels, each of them learnt as a problem of its own.
+    block. An indicator matrix y means labels, each of them learnt as a problem of its own. Among classes that are
+    strings, ``""`` is one like any other, as in scikit-learn; the command line and ``open_rows`` take an empty label of
+    a table for a missing one.
 
     The chunks of a Dask array or data frame are encoded by the workers of the current ``distributed.Client`` and stay
     there; the bundle solver asks them for sums. Scores of such rows are computed there too.
