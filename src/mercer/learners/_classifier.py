@@ -105,7 +105,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         The largest relative duality gap.
     n_iter_ : int
     interrupted_ : bool
-        Whether Ctrl-C ended the fit; the model is then the best so far.
+        Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
+        then, which takes a while; a second Ctrl-C ends that without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
         Slopes and offsets that turn scores into probabilities.
     history_ : dict of lists
