@@ -6,7 +6,7 @@ names them. Any further column is refused by its name, as on the command line. W
 taken by position.
 """
 
-__all__ = ["check_columns", "named_columns", "other_columns", "permutation", "picker", "places_of"]
+__all__ = ["check_columns", "named_columns", "other_columns", "permutation", "picker", "places_of", "shown_names"]
 
 import json
 from collections import Counter

@@ -76,7 +76,12 @@ def _from_json(body, model, names, others):
     keys = set(content)
     if "rows" in keys and keys <= {"rows", "columns", "bits"}:
         rows, ignored = _in_order(content, model.n_features, names, others)
-        return Query("rows", _numbers(rows, model.n_features), _rate(content.get("bits"), model), tuple(ignored))
+        return Query(
+            "rows",
+            _numbers(rows, model.n_features, model.takes_missing),
+            _rate(content.get("bits"), model),
+            tuple(ignored),
+        )
     if keys == {"codes", "fingerprint"}:
         return _from_codes(content["codes"], content["fingerprint"], model)
     raise Fault(422, "keys", 'The keys must be "rows" and perhaps "columns" and "bits", or "codes" and "fingerprint".')
@@ -134,21 +139,22 @@ def _of_objects(rows, width, names, others):
     return list(map(picker(names), rows)), list(ignored)
 
 
-def _numbers(rows, width):
-    """Rows of JSON as an array of doubles."""
+def _numbers(rows, width, takes_missing):
+    """Rows of JSON as an array of doubles; null, for a model that takes missing values, is NaN."""
+    allowed = {int, float, type(None)} if takes_missing else {int, float}
     if type(rows) is not list or not rows:
         raise Fault(422, "rows", f'"rows" must be a list of one or more rows of {width} numbers.')
     for i, row in enumerate(rows):
         if type(row) is not list or len(row) != width:
             what = f"{len(row)} values" if type(row) is list else "no list"
             raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
-        if not {int, float}.issuperset(map(type, row)):
+        if not allowed.issuperset(map(type, row)):
             raise Fault(422, "rows", f"A row must hold numbers only; row {i} holds something else.")
     try:
         array = np.array(rows, dtype=np.float64)
     except OverflowError:
         array = None
-    if array is None or not np.isfinite(array).all():
+    if array is None or np.isinf(array).any():
         raise Fault(422, "rows", "Numbers must be finite in double precision; some are too large.")
     return array
 

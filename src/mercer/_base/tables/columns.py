@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.steps import takes_missing
 from mercer._base.tables.rules import ArgumentError, InputRules
 
 _MOST_LISTED = 12  # names in a message
@@ -27,6 +28,7 @@ class Features:
     n : how many they are, or None
     others : names of further columns of that table: label, id, and what was dropped
     means : of its features, if missing values are to be filled with them, or None
+    takes_missing : whether the model fills missing values itself, as a pipeline with an imputer does
     table : name of the table that these are the columns of, if there is no model but another table; or None
     """
 
@@ -34,6 +36,7 @@ class Features:
     n: int | None = None
     others: tuple[str, ...] = ()
     means: Any = None
+    takes_missing: bool = False
     table: str | None = None
 
 
@@ -61,7 +64,7 @@ def features_of(model: Any) -> Features:
     if model is None or isinstance(model, Features):
         return model or Features()
     if hasattr(model, "feature_names"):  # a source of rows
-        return Features(model.feature_names, model.shape[1], model.other_columns, model.means, model.name)
+        return Features(model.feature_names, model.shape[1], model.other_columns, model.means, table=model.name)
     fitted = getattr(model, "model_", model)  # what an index was fitted with
     names = getattr(fitted, "feature_names_in_", None)
     return Features(
@@ -69,6 +72,7 @@ def features_of(model: Any) -> Features:
         getattr(fitted, "n_features_in_", None),
         tuple(getattr(fitted, "other_columns_", ())),
         getattr(fitted, "feature_means_", None),
+        takes_missing(fitted),
     )
 
 

@@ -69,8 +69,8 @@ class InputRules:
     columns : names or positions of the features, all others being left out; empty takes all
     missing : what becomes of cells without a value (empty, NA, N/A, NaN, null; NaN in arrays): ``error`` refuses them,
         ``drop-rows`` leaves their rows out, ``fill:VALUE`` puts a number there, ``mean`` the mean of the column, which
-        is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means,
-        otherwise ``error``
+        is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means; it
+        passes them on if ``like`` is a pipeline that fills them; otherwise it is ``error``
     like : a fitted model, or rows, whose columns are wanted: those of a table with names are matched by name
     needs_labels : whether ``drop-rows`` leaves rows without a label out; None does if ``label`` is said
     """
