@@ -61,7 +61,7 @@ def test_help_shows_the_common_options_and_examples(succeeds, arguments):
     ("option", "word", "hint"),
     [
         ("--multi-class", "ovrr", "'crammer_singer'. Did you mean 'ovr'? See 'mercer fit --help'."),
-        ("--solver", "bundel", "Did you mean 'bundle'?"),
+        ("--solver", "bundles", "Did you mean 'bundle'?"),
         ("--format", "cvs", "Did you mean 'csv'?"),
         ("--log-level", "infos", "Did you mean 'info'?"),
         ("--loss", "hing", "Did you mean 'hinge'?"),

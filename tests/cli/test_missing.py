@@ -33,7 +33,7 @@ def test_a_missing_value_is_named_by_file_line_and_column_with_the_remedies(fail
     assert "Did you mean" not in said
 
 
-@pytest.mark.parametrize(("word", "meant"), [("drop-row", "drop-rows"), ("means", "mean"), ("filll:0", "fill:0")])
+@pytest.mark.parametrize(("word", "meant"), [("drop-row", "drop-rows"), ("means", "mean"), ("fil:0", "fill:0")])
 def test_a_word_that_is_nearly_a_rule_is_answered_by_the_rule(fails, folder, word, meant):
     fails(2, [f"not {word!r}. Did you mean {meant!r}?"], "fit", "gaps.csv", *FIT, "--missing", word)
 
