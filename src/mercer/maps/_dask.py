@@ -33,7 +33,7 @@ def named(X, names):
     """Rows as a data frame, from which an estimator learns the names of its columns; rows without names as they are."""
     if names is None:
         return X
-    import pandas as pd
+    import pandas as pd  # which dask[dataframe] brings: only its frames have names
 
     return pd.DataFrame(X, columns=list(names))
 
