@@ -2,9 +2,8 @@
 
 __all__ = ["KERNELS", "get_kernel", "needs_non_negative"]
 
-from difflib import get_close_matches
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer.kernels import _additive, _exponential, _ratios, _universal_rbf
 from mercer.kernels._base import Kernel
 from mercer.kernels._compose import CallableKernel
@@ -95,8 +94,7 @@ def _by_name(name, params):
     key = name.strip().lower().replace("_", "-").replace(" ", "-")
     key = ALIASES.get(key, key)
     if key not in KERNELS:
-        near = [MEANT[key]] if key in MEANT else get_close_matches(key, [*KERNELS, *ALIASES], n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(MEANT.get(key, key), [*KERNELS, *ALIASES])
         raise InputError(f"There is no kernel {name!r}. {hint}Kernels: {', '.join(KERNELS)}.")
     try:
         return KERNELS[key](**params)

@@ -105,7 +105,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         The largest relative duality gap.
     n_iter_ : int
     interrupted_ : bool
-        Whether Ctrl-C ended the fit; the model is then the best so far.
+        Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
+        then, which takes a while; a second Ctrl-C ends that without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
         Slopes and offsets that turn scores into probabilities.
     history_ : dict of lists
@@ -114,7 +115,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Notes
     -----
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
-    block. An indicator matrix y means labels, each of them learnt as a problem of its own.
+    block. An indicator matrix y means labels, each of them learnt as a problem of its own. Among classes that are
+    strings, ``""`` is one like any other, as in scikit-learn; the command line and ``open_rows`` take an empty label of
+    a table for a missing one.
 
     The chunks of a Dask array or data frame are encoded by the workers of the current ``distributed.Client`` and stay
     there; the bundle solver asks them for sums. Scores of such rows are computed there too.

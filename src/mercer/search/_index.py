@@ -23,7 +23,7 @@ from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel, needs_non_negative
-from mercer.maps._dask import is_dask, rows_to_fit
+from mercer.maps._dask import is_dask, named, rows_to_fit
 from mercer.search._collection import Collection, format_of
 from mercer.search._index_disk import OnDisk
 from mercer.search._index_searches import Searches
@@ -186,7 +186,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
                 raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
             self._check_new(ids)
         for block, part in rows.blocks():
-            self.add(block, None if ids is None else ids[part])
+            self.add(named(block, rows.feature_names), None if ids is None else ids[part])
         return self
 
     def update(self, X, ids):
