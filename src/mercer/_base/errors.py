@@ -12,9 +12,12 @@ __all__ = [
     "ModelFileError",
     "NotSaveableError",
     "StoreError",
+    "did_you_mean",
     "require_extra",
 ]
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 
 
@@ -44,6 +47,18 @@ class StoreError(MercerError, RuntimeError):
 
 class ApproximationWarning(UserWarning):
     """A result is valid but poorer than the caller may expect, for instance values clipped to the edge of a grid."""
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The nearest of the known words as a question with a space behind it, or nothing if none is near.
+
+    >>> did_you_mean("drop-row", ["error", "drop-rows", "mean"])
+    "Did you mean 'drop-rows'? "
+    >>> did_you_mean("xyz", ["error", "drop-rows", "mean"])
+    ''
+    """
+    near = get_close_matches(str(word), list(known), n=1, cutoff=0.5)
+    return f"Did you mean {near[0]!r}? " if near else ""
 
 
 def require_extra(module, extra, purpose):

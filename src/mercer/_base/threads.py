@@ -14,13 +14,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from mercer._base.errors import InputError
+from mercer._base.progress import track
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -135,21 +136,26 @@ def _controller_after(n_modules):
 
 
 def run_blocks(
-    function: Callable[[Block], Result], blocks: Iterable[Block], n_jobs: int | None = None
+    function: Callable[[Block], Result], blocks: Iterable[Block], n_jobs: int | None = None, title: str | None = None
 ) -> Sequence[Result]:
     """``[function(block) for block in blocks]``, spread over threads, results in the order of the blocks.
 
     The first exception, Ctrl-C included, cancels the blocks not yet started and is raised once the running ones have
-    ended. A call from inside a block runs serially: the outer loop already uses every thread.
+    ended. A call from inside a block runs serially: the outer loop already uses every thread. With a ``title`` it is
+    told how many blocks are done.
     """
     blocks = list(blocks)
     n_threads = min(effective_threads(n_jobs), len(blocks))
     if n_threads <= 1:
-        return [function(block) for block in blocks]
+        return [function(block) for block in (blocks if title is None else track(blocks, title))]
     pool = ThreadPoolExecutor(n_threads, thread_name_prefix="mercer", initializer=_mark_worker)
     try:
         futures = [pool.submit(function, block) for block in blocks]
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        done: Iterable[Future[Result]] = (
+            wait(futures, return_when=FIRST_EXCEPTION).done
+            if title is None
+            else track(as_completed(futures), title, total=len(futures))
+        )
         for future in done:
             future.result()  # raises the first failure before the blocks behind it are waited for
         return [future.result() for future in futures]

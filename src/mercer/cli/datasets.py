@@ -4,12 +4,12 @@ __all__ = ["EXAMPLES", "datasets"]
 
 import os
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mercer._base.errors import did_you_mean
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import Settings, common_options, option_groups
 from mercer.cli.framework.output import note, print_json, print_table, progress
@@ -122,9 +122,8 @@ def _recipe(name: str):
     from mercer.datasets.catalogue import CATALOGUE
 
     if name not in CATALOGUE:
-        near = get_close_matches(name, CATALOGUE)
-        hint = f"Did you mean {near[0]!r}?" if near else "'mercer datasets' names them all."
-        raise ArgumentError(f"There is no data set {name!r}. {hint}")
+        hint = did_you_mean(name, CATALOGUE) or "'mercer datasets' names them all."
+        raise ArgumentError(f"There is no data set {name!r}. {hint.strip()}")
     known = CATALOGUE[name]
     if not known.recipe:
         raise ArgumentError(f"{name} is not made but loaded, from files that can be had from {known.origin}.")

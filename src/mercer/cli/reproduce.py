@@ -5,14 +5,13 @@ __all__ = ["EXAMPLES", "reproduce"]
 import logging
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer._base.errors import MercerError
+from mercer._base.errors import MercerError, did_you_mean
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import Settings, common_options, option_groups
 from mercer.cli.framework.output import note, print_json, print_table, progress
@@ -109,9 +108,8 @@ def _chosen(name: str, known: dict[str, Any], bench: Any) -> Any:
         used = [item.name for item in known.values() if name in item.benchmarks]
         where = f" Published tables that it measures: {', '.join(used)}." if used else ""
         raise ArgumentError(f"{name!r} is a benchmark; 'python -m benchmarks {name}' in the checkout runs it.{where}")
-    near = get_close_matches(name, known)
-    hint = f"Did you mean {near[0]!r}?" if near else "'mercer reproduce list' names them all."
-    raise ArgumentError(f"There is no published table or figure {name!r}. {hint}")
+    hint = did_you_mean(name, known) or "'mercer reproduce list' names them all."
+    raise ArgumentError(f"There is no published table or figure {name!r}. {hint.strip()}")
 
 
 def _list(settings: Settings, known: dict[str, Any], folder: Path) -> None:

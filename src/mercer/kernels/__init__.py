@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
 from mercer.kernels.exponential import RBF, ExpChi2, Exponential, Laplacian
 from mercer.kernels.ratios import BrayCurtis, MinMax
-from mercer.kernels.registry import KERNELS, get_kernel
+from mercer.kernels.registry import KERNELS, get_kernel, needs_non_negative
 from mercer.kernels.universal_rbf import UniversalRBF
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "SumKernel",
     "UniversalRBF",
     "get_kernel",
+    "needs_non_negative",
 ]

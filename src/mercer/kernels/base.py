@@ -16,6 +16,8 @@ from mercer.kernels.near import accuracy_of, refine
 
 kernel_class = dataclass(eq=True, unsafe_hash=True)
 TOP_K_COLUMNS = 8192  # right-hand rows scored at once by top_k
+# the usual cause when a fitted model is asked: new rows that were scaled by the range of the training rows
+_CLIP = "If the rows come from MinMaxScaler, use MinMaxScaler(clip=True): it keeps new values in the training range."
 
 
 class Kernel:
@@ -239,7 +241,7 @@ def require_non_negative(X, who, name, hint):
     """Raise for the first negative value, naming its row and column."""
     values = X.data if sparse.issparse(X) else X.ravel()
     if values.min(initial=0) < 0:
-        refuse_negative(X, int(np.argmax(values < 0)), who, name, hint)
+        refuse_negative(X, int(np.argmax(values < 0)), who, name, f"{hint} {_CLIP}")
 
 
 def _inverse(values):

@@ -1,34 +1,30 @@
 """Names of kernels, as accepted wherever a kernel is."""
 
-__all__ = ["KERNELS", "get_kernel"]
+__all__ = ["KERNELS", "get_kernel", "needs_non_negative"]
 
-from difflib import get_close_matches
 
-from mercer._base.errors import InputError
-from mercer.kernels import additive as _additive
-from mercer.kernels import exponential as _exponential
-from mercer.kernels import ratios as _ratios
-from mercer.kernels import universal_rbf as _universal_rbf
+from mercer._base.errors import InputError, did_you_mean
+from mercer.kernels import additive, exponential, ratios, universal_rbf
 from mercer.kernels.base import Kernel
 from mercer.kernels.compose import CallableKernel
 
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        _additive.Linear,
-        _additive.Hellinger,
-        _additive.Chi2,
-        _additive.Intersection,
-        _additive.JensenShannon,
-        _additive.PowerMean,
-        _additive.GeneralizedIntersection,
-        _ratios.BrayCurtis,
-        _ratios.MinMax,
-        _exponential.RBF,
-        _exponential.Laplacian,
-        _exponential.ExpChi2,
-        _exponential.Exponential,
-        _universal_rbf.UniversalRBF,
+        additive.Linear,
+        additive.Hellinger,
+        additive.Chi2,
+        additive.Intersection,
+        additive.JensenShannon,
+        additive.PowerMean,
+        additive.GeneralizedIntersection,
+        ratios.BrayCurtis,
+        ratios.MinMax,
+        exponential.RBF,
+        exponential.Laplacian,
+        exponential.ExpChi2,
+        exponential.Exponential,
+        universal_rbf.UniversalRBF,
     )
 }
 ALIASES = {
@@ -80,12 +76,25 @@ def get_kernel(kernel, **params):
     raise InputError(f"A kernel is a name, a Kernel object or a function, not {kernel!r}.")
 
 
+def needs_non_negative(resolve):
+    """Whether rows must be non-negative for the kernel that ``resolve()`` returns; False if it refuses to.
+
+    scikit-learn asks for the tags of an estimator wherever it shows or clones one: a wrong kernel is `fit`'s to refuse.
+
+    >>> needs_non_negative(lambda: get_kernel("chi2")), needs_non_negative(lambda: get_kernel("tpyo"))
+    (True, False)
+    """
+    try:
+        return getattr(resolve(), "positive_definite_on", "") == "non-negative"
+    except InputError:
+        return False
+
+
 def _by_name(name, params):
     key = name.strip().lower().replace("_", "-").replace(" ", "-")
     key = ALIASES.get(key, key)
     if key not in KERNELS:
-        near = [MEANT[key]] if key in MEANT else get_close_matches(key, [*KERNELS, *ALIASES], n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(MEANT.get(key, key), [*KERNELS, *ALIASES])
         raise InputError(f"There is no kernel {name!r}. {hint}Kernels: {', '.join(KERNELS)}.")
     try:
         return KERNELS[key](**params)

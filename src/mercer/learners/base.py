@@ -25,9 +25,9 @@ from mercer._base.files.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import require_range
-from mercer.kernels import get_kernel
+from mercer.kernels import get_kernel, needs_non_negative
 from mercer.learners.dask.rows import DaskDesign, client_of, encoded_design, score_chunks
-from mercer.learners.fitting import encode as _encode
+from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_map, choose_storage, resolve_kernel
 from mercer.learners.solvers.registry import choose_solver, solve
 from mercer.maps.base import FeatureMap
@@ -64,7 +64,7 @@ class KernelLearner(BaseEstimator):
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
             X, y, weights = learner._read(X, y, None)
             learner._choose(X, y)
-            learner._fit_map(_encode.few_rows(X, PLAN_ROWS), is_rough=True)
+            learner._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
             learner._set_targets(y, weights)
             return learner._planned(X)
 
@@ -99,8 +99,8 @@ class KernelLearner(BaseEstimator):
 
     def _read(self, X, y, sample_weight, **y_checks):
         """Validated (X, y, weights); what lies on disk, or with the workers of a cluster, stays there."""
-        X, y, sample_weight = _encode.opened(X), _encode.fetched(y), _encode.fetched(sample_weight)
-        if _encode.is_on_disk(X):
+        X, y, sample_weight = encode.opened(X), encode.fetched(y), encode.fetched(sample_weight)
+        if encode.is_on_disk(X):
             y = getattr(X, "y", None) if y is None else y
             validate_data(self, X, y, skip_check_array=True)
             settle_feature_names(self, getattr(X, "feature_names", None), reset=True)
@@ -116,19 +116,19 @@ class KernelLearner(BaseEstimator):
 
     def _fit_map(self, X, is_rough=False):
         """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
-        is_quantizer = _encode.is_quantizer(self.map)
+        is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
             raise InputError(
                 f"{type(self).__name__} has expansion={self.expansion!r} for quantisers only, such as "
                 "map=ProductQuantizer(). Leave it at 'delayed'."
             )
-        if _encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
-            X = _encode.sample_rows(X, self._seed)
+        if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
+            X = encode.sample_rows(X, self._seed)
         self.map_ = self._new_map(X)
         if is_rough and "n_iter" in self.map_.get_params():
             self.map_.set_params(n_iter=1)
         self.map_.fit(X)
-        self.feature_range_ = None if is_quantizer else _encode.column_range(X)
+        self.feature_range_ = None if is_quantizer else encode.column_range(X)
 
     def _new_map(self, X):
         if self.map is None:
@@ -147,13 +147,13 @@ class KernelLearner(BaseEstimator):
     def _design(self, X):
         """The encoded rows, where the plan wants them, with their inner product."""
         if client_of(X) is not None:
-            return encoded_design(self.map_, X, self.expansion, _encode.few_rows(X, 1), self.n_jobs)
-        return _encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
+            return encoded_design(self.map_, X, self.expansion, encode.few_rows(X, 1), self.n_jobs)
+        return encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
 
     def _planned(self, X):
         """The plan for rows X, once ``map_`` and the targets are set."""
         loss, (title, n_columns) = self._loss(), self._columns_title()
-        sizes = _encode.expected(self.map_, X, self.expansion)
+        sizes = encode.expected(self.map_, X, self.expansion)
         is_spread = client_of(X) is not None
         solver = self._solver_on_dask() if is_spread else self._solver_name(X)
         if solver == "auto":
@@ -240,7 +240,7 @@ class KernelLearner(BaseEstimator):
             )
 
     def _fold(self):
-        if _encode.is_quantizer(self.map_):
+        if encode.is_quantizer(self.map_):
             self._predictor = self.map_.fold_factors(self.coef_)
         else:
             self._predictor = self.map_.fold(self.map_.inner_.lift(self.coef_))
@@ -256,14 +256,14 @@ class KernelLearner(BaseEstimator):
     def _scores(self, X):
         """Scores of raw rows, shape (n, P)."""
         check_is_fitted(self)
-        X = _encode.opened(X)
+        X = encode.opened(X)
         with thread_limit(self.n_jobs):
             if client_of(X) is not None:
                 self._check_source(X)
                 return score_chunks(self.predictor_, X) + self.intercept_
-            if _encode.is_on_disk(X):
+            if encode.is_on_disk(X):
                 self._check_source(X)
-                return np.concatenate([self.predictor_(block) + self.intercept_ for block in _encode.raw_blocks(X)])
+                return np.concatenate([self.predictor_(block) + self.intercept_ for block in encode.raw_blocks(X)])
             X = validate_data(self, X, reset=False, **self._checks)
             require_range(X, type(self).__name__, fitting=False)
             return self.predictor_(X) + self.intercept_
@@ -315,7 +315,7 @@ class KernelLearner(BaseEstimator):
     def _input_kinds(self):
         """Whether rows may be sparse, and whether they must be non-negative."""
         if self.map is None:
-            return True, get_kernel(self.kernel).positive_definite_on == "non-negative"
+            return True, needs_non_negative(lambda: get_kernel(self.kernel))
         of_map = get_tags(self.map).input_tags
         return of_map.sparse, of_map.positive_only
 
@@ -323,7 +323,7 @@ class KernelLearner(BaseEstimator):
 def without_idle_rows(X, y, weights):
     """The rows of weight > 0, which alone may influence a map; of what lies on disk, all rows."""
     kept = np.flatnonzero(weights)
-    if len(kept) == len(weights) or _encode.is_on_disk(X):
+    if len(kept) == len(weights) or encode.is_on_disk(X):
         return X, y, weights
     return X[kept], y[kept], weights[kept]
 

@@ -17,7 +17,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
-from mercer.learners.fitting import encode as _encode
+from mercer.learners.fitting import encode
 from mercer.learners.fitting.calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
 from mercer.learners.fitting.plan import check_memory
 from mercer.learners.fitting.targets import choose_columns, class_columns
@@ -105,7 +105,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         The largest relative duality gap.
     n_iter_ : int
     interrupted_ : bool
-        Whether Ctrl-C ended the fit; the model is then the best so far.
+        Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
+        then, which takes a while; a second Ctrl-C ends that without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
         Slopes and offsets that turn scores into probabilities.
     history_ : dict of lists
@@ -114,7 +115,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Notes
     -----
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
-    block. An indicator matrix y means labels, each of them learnt as a problem of its own.
+    block. An indicator matrix y means labels, each of them learnt as a problem of its own. Among classes that are
+    strings, ``""`` is one like any other, as in scikit-learn; the command line and ``open_rows`` take an empty label of
+    a table for a missing one.
 
     The chunks of a Dask array or data frame are encoded by the workers of the current ``distributed.Client`` and stay
     there; the bundle solver asks them for sums. Scores of such rows are computed there too.
@@ -234,7 +237,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         return problem, codes
 
     def _read(self, X, y, sample_weight):
-        X, y = _encode.opened(X), _encode.fetched(y)
+        X, y = encode.opened(X), encode.fetched(y)
         if self.probability and self.loss not in LINKS and client_of(X) is not None:
             raise InputError(
                 f"{type(self).__name__}: probability=True learns from folds of the rows, which needs all rows in one "

@@ -21,7 +21,7 @@ from mercer.kernels import Linear, get_kernel
 from mercer.learners.base import CHECKS, KernelLearner
 from mercer.learners.classifier import KernelClassifier
 from mercer.learners.dask.rows import DaskDesign, client_of, solve_columns
-from mercer.learners.fitting import encode as _encode
+from mercer.learners.fitting import encode
 from mercer.learners.fitting.targets import choose_columns
 from mercer.learners.regressor import KernelRegressor
 from mercer.learners.solvers.dual.solver import FORMS, JOINT_FORM
@@ -78,8 +78,8 @@ class LevelLearner(KernelLearner):
 
     def _trial(self, X, y):
         """Scores of both kernels on a third of some rows, learnt on the others."""
-        if _encode.is_on_disk(X):
-            X = next(_encode.raw_blocks(X))
+        if encode.is_on_disk(X):
+            X = next(encode.raw_blocks(X))
             y = y[: X.shape[0]]
         n = X.shape[0]
         if n < LEAST_TRIAL:
@@ -122,7 +122,7 @@ class LevelLearner(KernelLearner):
     def _design(self, X):
         if not self._is_linear:
             return super()._design(X)
-        X = np.concatenate(list(_encode.raw_blocks(X))) if _encode.is_on_disk(X) else X
+        X = np.concatenate(list(encode.raw_blocks(X))) if encode.is_on_disk(X) else X
         self._centre, self._half = _to_unit(X)
         scaled = X @ sparse.diags_array(1 / self._half) if sparse.issparse(X) else (X - self._centre) / self._half
         return Design(as_rows(scaled), Identity(X.shape[1]), self.n_jobs)
@@ -176,7 +176,7 @@ def _to_unit(X):
     Zeros of sparse rows stay zeros. Where their columns are on one scale, as those of texts, the rows are scaled to
     length 1 on the average: their largest value may be far from all others.
     """
-    low, high = _encode.column_range(X)
+    low, high = encode.column_range(X)
     is_sparse, one_scale = sparse.issparse(X), are_on_one_scale(X)
     if is_sparse and one_scale:
         length = np.sqrt(np.square(X.data, dtype=np.float64).sum() / X.shape[0])

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.validation import canonical, narrow, require_range
-from mercer.kernels import get_kernel
+from mercer.kernels import get_kernel, needs_non_negative
 from mercer.maps.dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import MapPredictor, as_rows
 
@@ -65,6 +65,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self.resolved_kernel().positive_definite_on == "non-negative"
+        tags.input_tags.positive_only = needs_non_negative(self.resolved_kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

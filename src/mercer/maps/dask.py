@@ -1,10 +1,12 @@
 """Maps and quantisers on Dask collections: fitted to a sample, applied chunk by chunk where the chunks are."""
 
-__all__ = ["is_dask", "rows_to_fit", "sampled", "transform_chunks"]
+__all__ = ["is_dask", "named", "rows_to_fit", "sampled", "transform_chunks"]
 
 import numpy as np
 
 from mercer._base.alignment import settled
+from mercer._base.feature_names import settle_feature_names
+from mercer._base.files.steps import without_names
 from mercer._base.tables import open_rows
 
 
@@ -19,12 +21,21 @@ def rows_to_fit(estimator, X):
 
 
 def sampled(X, y, random_state):
-    """A sample of the rows of a Dask collection in memory, with their targets."""
+    """A sample of the rows of a Dask collection in memory, with their targets; of a data frame, a frame of pandas."""
     rows = open_rows(X)
     which = rows.draw(rows.fitting_size(), random_state)
     if is_dask(y):
         y = y.compute()
-    return rows.take(which), None if y is None else np.asarray(y)[which]
+    return named(rows.take(which), rows.feature_names), None if y is None else np.asarray(y)[which]
+
+
+def named(X, names):
+    """Rows as a data frame, from which an estimator learns the names of its columns; rows without names as they are."""
+    if names is None:
+        return X
+    import pandas as pd  # which dask[dataframe] brings: only its frames have names
+
+    return pd.DataFrame(X, columns=list(names))
 
 
 def transform_chunks(estimator, X):
@@ -33,6 +44,8 @@ def transform_chunks(estimator, X):
     from dask import delayed
 
     rows = open_rows(X)
+    settle_feature_names(estimator, rows.feature_names, reset=False)
+    estimator = without_names(estimator)  # chunks are arrays: names are compared here, once
     example = estimator.transform(rows.head(1))
     apply, sent = delayed(_transformed, pure=True), delayed(estimator)
     return da.concatenate(

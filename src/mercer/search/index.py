@@ -22,8 +22,8 @@ from mercer._base.files.models import save
 from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
-from mercer.kernels import get_kernel
-from mercer.maps.dask import is_dask, rows_to_fit
+from mercer.kernels import get_kernel, needs_non_negative
+from mercer.maps.dask import is_dask, named, rows_to_fit
 from mercer.search.databases.pushing import InStores
 from mercer.search.model.model import SearchModel
 from mercer.search.on_disk import OnDisk
@@ -186,7 +186,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
                 raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
             self._check_new(ids)
         for block, part in rows.blocks():
-            self.add(block, None if ids is None else ids[part])
+            self.add(named(block, rows.feature_names), None if ids is None else ids[part])
         return self
 
     def update(self, X, ids):
@@ -434,7 +434,7 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
 
 

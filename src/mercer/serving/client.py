@@ -191,8 +191,9 @@ class Client:
     """Classifies and searches with a service, to which it sends bits only.
 
     Rows are an array, or a data frame (anything with ``columns`` and ``to_numpy``). Columns of a frame are taken by
-    name, in the order of the model: all that it knows must be there, each once; others, such as a label, are left out.
-    If the model knows no names, or the rows have none, columns are taken by position.
+    name, in the order of the model: all that it knows must be there, each once. The other columns of its training
+    table, such as the label, are left out, and any further one is refused. If the model knows no names, or the rows
+    have none, columns are taken by position.
 
     The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
     called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
@@ -233,7 +234,8 @@ class Client:
             if not (token.isascii() and token.isprintable()):
                 raise ValueError("Client needs a token of printable ASCII characters.")  # which is not shown
             self._headers["Authorization"] = f"Bearer {token}"
-        self._embedding, self._columns, self._model, self._local = None, None, None, threading.local()
+        self._embedding, self._columns, self._others, self._model = None, None, [], None
+        self._local = threading.local()
 
     @property
     def embedding(self):
@@ -242,13 +244,18 @@ class Client:
 
     def refresh(self):
         """Fetch the embedding and use it from now on. A fingerprint that was given must still be met."""
-        self._embedding, self._columns, self._model = self._fetched(self._pinned)
+        self._embedding, self._columns, self._others, self._model = self._fetched(self._pinned)
         return self._embedding
 
     @property
     def columns(self):
         """The names of the columns in the order of the model, or None if it knows none."""
         return self._columns if self.embedding else None
+
+    @property
+    def other_columns(self):
+        """The names of columns that may come with those of the model, such as its label; they are left out."""
+        return self._others if self.embedding else []
 
     def model(self):
         """The card of the model, a dict."""
@@ -277,11 +284,12 @@ class Client:
             if fingerprint is not None and fingerprint != embedding.fingerprint:
                 is_not = f"has the fingerprint {embedding.fingerprint}, not {fingerprint}, {whose}"
                 raise FingerprintError(f"The embedding of the service {is_not}. To accept it, refresh() or pin it.")
-        return embedding, answer.get("columns"), answer.get("model")
+        return embedding, answer.get("columns"), answer.get("other_columns") or [], answer.get("model")
 
     def _sent(self, path, X):
         embedding, columns = self.embedding, self._columns
-        codes = embedding.encode(_in_order(X, columns) if hasattr(X, "columns") and hasattr(X, "to_numpy") else X)
+        is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+        codes = embedding.encode(_in_order(X, columns, self._others) if is_frame else X)
         parts = [codes[first : first + ROWS] for first in range(0, max(len(codes), 1), ROWS)]
         try:
             answers = [answer for part in parts for answer in self._answers(path, part, embedding)]
@@ -295,7 +303,7 @@ class Client:
 
     def _check_columns(self, embedding, columns):
         """Another model answers: its embedding is the same, and its columns must be too."""
-        _, found, model = self._fetched(embedding.fingerprint)
+        _, found, _, model = self._fetched(embedding.fingerprint)
         if found != columns:
             raise FingerprintError("The service has a model of other columns now. To accept it, refresh().")
         self._model = model
@@ -357,7 +365,7 @@ def _count(value, name, least):
     raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
 
 
-def _in_order(frame, columns):
+def _in_order(frame, columns, others):
     """The columns of a data frame in the order of the model, as an array; without names all of them as they are."""
     if columns is None:
         return frame.to_numpy()
@@ -365,9 +373,15 @@ def _in_order(frame, columns):
     for what, times in (("missing", 0), ("there more than once", 2)):
         wrong = [name for name in columns if min(counts[name], 2) == times]
         if wrong:
-            names = ", ".join(map(ascii, wrong[:5])) + (f" and {len(wrong) - 5} more" if wrong[5:] else "")
-            raise ValueError(f"Client needs each column of the model once; {what}: {names}.")
+            raise ValueError(f"Client needs each column of the model once; {what}: {_names(wrong)}.")
+    unknown = [name for name in counts if name not in {*columns, *others}]
+    if unknown:
+        raise ValueError(f"Client got columns that the model was not fitted on: {_names(unknown)}. Leave them out.")
     return frame[list(columns)].to_numpy()
+
+
+def _names(names):
+    return ", ".join(map(ascii, names[:5])) + (f" and {len(names) - 5} more" if names[5:] else "")
 
 
 def _joined(answers, key, of_rows=False):

@@ -164,11 +164,11 @@ class _Factored(InnerProduct):
 
     @property
     def n_features(self):
-        return int(self._repeat * self._starts[-1])
+        return self._repeat * int(self._starts[-1])
 
     @property
     def n_factors(self):
-        return int(self._repeat * self._rank_starts[-1])
+        return self._repeat * int(self._rank_starts[-1])
 
     def project_checked(self, a):
         out = np.empty((self.n_factors, a.shape[1]))

@@ -6,13 +6,14 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import mercer
-from mercer._base.files.steps import last_step, without_names
+from mercer._base.files.steps import last_step, takes_missing, without_names, word_columns
 from mercer.cli.main import app
 
 RNG = np.random.default_rng(0)
@@ -79,3 +80,86 @@ def test_names_are_taken_out_of_every_part():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(without_names(model).decision_function(X), model.decision_function(frame))
     assert list(model.feature_names_in_) == list("abcd")
+
+
+def test_a_pipeline_takes_missing_values_if_it_fills_them_before_a_step_refuses_them():
+    filled, kept = make_pipeline(SimpleImputer(), StandardScaler()), StandardScaler()
+    for steps, takes in [
+        ([SimpleImputer()], True),
+        ([StandardScaler(), SimpleImputer()], True),
+        (["passthrough", SimpleImputer()], True),
+        ([StandardScaler()], False),
+        ([SimpleImputer(missing_values=-1)], False),
+        ([ColumnTransformer([("a", filled, [0, 1]), ("b", OneHotEncoder(), [2])])], True),
+        ([ColumnTransformer([("a", filled, [0, 1]), ("b", kept, [2])])], False),
+        ([ColumnTransformer([("a", filled, [0, 1]), ("b", kept, [2])]), SimpleImputer()], True),
+        ([make_union(filled, SimpleImputer())], True),
+        ([make_union(filled, kept)], False),
+    ]:
+        model = make_pipeline(*steps, Ridge()).fit(X, Y)
+        assert takes_missing(model) == takes, model
+        assert takes_missing(TransformedTargetRegressor(model).fit(X, Y)) == takes
+    assert not takes_missing(mercer.KernelClassifier("rbf").fit(X, Y))
+
+
+def with_gaps():
+    rows = X.copy()
+    rows[3, 1] = rows[7, 0] = np.nan
+    return rows
+
+
+def test_missing_values_are_passed_to_a_pipeline_that_fills_them(tmp_path):
+    gaps = with_gaps()
+    model = make_pipeline(SimpleImputer(), mercer.KernelClassifier("rbf")).fit(gaps, Y)
+    mercer.save(model, tmp_path / "model.mercer")
+    lines = (",".join("" if np.isnan(value) else repr(float(value)) for value in row) for row in gaps)
+    (tmp_path / "gaps.csv").write_text("\n".join(f"{line},{label}" for line, label in zip(lines, Y, strict=True)))
+    np.savez(tmp_path / "gaps.npz", X=gaps, y=Y)
+    for file, label in (("gaps.csv", ["--label", "-1"]), ("gaps.npz", [])):
+        asked = [tmp_path / "model.mercer", tmp_path / file, *label, "--json"]
+        assert command("predict", *asked)["labels"] == model.predict(gaps).tolist()
+        assert command("evaluate", *asked)["accuracy"] == model.score(gaps, Y)
+        zeros = model.predict(np.nan_to_num(gaps)).tolist()
+        assert command("predict", *asked, "--missing", "fill:0")["labels"] == zeros
+        refused = CliRunner().invoke(app, ["predict", *map(str, asked), "--missing", "error"])
+        assert refused.exit_code == 1
+        assert "a missing value" in refused.stderr
+    endless = np.where(np.isnan(gaps), np.inf, gaps)
+    np.savez(tmp_path / "gaps.npz", X=endless, y=Y)
+    assert "holds inf" in CliRunner().invoke(app, ["predict", *map(str, asked)]).stderr
+
+
+def test_the_service_takes_null_for_a_pipeline_that_fills_it(files):
+    pytest.importorskip("fastapi")
+    from tests.serving.running import Running
+
+    gaps = with_gaps()
+    model = make_pipeline(SimpleImputer(), mercer.KernelClassifier("rbf")).fit(gaps, Y)
+    body = {"rows": [[None if np.isnan(value) else float(value) for value in row] for row in gaps]}
+    with Running(model) as service:
+        assert service.post("/v1/classify", body).json["labels"] == model.predict(gaps).tolist()
+    with Running(files[2]) as service:
+        assert service.post("/v1/classify", body).status == 422
+
+
+def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": X[:, 0], "city": np.where(X[:, 1] > 0, "Rome", "Oslo"), "grade": Y})
+    encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    columns = ColumnTransformer([("a", StandardScaler(), ["size"]), ("b", encoder, ["city"]), ("c", "drop", ["grade"])])
+    model = make_pipeline(columns, mercer.KernelClassifier("rbf")).fit(frame, Y)
+    assert word_columns(model) == ["city"]
+    assert word_columns(make_pipeline(OrdinalEncoder(), Ridge()).fit(frame[["grade"]], Y)) == []
+    assert word_columns(make_pipeline(OrdinalEncoder(), Ridge()).fit(frame[["city"]].to_numpy(), Y)) == ["0"]
+    mercer.save(model, tmp_path / "model.mercer")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for verb in ("predict", "evaluate"):
+        result = CliRunner().invoke(app, [verb, str(tmp_path / "model.mercer"), str(tmp_path / "rows.csv")])
+        assert result.exit_code == 2
+        assert "encodes words (column 'city')" in result.stderr
+        assert "Ask it from Python, with a data frame" in result.stderr
+        assert "--drop" not in result.stderr
+    from mercer.serving.model.served import load_served
+
+    with pytest.raises(mercer.InputError, match=r'encodes words \(column "city"\).*from Python'):
+        load_served(tmp_path / "model.mercer")

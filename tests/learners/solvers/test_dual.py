@@ -174,18 +174,20 @@ def test_a_path_of_C_starts_where_the_last_one_ended():
 
 
 class Impatient:
-    """A display that presses Ctrl-C after some rounds."""
+    """A display that presses Ctrl-C after some rounds of the loops that are called so; None: of all loops."""
 
-    def __init__(self, rounds):
-        self.left = rounds
+    def __init__(self, rounds, title=None):
+        self.left, self.title, self.seen = rounds, title, []
 
     def add_task(self, description, *, total):
-        return 0
+        self.seen.append((description, total))
+        return description
 
     def advance(self, task, advance=1):
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt
+        if self.title in (None, task):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
 
     def remove_task(self, task):
         pass
@@ -193,13 +195,37 @@ class Impatient:
 
 def test_an_interrupt_keeps_the_best_weights_so_far():
     problem = make_problem("hinge", C=100.0)
-    with show_progress(Impatient(3)):
+    with show_progress(Impatient(3, "Dual coordinate descent")):
         found = solve_dual(problem, tol=1e-9)
     assert found.interrupted
     assert not found.converged
     np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=1e-9)
     assert found.history["objective"][-1] < found.history["objective"][0]
     assert len({len(values) for values in found.history.values()}) == 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_columns_of_a_step_are_told_and_ctrl_c_takes_effect_between_them(monkeypatch, n_threads):
+    monkeypatch.setattr("mercer.learners.solvers.dual.solver.SMALL", 0)  # so that small problems use threads too
+    problem = make_problem("hinge", C=100.0)
+    display = Impatient(P + 2, "Columns of scores")  # P to begin with, then the second of the first step
+    with thread_limit(n_threads), show_progress(display):
+        found = solve_dual(problem, tol=1e-9)
+    assert display.seen == [
+        ("Columns of scores", P), ("Dual coordinate descent", None), ("Columns of scores", P), ("Weights", P)
+    ]  # fmt: skip
+    assert found.interrupted
+    np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=1e-9)
+
+
+def test_a_second_ctrl_c_does_not_wait_for_the_weights():
+    class MoreImpatient(Impatient):
+        def advance(self, task, advance=1):
+            if task in ("Dual coordinate descent", "Weights"):
+                raise KeyboardInterrupt
+
+    with show_progress(MoreImpatient(0)), pytest.raises(KeyboardInterrupt):
+        solve_dual(make_problem("hinge", C=100.0), tol=1e-9)
 
 
 def test_what_it_cannot_do_is_refused_with_what_can():

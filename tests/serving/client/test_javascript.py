@@ -236,7 +236,8 @@ async (client, { url, rows }) => {
     const objects = rows.map(([a, b, c]) => ({ c, label: "x", b, a }));
     const told = [(await one.classify(rows)).labels, (await one.classify(objects)).labels];
     told.push((await one.classify(rows.map(([a, b, c]) => [c, "x", a, b]), mixed)).labels);
-    for (const [given, columns] of [[[{ a: 1, b: 2 }], null], [[[1, 2, 3]], ["a", "b", "b"]], [[[1, 2]], names]]) {
+    const wrong = [[[{ a: 1, b: 2 }], null], [[[1, 2, 3]], ["a", "b", "b"]], [[[1, 2]], names]];
+    for (const [given, columns] of [...wrong, [[{ a: 1, b: 2, c: 3, label: 4, size: 5 }], null]]) {
         try { told.push(await one.classify(given, columns)); } catch (error) { told.push(error.message); }
     }
     return told;
@@ -250,7 +251,7 @@ class Named(Service):
     def answer(self, method, path, headers, body, peer):
         status, extra, content = super().answer(method, path, headers, body, peer)
         if path.startswith("/v1/embedding"):
-            content |= {"columns": ["a", "b", "c"], "model": "ff"}
+            content |= {"columns": ["a", "b", "c"], "other_columns": ["label"], "model": "ff"}
         return status, extra, content
 
 
@@ -259,11 +260,12 @@ def test_named_columns_are_brought_into_the_order_of_the_model(javascript, rng):
         pytest.skip("a page of another origin may not ask the service: this needs node")
     with running(Named()) as url:
         rows = (rng.normal(size=(20, 3)) * 100).tolist()
-        *answers, missing, twice, short = javascript(NAMED, {"url": url, "rows": rows})
+        *answers, missing, twice, short, unknown = javascript(NAMED, {"url": url, "rows": rows})
     assert answers[0] == answers[1] == answers[2]
     assert missing == 'Columns that the model takes are missing: "c".'
     assert twice == 'Columns must have different names; more than once: "b".'
     assert short == "A row needs a value for each of the 3 columns, got 2."
+    assert unknown == 'Columns that the model was not fitted on: "size". Leave them out.'
 
 
 class Changing(Service):

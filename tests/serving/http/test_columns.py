@@ -28,13 +28,19 @@ def table():
 
 @functools.cache
 def named_model():
-    return mercer.KernelClassifier("chi2", random_state=0).fit(*table())
+    return with_others(mercer.KernelClassifier("chi2", random_state=0).fit(*table()))
+
+
+def with_others(model):
+    """The model as mercer fit would leave it, that has seen the label and the id of its table."""
+    model.other_columns_ = ["label", "id"]
+    return model
 
 
 @functools.cache
 def named_ladder():
     embedding = mercer.UniversalEmbedding(64, delta=300.0, random_state=0)
-    return WireClassifier(embedding, rates=[64], Cs=[1.0], cv=2).fit(*table())
+    return with_others(WireClassifier(embedding, rates=[64], Cs=[1.0], cv=2).fit(*table()))
 
 
 def index_in(order, **renamed):
@@ -66,6 +72,8 @@ def scores(model, n=5):
 def test_the_card_and_the_embedding_tell_the_names(named, coded):
     assert named.get("/v1/model").json["columns"] == NAMES
     assert coded.get("/v1/embedding").json["columns"] == NAMES
+    assert named.get("/v1/model").json["other_columns"] == ["label", "id"]
+    assert coded.get("/v1/embedding").json["other_columns"] == ["label", "id"]
 
 
 def test_columns_in_another_order_are_matched_by_name(named):
@@ -99,6 +107,8 @@ def test_label_and_id_may_stay_and_the_answer_names_what_was_left_out(named):
     [
         ({"rows": [[1, 2, 3]], "columns": NAMES[:3]}, 'missing: "gr\\u00f6\\u00dfe".'),
         ({"rows": [[1, 2, 3, 4]], "columns": [*NAMES[:3], "x\x1b[\ud800"]}, 'Unknown to the model: "x\\u001b[\\ud800"'),
+        ({"rows": [[1, 2, 3, 4, 5]], "columns": [*NAMES, "x\x1b"]}, 'not fitted on: "x\\u001b". Leave them out'),
+        ({"rows": [dict.fromkeys([*NAMES, "id", "size"], 1)]}, 'not fitted on: "size". Leave them out'),
         ({"rows": [[1, 2, 3, 4, 5]], "columns": [*NAMES, "width"]}, 'more than once: "width"'),
         ({"rows": [[1, 2, 3]], "columns": NAMES}, "A row must have 4 values, one for each column; row 0 has 3 values"),
         ({"rows": [[1, 2, 3, "4"]], "columns": NAMES}, "numbers only; row 0"),
@@ -161,6 +171,9 @@ def test_the_client_takes_data_frames_by_name(coded):
     for frame in (rows(NAMES), rows(MIXED), rows(MIXED).assign(label="wide")):
         np.testing.assert_allclose(client.classify(frame).scores[:, 1], scores(named_ladder()), rtol=1e-6)
     assert client.columns == NAMES
+    assert client.other_columns == ["label", "id"]
+    with pytest.raises(ValueError, match=r"not fitted on: 'size', 'gr\\xf6sse'\. Leave them out"):
+        client.classify(rows(NAMES).assign(size=1, größse=2).rename(columns={"größse": "grösse"}))
     with pytest.raises(ValueError, match=r"each column of the model once; missing: 'width', 'gr\\xf6\\xdfe'\."):
         client.classify(rows(["height", "depth"]))
     with pytest.raises(ValueError, match="there more than once: 'width'"):

@@ -45,7 +45,7 @@ def rows():
 def looking_at(model, **input_):
     """The same model, that says another thing of its rows."""
     other = copy.copy(model)
-    other.input_ = input_
+    other.input_, other.other_columns_ = input_, ["digit"]
     return other
 
 
@@ -356,6 +356,7 @@ def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
     names = ["a, b", 'the "c"', *(f"pixel {i}" for i in range(62))]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
     plain = KernelClassifier("linear").fit(pd.DataFrame(X[:300], columns=names), y[:300])
+    plain.other_columns_ = ["digit"]
     row, order = X[7], np.random.default_rng(0).permutation(64)
     mixed = f"digit,{','.join(quoted[i] for i in order)}\nseven,{','.join(str(row[i]) for i in order)}\n"
     expected = str(plain.predict(pd.DataFrame([row], columns=names))[0])
@@ -373,6 +374,8 @@ def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
             assert tab.inner_text("#numbers-count") == "64 of 64 numbers; left out: digit"
             box.fill(mixed.replace("pixel 5,", "pixel five,").replace('"pixel 5"', '"pixel five"'))
             tab.get_by_role("alert").get_by_text('missing: "pixel 5".').wait_for()
+            box.fill(mixed.replace("digit", "name"))
+            tab.get_by_role("alert").get_by_text('not fitted on: "name".').wait_for()
             box.fill(mixed.replace("digit", "pixel 5"))
             tab.get_by_role("alert").get_by_text('more than once: "pixel 5".').wait_for()
 

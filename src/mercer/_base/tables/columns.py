@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.files.steps import takes_missing
 from mercer._base.tables.rules import ArgumentError, InputRules
 
 _MOST_LISTED = 12  # names in a message
@@ -27,12 +28,16 @@ class Features:
     n : how many they are, or None
     others : names of further columns of that table: label, id, and what was dropped
     means : of its features, if missing values are to be filled with them, or None
+    takes_missing : whether the model fills missing values itself, as a pipeline with an imputer does
+    table : name of the table that these are the columns of, if there is no model but another table; or None
     """
 
     names: tuple[str, ...] | None = None
     n: int | None = None
     others: tuple[str, ...] = ()
     means: Any = None
+    takes_missing: bool = False
+    table: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def features_of(model: Any) -> Features:
     if model is None or isinstance(model, Features):
         return model or Features()
     if hasattr(model, "feature_names"):  # a source of rows
-        return Features(model.feature_names, model.shape[1], model.other_columns, model.means)
+        return Features(model.feature_names, model.shape[1], model.other_columns, model.means, table=model.name)
     fitted = getattr(model, "model_", model)  # what an index was fitted with
     names = getattr(fitted, "feature_names_in_", None)
     return Features(
@@ -67,6 +72,7 @@ def features_of(model: Any) -> Features:
         getattr(fitted, "n_features_in_", None),
         tuple(getattr(fitted, "other_columns_", ())),
         getattr(fitted, "feature_means_", None),
+        takes_missing(fitted),
     )
 
 
@@ -160,6 +166,8 @@ def _matched(wanted: list[int], names: Sequence[str], known: Features, source: s
     missing = [name for name in known.names if name not in here]
     expected = {*known.names, *known.others}
     unknown = [name for name in here if name not in expected]
+    if known.table is not None and (missing or unknown):
+        raise _other_table(missing, unknown, known.table, source)
     if missing:
         there = f"; it has {listed(unknown)} instead" if unknown else ""
         raise InputError(
@@ -174,6 +182,16 @@ def _matched(wanted: list[int], names: Sequence[str], known: Features, source: s
         )
     _refuse_twins([names[i] for i in wanted if names[i] in set(known.names)], names, source)
     return [here[name] for name in known.names]
+
+
+def _other_table(missing: list[str], unknown: list[str], table: str, source: str) -> InputError:
+    """Two tables that are compared have other columns; --drop holds for both and cannot leave out what one has."""
+    if missing:
+        there = f"; it has {listed(unknown)} instead" if unknown else ""
+        differs = f"lacks the {_columns(missing)} of {table}{there}"
+    else:
+        differs = f"has the {_columns(unknown)}, which {table} does not have"
+    return InputError(f"{source} {differs}. Rename columns, or name those that both tables have with --columns.")
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -74,7 +74,8 @@ class CompletedSource(RowSource):
         self.means = self._fill = None
         if policy == "mean":
             if means is not None and len(means) != inner.shape[1]:
-                raise InputError(f"{inner.name} has {inner.shape[1]} columns, and the model has means of {len(means)}.")
+                whose = features_of(rules.like).table or "the model"
+                raise InputError(f"{inner.name} has {inner.shape[1]} columns, and {whose} has means of {len(means)}.")
             self.means = self._fill = found.means() if means is None else means
         elif policy != "drop-rows":
             self._fill = np.full(inner.shape[1], rules.fill_value)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer._base.tables.limits import Limit, bytes_of
 
 FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "svmlight", "fvecs", "bvecs", "ivecs")
@@ -40,6 +40,7 @@ PACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # suffix -> module that
 PACKABLE = ("csv", "tsv", "svmlight", "fvecs", "bvecs", "ivecs")  # formats that have no compression of their own
 _LARGEST_EXACT_INTEGER = 2**24  # of float32
 _MISSING_WORDS = ("", "na", "n/a", "nan", "null")  # in small letters
+_WORDS = ("error", "drop-rows", "mean")  # that say what becomes of missing values
 _POLICIES = "error, drop-rows, fill:VALUE or mean"
 
 
@@ -68,8 +69,8 @@ class InputRules:
     columns : names or positions of the features, all others being left out; empty takes all
     missing : what becomes of cells without a value (empty, NA, N/A, NaN, null; NaN in arrays): ``error`` refuses them,
         ``drop-rows`` leaves their rows out, ``fill:VALUE`` puts a number there, ``mean`` the mean of the column, which
-        is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means,
-        otherwise ``error``
+        is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means; it
+        passes them on if ``like`` is a pipeline that fills them; otherwise it is ``error``
     like : a fitted model, or rows, whose columns are wanted: those of a table with names are matched by name
     needs_labels : whether ``drop-rows`` leaves rows without a label out; None does if ``label`` is said
     """
@@ -93,10 +94,11 @@ class InputRules:
         for name in ("drop", "columns"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str | int) else tuple(given or ()))
-        if self.missing is not None and self.missing not in ("error", "drop-rows", "mean"):
+        if self.missing is not None and self.missing not in _WORDS:
             self.fill_value  # noqa: B018 - refuses what is no number
         if self.format is not None and self.format not in FORMATS:
-            raise ArgumentError(f"The format {self.format!r} is not known. Use one of {', '.join(FORMATS)}.")
+            hint = did_you_mean(self.format, FORMATS)
+            raise ArgumentError(f"The format {self.format!r} is not known. {hint}Use one of {', '.join(FORMATS)}.")
         if self.dtype not in (None, "float32", "float64"):
             raise ArgumentError(f"The dtype must be float32 or float64, not {self.dtype!r}.")
         if self.delimiter is not None and self.delimiter not in ("tab", "space", r"\t") and len(self.delimiter) != 1:
@@ -118,7 +120,10 @@ class InputRules:
         except ValueError:
             value = math.nan
         if how != "fill" or not separator or not math.isfinite(value):
-            raise ArgumentError(f"What becomes of missing values is {_POLICIES}, as in fill:0, not {self.missing!r}.")
+            meant = (*_WORDS, f"fill:{text}") if math.isfinite(value) else _WORDS
+            hint = did_you_mean(self.missing, meant).strip()
+            said = f"What becomes of missing values is {_POLICIES}, as in fill:0, not {self.missing!r}."
+            raise ArgumentError(f"{said} {hint}".rstrip())
         return value
 
 

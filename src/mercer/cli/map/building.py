@@ -3,10 +3,9 @@
 __all__ = ["build_embedding", "build_map"]
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.parameters import named_values
 
@@ -38,8 +37,7 @@ def _embeddings() -> dict[str, type]:
 def _built(text: str, known: dict[str, type], what: str, kernel: str | None, param: Sequence[str], seed: int):
     name, _, inline = text.partition(":")
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, known)
         raise ArgumentError(f"There is no {what} {name!r}. {hint}{what.capitalize()}s: {', '.join(known)}.")
     given = named_values([*(inline.split(",") if inline else []), *param], "order=2")
     return _configured(known[name], f"{what} {name}", kernel, given, seed)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.parameters import named_values
 from mercer.cli.map.building import build_map
@@ -288,7 +288,8 @@ def _check_loss(choices: Choices, task: str) -> None:
     if choices.solver == "icd" and task == "classify":
         losses, what = LOSSES, "classify with --solver icd"
     if choices.loss is not None and choices.loss not in losses:
-        raise ArgumentError(f"There is no loss {choices.loss!r} to {what}. Losses: {', '.join(losses)}.")
+        hint = did_you_mean(choices.loss, losses)
+        raise ArgumentError(f"There is no loss {choices.loss!r} to {what}. {hint}Losses: {', '.join(losses)}.")
 
 
 def _check_for_others(choices: Choices) -> None:

@@ -25,8 +25,9 @@ from typing import Any
 import typer
 
 from mercer._base.errors import InputError, MercerError
-from mercer._base.files.steps import last_step, listed_name, without_names
+from mercer._base.files.steps import last_step, listed_name, without_names, word_columns
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
+from mercer._base.tables.columns import listed
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note
 from mercer.cli.framework.rates import at_rate
@@ -132,6 +133,12 @@ def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
         is_of_images = type(model).__name__ == "ImageClassifier"
         hint = "Ask it with mercer images." if is_of_images else "Make one with mercer fit."
         raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner of rows. {hint}")
+    words = word_columns(model)
+    if words:
+        raise ArgumentError(
+            f"{path} encodes words (column {listed(words, 5)}), and the command line reads tables of numbers. Ask it "
+            f"from Python, with a data frame: mercer.load({path!r}).predict(frame)."
+        )
     return without_names(model), features_of(loaded)
 
 

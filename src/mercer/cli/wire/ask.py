@@ -71,7 +71,7 @@ def ask(
     try:
         embedding = client.embedding
         names = client.columns
-        columns = Features(None if names is None else tuple(names), embedding.n_features)
+        columns = Features(None if names is None else tuple(names), embedding.n_features, tuple(client.other_columns))
         data = open_data(settings, x, rules | {"needs_labels": False}, columns)
         with progress(settings):
             found = list(answers(data, lambda rows: question(_dense(rows)), bytes_per_row=_BYTES_PER_ROW))

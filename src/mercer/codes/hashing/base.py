@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.validation import canonical, require_range
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, needs_non_negative
 from mercer.maps.landmarks.choice import check_count
 
 
@@ -68,7 +68,7 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = getattr(self.resolved_kernel(), "positive_definite_on", "") == "non-negative"
+        tags.input_tags.positive_only = needs_non_negative(self.resolved_kernel)
         tags.transformer_tags.preserves_dtype = []  # codes are bytes
         return tags
 

@@ -23,12 +23,11 @@ __all__ = ["CLASSIFICATION_LOSSES", "REGRESSION_LOSSES", "Loss", "get_loss"]
 
 import inspect
 from abc import ABC, abstractmethod
-from difflib import get_close_matches
 from typing import ClassVar
 
 import numpy as np
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer._base.threads import run_blocks
 from mercer._native.learners.losses import COLUMN_LOOPS, ROW_LOOPS
 
@@ -270,8 +269,7 @@ def get_loss(name, *, task=None, **parameters):
     """
     known = _LOSSES[task]
     if name not in known:
-        near = get_close_matches(str(name), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, known)
         raise InputError(f"There is no {task + ' ' if task else ''}loss {name!r}. {hint}Losses: {', '.join(known)}.")
     accepted = set(inspect.signature(known[name]).parameters)
     if not parameters.keys() <= accepted:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, did_you_mean
 from mercer._base.threads import single_threaded
 from mercer.learners.solvers.bundle.solver import solve_bundle
 from mercer.learners.solvers.dual.coordinates import are_words
@@ -87,7 +87,8 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
     start : ``Solution.state`` of an earlier solution for the same rows and targets by the same solver, or None
     """
     if solver not in SOLVERS:
-        raise InputError(f"There is no solver {solver!r}. Solvers: {', '.join(SOLVERS)}.")
+        hint = did_you_mean(solver, SOLVERS)
+        raise InputError(f"There is no solver {solver!r}. {hint}Solvers: {', '.join(SOLVERS)}.")
     if solver != "auto":
         return _run(problem, solver, tol, max_iter, random_state, start)
     few = few_rows(problem.design) if problem.loss.name in FORMS and problem.intercept != "free" else None

@@ -14,7 +14,7 @@ from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
-from mercer.kernels import Linear, get_kernel
+from mercer.kernels import Linear, get_kernel, needs_non_negative
 from mercer.maps.base import FeatureMap
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.model.measure import MEASURES, Measure
@@ -251,7 +251,7 @@ class SearchModel(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = get_kernel(self.kernel).positive_definite_on == "non-negative"
+        tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
 
 

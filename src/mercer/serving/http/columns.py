@@ -1,17 +1,19 @@
 """Columns by name: which columns of a request a model takes, and in which order.
 
-A model that was fitted on named columns takes named ones in any order. All of its names must be there, each once. Other
-columns, such as a label or an id, may be there too: they are left out, and the answer names them. Without names on
-either side columns are taken by position.
+A model that was fitted on named columns takes named ones in any order. All of its names must be there, each once. The
+other columns of its training table, such as the label or the id, may be there too: they are left out, and the answer
+names them. Any further column is refused by its name, as on the command line. Without names on either side columns are
+taken by position.
 """
 
-__all__ = ["check_present", "named_columns", "permutation", "picker", "places_of"]
+__all__ = ["check_columns", "named_columns", "other_columns", "permutation", "picker", "places_of", "shown_names"]
 
 import json
 from collections import Counter
 from operator import itemgetter
 
 from mercer._base.errors import InputError
+from mercer._base.tables import features_of
 from mercer.serving.http.faults import Fault
 
 _SHOWN, _LONGEST = 5, 40  # names in a sentence; characters of a name
@@ -27,7 +29,12 @@ def named_columns(model):
     return tuple(str(name) for name in names)
 
 
-def places_of(columns, wanted, width):
+def other_columns(model):
+    """The names of the columns of its training table that were no features, which a model or an index keeps."""
+    return features_of(model).others
+
+
+def places_of(columns, wanted, width, others=()):
     """(where the wanted columns are among those of a request, names of the others).
 
     Parameters
@@ -35,6 +42,7 @@ def places_of(columns, wanted, width):
     columns : list of the names in a request, from JSON
     wanted : names of the model, or None: columns are then taken by position
     width : number of columns that the model takes
+    others : names of columns that are left out
     """
     if type(columns) is not list or not all(type(name) is str for name in columns):
         raise Fault(422, "columns", '"columns" must be a list of the names of the columns, each a string.')
@@ -46,20 +54,23 @@ def places_of(columns, wanted, width):
             message = f"The model knows no names of columns and takes {width} by position, got {len(columns)} columns."
             raise Fault(422, "columns", message)
         return list(range(width)), []
-    check_present(columns, wanted)
+    check_columns(columns, wanted, others)
     where = {name: i for i, name in enumerate(columns)}
     known = set(wanted)
     return [where[name] for name in wanted], [name for name in columns if name not in known]
 
 
-def check_present(columns, wanted):
-    """Refuse columns among which some of the wanted are missing, by their names."""
-    given, known = set(columns), set(wanted)
+def check_columns(columns, wanted, others):
+    """Refuse columns among which some of the wanted are missing, or that are neither wanted nor others, by name."""
+    given, known = set(columns), {*wanted, *others}
     missing = [name for name in wanted if name not in given]
+    unknown = [name for name in columns if name not in known]
     if missing:
-        unknown = [name for name in columns if name not in known]
         told = f" Unknown to the model: {shown_names(unknown)}." if unknown else ""
         raise Fault(422, "columns", f"Columns that the model takes are missing: {shown_names(missing)}.{told}")
+    if unknown:
+        message = f"Columns that the model was not fitted on: {shown_names(unknown)}. Leave them out of the request."
+        raise Fault(422, "columns", message)
 
 
 def permutation(names, wanted, who):

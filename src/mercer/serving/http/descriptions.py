@@ -17,7 +17,8 @@ _ROWS = {
             "type": "array",
             "items": {"type": "string"},
             "description": "Names of the columns of rows that are lists, in any order; without it they are in the "
-            "order of the model. Columns that the model does not take are left out and named in the answer.",
+            "order of the model. Other columns of its training table, such as the label, are left out and named in the "
+            "answer; any further one is refused.",
         },
         "bits": {"type": "integer", "description": "Encode the rows at this rate; without it the longest code."},
     },

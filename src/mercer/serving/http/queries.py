@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.serving.http.columns import check_present, picker, places_of
+from mercer.serving.http.columns import check_columns, picker, places_of
 from mercer.serving.http.faults import Fault
 from mercer.serving.wire.messages import WireError, unpack_message
 
@@ -33,7 +33,7 @@ class Query:
     kind : "rows" or "codes"
     rows : float64 array of shape (n, n_features), or uint8 array of shape (n, bytes)
     bits : of the codes; for rows the rate at which they are to be encoded, or None
-    ignored : names of columns that came with the rows and that the model does not take
+    ignored : names of columns that came with the rows and are no features of the model
     """
 
     kind: str
@@ -42,16 +42,17 @@ class Query:
     ignored: tuple[str, ...] = ()
 
 
-def read_query(content_type, body, model, max_rows, columns=None):
+def read_query(content_type, body, model, max_rows, columns=None, others=()):
     """The rows or codes in a body, checked against the model that will answer.
 
-    ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position.
+    ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position. Columns
+    that are named in ``others`` may be there too.
     """
     media = content_type.partition(";")[0].strip().lower()
     if media == "application/octet-stream":
         query = _from_message(body, model)
     elif media == "application/json":
-        query = _from_json(body, model, columns)
+        query = _from_json(body, model, columns, others)
     else:
         raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
     if len(query.rows) > max_rows:
@@ -68,14 +69,19 @@ def _from_message(body, model):
     return Query("codes", message.codes, message.n_bits)
 
 
-def _from_json(body, model, names):
+def _from_json(body, model, names, others):
     content = _parsed(body)
     if type(content) is not dict:
         raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
     keys = set(content)
     if "rows" in keys and keys <= {"rows", "columns", "bits"}:
-        rows, ignored = _in_order(content, model.n_features, names)
-        return Query("rows", _numbers(rows, model.n_features), _rate(content.get("bits"), model), tuple(ignored))
+        rows, ignored = _in_order(content, model.n_features, names, others)
+        return Query(
+            "rows",
+            _numbers(rows, model.n_features, model.takes_missing),
+            _rate(content.get("bits"), model),
+            tuple(ignored),
+        )
     if keys == {"codes", "fingerprint"}:
         return _from_codes(content["codes"], content["fingerprint"], model)
     raise Fault(422, "keys", 'The keys must be "rows" and perhaps "columns" and "bits", or "codes" and "fingerprint".')
@@ -102,17 +108,17 @@ def _object(pairs):
     return found
 
 
-def _in_order(content, width, names):
+def _in_order(content, width, names, others):
     """(rows as lists in the order of the model, names of the columns that were left out)."""
     rows = content["rows"]
     if type(rows) is list and rows and type(rows[0]) is dict:
         if "columns" in content:
             raise Fault(422, "columns", 'Rows that are objects name their columns themselves; leave "columns" out.')
-        return _of_objects(rows, width, names)
+        return _of_objects(rows, width, names, others)
     if "columns" not in content or type(rows) is not list:
         return rows, []
     columns = content["columns"]
-    places, ignored = places_of(columns, names, width)
+    places, ignored = places_of(columns, names, width, others)
     for i, row in enumerate(rows):
         if type(row) is not list or len(row) != len(columns):
             what = f"{len(row)} values" if type(row) is list else "no list"
@@ -120,34 +126,35 @@ def _in_order(content, width, names):
     return list(map(picker(places), rows)), ignored
 
 
-def _of_objects(rows, width, names):
+def _of_objects(rows, width, names, others):
     if names is None:
         raise Fault(422, "columns", f"The model knows no names of columns. Send rows as lists of {width} numbers.")
-    known, others = set(names), {}
+    known, ignored = set(names), {}
     for i, row in enumerate(rows):
         if type(row) is not dict:
             raise Fault(422, "rows", f"Rows must all be objects, as the first is; row {i} is none.")
         if len(row) != width or not known.issuperset(row):
-            check_present(list(row), names)
-            others.update(dict.fromkeys(name for name in row if name not in known))
-    return list(map(picker(names), rows)), list(others)
+            check_columns(list(row), names, others)
+            ignored.update(dict.fromkeys(name for name in row if name not in known))
+    return list(map(picker(names), rows)), list(ignored)
 
 
-def _numbers(rows, width):
-    """Rows of JSON as an array of doubles."""
+def _numbers(rows, width, takes_missing):
+    """Rows of JSON as an array of doubles; null, for a model that takes missing values, is NaN."""
+    allowed = {int, float, type(None)} if takes_missing else {int, float}
     if type(rows) is not list or not rows:
         raise Fault(422, "rows", f'"rows" must be a list of one or more rows of {width} numbers.')
     for i, row in enumerate(rows):
         if type(row) is not list or len(row) != width:
             what = f"{len(row)} values" if type(row) is list else "no list"
             raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
-        if not {int, float}.issuperset(map(type, row)):
+        if not allowed.issuperset(map(type, row)):
             raise Fault(422, "rows", f"A row must hold numbers only; row {i} holds something else.")
     try:
         array = np.array(rows, dtype=np.float64)
     except OverflowError:
         array = None
-    if array is None or not np.isfinite(array).all():
+    if array is None or np.isinf(array).any():
         raise Fault(422, "rows", "Numbers must be finite in double precision; some are too large.")
     return array
 

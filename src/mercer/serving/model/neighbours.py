@@ -14,7 +14,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
 from mercer.kernels import get_kernel
-from mercer.serving.http.columns import named_columns, permutation
+from mercer.serving.http.columns import named_columns, other_columns, permutation
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
 
@@ -43,6 +43,7 @@ class Neighbours:
     Attributes
     ----------
     columns : names of the columns by which raw queries are taken, those of the model if it has any; or None
+    other_columns : names of columns that may come with them: of the tables of the model and of the index
     """
 
     def __init__(self, index, model, labels=None):
@@ -55,6 +56,7 @@ class Neighbours:
             )
         own = named_columns(index)
         self.columns = own if model.columns is None else model.columns
+        self.other_columns = (*model.other_columns, *other_columns(index))
         # rows are in the order of the index in it, and in the order of the model outside
         self._to_model = permutation(own, model.columns, "The index")
         self._to_index = None if self._to_model is None else np.argsort(self._to_model)

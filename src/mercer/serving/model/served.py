@@ -17,8 +17,8 @@ import numpy as np
 import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.files.models import describe
-from mercer._base.files.steps import last_step, without_names
-from mercer.serving.http.columns import named_columns
+from mercer._base.files.steps import last_step, takes_missing, without_names, word_columns
+from mercer.serving.http.columns import named_columns, other_columns, shown_names
 from mercer.serving.http.replies import plain
 from mercer.serving.wire.ladder import CodeScorer, WireClassifier
 from mercer.spaces.coded_rows import FEW_ROWS
@@ -59,6 +59,8 @@ class ServedModel:
     classes : list for JSON, or None
     n_features : numbers of a raw row
     columns : names of these, in the order of the model, or None
+    takes_missing : whether a raw row may lack values, which the model fills itself
+    other_columns : names of further columns of its training table, which may come with the rows
     rates : bits of the codes that it takes, ascending; empty if it takes raw rows only
     """
 
@@ -69,9 +71,16 @@ class ServedModel:
                 f"The service answers by a fitted classifier or regressor, not {type(model).__name__}. "
                 "Make one with mercer fit."
             )
+        words = word_columns(model)
+        if words:
+            raise InputError(
+                f"{type(model).__name__} encodes words (column {shown_names(words)}), and the service takes rows of "
+                "numbers only. Ask it from Python, with a data frame."
+            )
         self._model, self.sha256 = without_names(model), sha256
+        self.takes_missing = takes_missing(model)
         self.name, self.n_features = type(model).__name__, int(model.n_features_in_)
-        self.columns = named_columns(model)
+        self.columns, self.other_columns = named_columns(model), other_columns(model)
         classes = getattr(model, "classes_", None)
         self._classes = None if classes is None else np.asarray(classes)
         self.classes = plain(classes)
@@ -94,6 +103,7 @@ class ServedModel:
             "classes": self.classes,
             "n_features": self.n_features,
             "columns": None if self.columns is None else list(self.columns),
+            "other_columns": list(self.other_columns),
             "input": plain(getattr(self._model, "input_", None)),
             "rates": list(self.rates),
             "curve": plain(getattr(self._model, "curve_", None)),
@@ -106,6 +116,7 @@ class ServedModel:
             "specification": self._specifications[bits].to_dict(),
             "fingerprint": self._fingerprints[bits],
             "columns": None if self.columns is None else list(self.columns),
+            "other_columns": list(self.other_columns),
             "model": self.sha256,
         }
 

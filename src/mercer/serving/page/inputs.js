@@ -87,7 +87,7 @@ function openVector(card, changed) {
   const between = "with commas, semicolons, tabs or spaces between them";
   element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a file with such a row.${names}`;
   const read = () => {
-    const { row, count, rows, problem, ignored } = readRow(box.value, wanted, card.columns);
+    const { row, count, rows, problem, ignored } = readRow(box.value, wanted, card.columns, card.other_columns);
     const told = rows > 1 ? `the first of ${rows} rows` : `${count} of ${wanted} numbers`;
     const left = ignored?.length ? `; left out: ${shortened(ignored)}` : "";
     element("numbers-count").textContent = box.value.trim() ? told + left : "";
@@ -116,14 +116,14 @@ function shortened(names) {
 
 /**
  * The first row of numbers in a text: { row or null, count of its numbers, rows, problem or null, ignored }. By the names
- * of the model a heading tells which columns are meant, in which order, so that a table with others, such as labels, may
- * be dropped as it is: these are `ignored`. A heading that lacks a name is refused. For a model without names a
- * heading is passed over.
+ * of the model a heading tells which columns are meant, in which order, so that a table with the others of the training
+ * table, such as labels, may be dropped as it is: these are `ignored`. A heading that lacks a name, or has a further one,
+ * is refused. For a model without names a heading is passed over.
  */
-export function readRow(text, wanted, names = null) {
+export function readRow(text, wanted, names = null, others = []) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   if (!lines.length) return { row: null, count: 0, problem: null };
-  const { table, problem: unfit, ignored } = chosenColumns(lines, names) ?? { table: lines.map(cellsOf), ignored: [] };
+  const { table, problem: unfit, ignored } = chosenColumns(lines, names, others) ?? { table: lines.map(cellsOf), ignored: [] };
   if (unfit) return { row: null, count: 0, problem: unfit };
   const numeric = table.filter((cells) => cells.every(isNumber)).map((cells) => cells.map(Number));
   // one line with all numbers, or all lines together
@@ -144,7 +144,7 @@ const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
 const cellsOf = (line) => line.trim().replace(/[,;]$/, "").split(/\s*[,;\t]\s*|\s+/);
 
 /** { table: cells of the lines below a heading, in the order of the names; ignored } or { problem }; null: no heading. */
-function chosenColumns(lines, names) {
+function chosenColumns(lines, names, others) {
   if (!names || lines.length < 2) return null;
   const separator = [",", ";", "\t"].find((each) => lines[0].includes(each));
   const split = (line) => (separator ? csvCells(line, separator) : names.length > 1 ? cellsOf(line) : [line.trim()]);
@@ -152,7 +152,7 @@ function chosenColumns(lines, names) {
   const isHeading = heading.some((cell) => cell && !isNumber(cell)) || names.every((name) => heading.includes(name));
   if (!isHeading) return null;
   try {
-    const places = placesOf(heading, names, names.length);
+    const places = placesOf(heading, names, names.length, others);
     const table = lines.slice(1).map(split).map((cells) => places.map((place) => cells[place] ?? ""));
     return { table, ignored: heading.filter((name) => !names.includes(name)) };
   } catch (error) {

@@ -80,6 +80,7 @@ export class Embedding {
     this.exact = this.reach() + 2 ** (s.bits + 1) * s.step < EXACT; // whether doubles can hold all that levels compute
     this.kept = null;
     this.columns = this.model = null; // names of the columns and checksum of the model, if a service has told them
+    this.otherColumns = []; // names of columns that may come with them
   }
 
   /** Codes of rows (arrays of nFeatures numbers): a Uint8Array of nBytes per row, lowest bit first. */
@@ -311,12 +312,13 @@ export class Client {
 
   /**
    * Packed rows. Rows are lists of numbers, or objects from names of columns to numbers; `columns` are the names of lists.
-   * Named columns are brought into the order of the model: all that it knows must be there, each once; others are left
-   * out. Without names columns are taken by position.
+   * Named columns are brought into the order of the model: all that it knows must be there, each once. The other columns
+   * of its training table, such as the label, are left out; any further one is refused. Without names columns are taken
+   * by position.
    */
   async encode(rows, columns = null) {
     const embedding = await this.embedding();
-    return embedding.encode(inOrder(rows, columns, embedding.columns, embedding.nFeatures));
+    return embedding.encode(inOrder(rows, columns, embedding));
   }
 
   /** The answer to packed rows; lists of several messages are joined. */
@@ -366,6 +368,7 @@ export class Client {
     const answer = await this.request("GET", "/v1/embedding" + query);
     const embedding = new Embedding(answer.specification);
     embedding.columns = answer.columns ?? null; // names in the order of the model
+    embedding.otherColumns = answer.other_columns ?? [];
     embedding.model = answer.model ?? null;
     for (const fingerprint of [answer.fingerprint ?? null, wanted]) {
       if (fingerprint !== null && fingerprint !== embedding.fingerprint) {
@@ -411,9 +414,9 @@ export class Client {
   }
 }
 
-/** Rows as lists in the order of the wanted columns. */
-function inOrder(rows, columns, wanted, width) {
-  const places = columns && placesOf(columns, wanted, width);
+/** Rows as lists in the order of the columns of an embedding. */
+function inOrder(rows, columns, { columns: wanted, nFeatures: width, otherColumns: others }) {
+  const places = columns && placesOf(columns, wanted, width, others);
   return Array.from(rows, (row) => {
     const isObject = row !== null && typeof row === "object" && !Array.isArray(row) && !ArrayBuffer.isView(row);
     if (!isObject) {
@@ -423,12 +426,15 @@ function inOrder(rows, columns, wanted, width) {
     }
     if (!wanted) throw new RangeError("The model knows no names of columns: give rows as lists of numbers.");
     const names = Object.keys(row);
-    return placesOf(names, wanted, width).map((place) => row[names[place]]);
+    return placesOf(names, wanted, width, others).map((place) => row[names[place]]);
   });
 }
 
-/** Where the wanted columns are among named ones; columns of a model without names are taken by position. */
-export function placesOf(columns, wanted, width) {
+/**
+ * Where the wanted columns are among named ones, with which only those of `others` may come; columns of a model without
+ * names are taken by position.
+ */
+export function placesOf(columns, wanted, width, others = []) {
   const names = columns.map(String);
   const where = new Map(names.map((name, i) => [name, i]));
   const told = (list) => list.slice(0, 5).map((name) => JSON.stringify(name)).join(", ") + (list.length > 5 ? " ..." : "");
@@ -440,6 +446,11 @@ export function placesOf(columns, wanted, width) {
   }
   const missing = wanted.filter((name) => !where.has(name));
   if (missing.length) throw new RangeError(`Columns that the model takes are missing: ${told(missing)}.`);
+  const known = new Set([...wanted, ...others]);
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length) {
+    throw new RangeError(`Columns that the model was not fitted on: ${told(unknown)}. Leave them out.`);
+  }
   return wanted.map((name) => where.get(name));
 }
 

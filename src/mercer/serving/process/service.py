@@ -44,7 +44,7 @@ class Service:
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
             model = self.store.present.model
-            query = await self._query(request, model, model.columns)
+            query = await self._query(request, model, model)
             answers = await self._in_time(self._batcher.answer(model, query.kind, query.rows, query.bits))
         _check_finite(answers.labels if answers.scores is None else answers.scores)
         self._count(request, "/v1/classify", query)
@@ -68,7 +68,7 @@ class Service:
                 raise Fault(404, "no-index", "This service has no index. Start it with --index DIR.")
             if with_rows and not (self.settings.show_rows and index.can_show_rows):
                 raise Fault(403, "rows-hidden", "This service does not give away rows of its index.")
-            query = await self._query(request, loaded.model, index.columns)
+            query = await self._query(request, loaded.model, index)
             if query.kind == "codes" and not index.takes_codes:
                 raise Fault(409, "raw-only", "The index keeps no rows, so it is searched by raw rows only.")
             loop = asyncio.get_running_loop()
@@ -113,10 +113,12 @@ class Service:
             "needs_token": settings.token is not None,
         }
 
-    async def _query(self, request, model, columns):
+    async def _query(self, request, model, table):
         settings = self.settings
         body = await read_body(request, settings.max_body_bytes, settings.timeout)
-        return read_query(request.headers.get("content-type", ""), body, model, settings.max_rows, columns)
+        return read_query(
+            request.headers.get("content-type", ""), body, model, settings.max_rows, table.columns, table.other_columns
+        )
 
     async def _in_time(self, work):
         """What is awaited, unless it takes too long or the model refuses the rows."""

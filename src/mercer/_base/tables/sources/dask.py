@@ -63,7 +63,9 @@ class DaskSource(RowSource):
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
         self._X, self._label_column = self._completed(X, label, chosen.names, rules)
         X = self._X
-        super().__init__((int(X.shape[0]), int(X.shape[1])), name, rules, chosen.names, chosen.others)
+        has_names = columns is not None and all(isinstance(column, str) for column in columns)  # else by position
+        names = chosen.names if has_names else None
+        super().__init__((int(X.shape[0]), int(X.shape[1])), name, rules, names, chosen.others)
         self.sizes = [int(size) for size in X.chunks[0]]
 
     def _completed(self, X, label, names, rules):

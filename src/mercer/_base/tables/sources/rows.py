@@ -209,10 +209,18 @@ class RowSource:
 
         with np.errstate(over="ignore"):
             block = rows.astype(self.dtype, copy=False)
-        finite = np.isfinite(block.data if hasattr(block, "indptr") else block)
+        values = block.data if hasattr(block, "indptr") else block
+        finite = np.isfinite(values)
+        if self._may_lack_values:
+            finite |= np.isnan(values)
         if not finite.all():
             self._refuse(rows, int(np.argmin(finite)), numbers)
         return block
+
+    @property
+    def _may_lack_values(self) -> bool:
+        """Whether missing values are passed on, to a model that fills them itself."""
+        return self._rules.missing is None and features_of(self._rules.like).takes_missing
 
     def _refuse(self, rows, position, numbers):
         """Raise for the value at flat ``position`` into the rows, or into the data of a CSR matrix."""

@@ -24,7 +24,7 @@ from mercer._native.learners.losses import HUBER_WIDTH
 from mercer.learners.solvers.dual.coordinates import coordinates_of
 from mercer.learners.solvers.problem import Solution, relative_gaps
 
-# visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a look
+# visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a column's look
 MOST_VISITS = 10
 SMALL = 2**23  # entries of the rows times columns, below which threads take longer to start than to work
 LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
@@ -124,7 +124,7 @@ class _Work:
 
     def run(self, step):
         """A step of every open column."""
-        run_blocks(step, self.open, self.n_jobs)
+        run_blocks(step, self.open, self.n_jobs, "Columns of scores")  # of thousands of classes a step takes minutes
 
     def note(self, tol, max_iter):
         """Record where the work stands; whether everything is done."""
@@ -149,7 +149,9 @@ class _Work:
     def settle(self, which):
         """Have those columns certify what they found."""
         done = [column for column, is_one in zip(self.columns, which, strict=True) if is_one and column.weights is None]
-        run_blocks(_Column.certify, done, self.n_jobs)
+        if not done:
+            return
+        run_blocks(_Column.certify, done, self.n_jobs, "Weights")
 
     def _values(self):
         return (np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual"))
