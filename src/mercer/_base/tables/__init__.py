@@ -32,5 +32,6 @@ __all__ = [
 from mercer._base.tables.columns import Features, features_of, keep_columns
 from mercer._base.tables.reading import Table, read_table, read_tables
 from mercer._base.tables.rules import FORMATS, ArgumentError, InputRules, format_of
-from mercer._base.tables.sources.rows import RowSource, open_rows, open_together
+from mercer._base.tables.sources.opening import open_rows, open_together
+from mercer._base.tables.sources.rows import RowSource
 from mercer._base.tables.writing import open_for_writing, writable_format, write_columns, write_rows

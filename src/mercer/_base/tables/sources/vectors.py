@@ -4,7 +4,7 @@ __all__ = ["VectorSource"]
 
 from mercer._base.tables.formats.vectors import map_vectors
 from mercer._base.tables.rules import InputRules
-from mercer._base.tables.sources.rows import ArraySource
+from mercer._base.tables.sources.arrays import ArraySource
 
 
 class VectorSource(ArraySource):
