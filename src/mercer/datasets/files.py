@@ -39,7 +39,7 @@ def verified_bytes(folder, name, sha256, origin, root=None):
     found = _packed_forms(folder, name, root)
     if not found:
         raise InputError(
-            f"There is no {name} (plain, .gz, .bz2 or .xz) in {_root(root) / folder}. It can be had from {origin}. "
+            f"There is no {name} (plain, .gz, .bz2 or .xz) in {data_root(root) / folder}. It can be had from {origin}. "
             f"Put it into a folder {folder!r} and let MERCER_DATA name the directory above it."
         )
     path, unpack = found[0]
@@ -58,9 +58,9 @@ def verified_bytes(folder, name, sha256, origin, root=None):
 
 def _packed_forms(folder, name, root):
     """The forms of a file that are there, as pairs (path, function that unpacks)."""
-    forms = [(_root(root) / folder / (name + suffix), unpack) for suffix, unpack in UNPACK.items()]
+    forms = [(data_root(root) / folder / (name + suffix), unpack) for suffix, unpack in UNPACK.items()]
     return [(path, unpack) for path, unpack in forms if path.is_file()]
 
 
-def _root(root):
+def data_root(root):
     return Path(root or os.environ.get("MERCER_DATA") or ".")

@@ -69,7 +69,7 @@ class HistogramKernel(AdditiveKernel):
         return refuse_overflow(sums, type(self).__name__)
 
     def diagonal(self, X):
-        return refuse_overflow(_row_sums(abs(X) if self.signed else X), type(self).__name__)
+        return refuse_overflow(row_sums(abs(X) if self.signed else X), type(self).__name__)
 
     def induced_distances(self, X, Y, left, right, weight=1.0):
         how = {"param": self._parameter(), "signed": self.signed, "weight": weight}
@@ -95,7 +95,7 @@ class HistogramKernel(AdditiveKernel):
         raise NotImplementedError
 
 
-def _row_sums(X):
+def row_sums(X):
     """Row sums accumulated in float64, in the dtype of X; infinite beyond its largest number."""
     with np.errstate(over="ignore"):
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel().astype(X.dtype)
@@ -137,7 +137,7 @@ class Linear(AdditiveKernel):
     def diagonal(self, X):
         with np.errstate(over="ignore"):
             squares = X.multiply(X) if sparse.issparse(X) else X * X
-        return refuse_overflow(_row_sums(squares), "Linear")
+        return refuse_overflow(row_sums(squares), "Linear")
 
     def squared_distances(self, X, Y, n_jobs, weight=None):
         root = 1.0 if weight is None else np.sqrt(weight)
@@ -369,7 +369,7 @@ class GeneralizedIntersection(AdditiveKernel):
         return powers
 
     def diagonal(self, X):
-        return refuse_overflow(_row_sums(self._power(X)), type(self).__name__)
+        return refuse_overflow(row_sums(self._power(X)), type(self).__name__)
 
     def induced_distances(self, X, Y, left, right, weight=1.0):
         sums = difference_sums("power", abs(X), abs(Y), left, right, param=self.beta)

@@ -84,7 +84,7 @@ class Kernel:
                 f"{self!r} is not homogeneous, so no scaling of a row gives K(x, x) = 1. "
                 "Use kernel.normalized(), which divides K(x, y) by sqrt(K(x, x) K(y, y))."
             )
-        return _scale_rows(X, _inverse(self.diagonal(X).astype(np.float64) ** (1 / self.homogeneity)))
+        return _scale_rows(X, inverse(self.diagonal(X).astype(np.float64) ** (1 / self.homogeneity)))
 
     def normalized(self):
         """The kernel K(x, y) / sqrt(K(x, x) K(y, y)); all-zero rows have similarity 0 with every row."""
@@ -244,7 +244,7 @@ def require_non_negative(X, who, name, hint):
         refuse_negative(X, int(np.argmax(values < 0)), who, name, f"{hint} {_CLIP}")
 
 
-def _inverse(values):
+def inverse(values):
     """1 / values, 0 where values are 0."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 

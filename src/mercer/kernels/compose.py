@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer.kernels.additive import Linear
-from mercer.kernels.base import Kernel, _inverse, kernel_class
+from mercer.kernels.base import Kernel, inverse, kernel_class
 from mercer.kernels.engine import in_range, per_side, unit_rows
 
 
@@ -250,7 +250,7 @@ class NormalizedKernel(Kernel):
                 f"digits, {np.finfo(np.float64).tiny:.3g}, so that nothing can be divided by it. Scale the rows up, or "
                 "normalize each one first."
             )
-        return _inverse(np.sqrt(energy))
+        return inverse(np.sqrt(energy))
 
     def diagonal(self, X):
         return (self._inverse_norms(self._in_range(X, X)[0], X, "X") > 0).astype(X.dtype)

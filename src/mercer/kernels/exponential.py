@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
-from mercer.kernels.additive import Chi2, JensenShannon, _row_sums
+from mercer.kernels.additive import Chi2, JensenShannon, row_sums
 from mercer.kernels.base import Kernel, kernel_class, require_non_negative
 from mercer.kernels.engine import bin_sums, weigh
 from mercer.kernels.near import accuracy_of, difference_sums, gaussian_exponents, lost_digits
@@ -21,7 +21,7 @@ from mercer.kernels.near import accuracy_of, difference_sums, gaussian_exponents
 EXP_ROWS = 64  # rows per task of the final exponential
 
 
-class _ExponentialKernel(Kernel):
+class ExponentialKernel(Kernel):
     unit_diagonal = True
 
     def __post_init__(self):
@@ -80,7 +80,7 @@ def _paired(X):
 
 
 @kernel_class
-class RBF(_ExponentialKernel):
+class RBF(ExponentialKernel):
     """K(x, y) = exp(-gamma |x - y|^2), the Gaussian kernel.
 
     Examples
@@ -109,14 +109,14 @@ class _CommonPart(Kernel):
         return bin_sums("common-part", X, Y, n_jobs=n_jobs)
 
     def diagonal(self, X):
-        return _row_sums(abs(X))
+        return row_sums(abs(X))
 
     def induced_distances(self, X, Y, left, right, weight=1.0):
         return difference_sums("absolute", X, Y, left, right, weight=weight)
 
 
 @kernel_class
-class Laplacian(_ExponentialKernel):
+class Laplacian(ExponentialKernel):
     """K(x, y) = exp(-gamma sum_j |x_j - y_j|).
 
     Examples
@@ -138,7 +138,7 @@ class Laplacian(_ExponentialKernel):
 
 
 @kernel_class
-class Exponential(_ExponentialKernel):
+class Exponential(ExponentialKernel):
     """K(x, y) = exp(-gamma D(x, y)), D the squared distance induced by another kernel.
 
     Examples
@@ -186,7 +186,7 @@ class Exponential(_ExponentialKernel):
 
 
 @kernel_class
-class ExpChi2(_ExponentialKernel):
+class ExpChi2(ExponentialKernel):
     """K(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), as scikit-learn's ``chi2_kernel``.
 
     Examples

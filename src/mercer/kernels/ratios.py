@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.kernels.additive import _row_sums
+from mercer.kernels.additive import row_sums
 from mercer.kernels.base import Kernel, kernel_class, require_non_negative
 from mercer.kernels.engine import bin_sums, pair_sums, with_finite_sums
 from mercer.kernels.near import difference_sums
@@ -33,16 +33,16 @@ class _SharedPart(Kernel):
 
     def gram_block(self, X, Y, n_jobs):
         def shares(X, Y):
-            left = _row_sums(X)
+            left = row_sums(X)
             common = bin_sums("minimum", X, Y, n_jobs=n_jobs)
-            total = left[:, None] + (left if X is Y else _row_sums(Y)).astype(common.dtype)
+            total = left[:, None] + (left if X is Y else row_sums(Y)).astype(common.dtype)
             return self._share(common, total.copy()), total
 
         return with_finite_sums(shares, X, Y).astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
     def pair_values(self, X, Y):
         def shares(X, Y):
-            total = _row_sums(X) + _row_sums(Y)
+            total = row_sums(X) + row_sums(Y)
             return self._share(pair_sums("minimum", X, Y), total.copy()), total
 
         return with_finite_sums(shares, X, Y)
@@ -65,7 +65,7 @@ class _SharedPart(Kernel):
         # 1 - K = sum |x - y| / (sum x + sum y), or over sum max = (sum x + sum y + sum |x - y|) / 2
         def shares(X, Y):
             apart = difference_sums("absolute", X, Y, left, right)
-            total = _row_sums(X)[left] + _row_sums(Y)[right]
+            total = row_sums(X)[left] + row_sums(Y)[right]
             over = total if self._common_twice else (total + apart) / 2
             return np.divide(apart, over, out=np.zeros_like(apart), where=over > 0), total
 

@@ -47,7 +47,7 @@ def ordered_total(add, shape, n_entries, r, n_jobs, lanes=1):
         groups = [np.ascontiguousarray(r[:, part]) for part in even_slices(r.shape[1], n_groups, lanes)]
     widths = [[-(-width // lanes) * lanes for width in group.shape[1:]] for group in groups]
     tasks = [
-        (strip, group, _aligned_zeros((n_features, *width)))
+        (strip, group, aligned_zeros((n_features, *width)))
         for strip in even_slices(n_rows, n_strips)
         for group, width in zip(groups, widths, strict=True)
     ]
@@ -80,7 +80,7 @@ def _piece(strip, k, count):
     return slice(strip.start + piece.start, strip.start + piece.stop)
 
 
-def _aligned_zeros(shape):
+def aligned_zeros(shape):
     """np.zeros whose first number starts a cache line: vectors of four then never lie across two."""
     size = prod(shape)
     zeros = np.zeros(size + LINE // 8)

@@ -9,7 +9,7 @@ from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
 from mercer._native.spaces import bits as bit_loops
 from mercer._native.spaces import code_products as code_loops
-from mercer.spaces.blocks import _aligned_zeros as aligned_zeros
+from mercer.spaces.blocks import aligned_zeros as aligned_zeros
 from mercer.spaces.blocks import ordered_total, row_tasks, width_of
 from mercer.spaces.rows import Rows
 

@@ -67,10 +67,10 @@ def _only_known(rules: dict[str, Any]) -> dict[str, Any]:
 def _read_one(source, rules: InputRules) -> Table:
     member = None
     if isinstance(source, str | Path):
-        source, member = _split_member(str(source))
+        source, member = split_member(str(source))
         name = "standard input" if source == "-" else source
         format = format_of(source, rules.format)
-        stream = _open(source, format, rules.limit)
+        stream = open_file(source, format, rules.limit)
     else:
         name, stream = getattr(source, "name", "stream"), source
         format = format_of(name, rules.format)
@@ -86,14 +86,14 @@ def _read_one(source, rules: InputRules) -> Table:
     return Table(replace(found, X=settle_dtype(X, rules, name)), name, format)
 
 
-def _split_member(source: str) -> tuple[str, str | None]:
+def split_member(source: str) -> tuple[str, str | None]:
     path, separator, member = source.rpartition("::")
     if separator and path.lower().endswith(".npz"):
         return path, member
     return source, None
 
 
-def _open(path: str, format: str, limit: Limit) -> BinaryIO:
+def open_file(path: str, format: str, limit: Limit) -> BinaryIO:
     """The bytes of a file, a pipe or the standard input, seekable, with what is packed expanded."""
     if path == "-":
         return io.BytesIO(limit.read(sys.stdin.buffer, "standard input"))

@@ -38,7 +38,7 @@ _FORMAT_OF_SUFFIX = {
 }
 PACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # suffix -> module that unpacks
 PACKABLE = ("csv", "tsv", "svmlight", "fvecs", "bvecs", "ivecs")  # formats that have no compression of their own
-_LARGEST_EXACT_INTEGER = 2**24  # of float32
+LARGEST_EXACT_INTEGER = 2**24  # of float32
 _MISSING_WORDS = ("", "na", "n/a", "nan", "null")  # in small letters
 _WORDS = ("error", "drop-rows", "mean")  # that say what becomes of missing values
 _POLICIES = "error, drop-rows, fill:VALUE or mean"
@@ -172,7 +172,7 @@ def settle_dtype(X, rules: InputRules, name: str):
         return X if bool((np.isinf(rounded) & np.isfinite(values)).any()) else single
     if X.dtype.kind == "f":
         return X.astype(np.float64 if X.dtype.itemsize >= 8 else np.float32, copy=False)
-    inexact = X.dtype.itemsize > 2 and max(float(X.max()), -float(X.min())) > _LARGEST_EXACT_INTEGER
+    inexact = X.dtype.itemsize > 2 and max(float(X.max()), -float(X.min())) > LARGEST_EXACT_INTEGER
     return X.astype(np.float64 if inexact else np.float32)
 
 

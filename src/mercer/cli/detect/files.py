@@ -19,13 +19,13 @@ LabelOption = typer.Option("--label", metavar="NAME", help="Which objects, if th
 def annotated(images: Path, boxes: Path, label: str | None):
     """(paths, boxes of each) of a folder of images; boxes of images that are not there are refused."""
     from mercer.detection import boxes_of, read_boxes
-    from mercer.vision.reading.folders import _images_below
+    from mercer.vision.reading.folders import images_below
 
     if not images.is_dir():
         raise ArgumentError(f"There is no folder {images}.")
     if not boxes.exists():
         raise ArgumentError(f"There is no file {boxes}.")
-    paths = _images_below(images)
+    paths = images_below(images)
     if not paths:
         raise ArgumentError(f"There are no images in the folder {images}.")
     table = read_boxes(boxes, label)

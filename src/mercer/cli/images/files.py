@@ -61,7 +61,7 @@ def folder_of_classes(folder: str):
 
 def paths_of(files: list[str]) -> list[Path]:
     """The files, and all images in the folders among them."""
-    from mercer.vision.reading.folders import _images_below
+    from mercer.vision.reading.folders import images_below
 
     paths: list[Path] = []
     for name in files:
@@ -69,7 +69,7 @@ def paths_of(files: list[str]) -> list[Path]:
         if not path.exists():
             raise ArgumentError(f"There is no file {name}.")
         if path.is_dir():
-            found = _images_below(path)
+            found = images_below(path)
             if not found:
                 raise ArgumentError(f"There are no images in the folder {name}.")
             paths += found

@@ -31,7 +31,7 @@ from mercer._base.errors import InputError, require_extra
 from mercer._base.files.atomic import replacing
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks
-from mercer.datasets.files import _root, checked_part
+from mercer.datasets.files import checked_part, data_root
 
 ORIGIN = (
     "the 4,485 images of Scenes-15 (Lazebnik, Schmid, Ponce 2006) in the split of "
@@ -105,7 +105,7 @@ def make_scenes_sift(out, *, root=None):
     -------
     dict : the record
     """
-    return follow(RECIPE, _root(root) / IMAGES, Path(out))
+    return follow(RECIPE, data_root(root) / IMAGES, Path(out))
 
 
 def load_scenes_sift(part="base", *, root=None):
@@ -124,9 +124,9 @@ def load_scenes_sift(part="base", *, root=None):
     ndarray of uint8, one row per descriptor
     """
     name, n_rows = checked_part("load_scenes_sift", part, PARTS)
-    folder = _root(root) / FOLDER
-    if not (folder / name).is_file() and (_root(root) / name).is_file():
-        folder = _root(root)
+    folder = data_root(root) / FOLDER
+    if not (folder / name).is_file() and (data_root(root) / name).is_file():
+        folder = data_root(root)
     rows = read_made(folder, name, RECIPE.files[name])
     if rows.shape != (n_rows, WIDTH) or rows.dtype != np.uint8:
         raise InputError(f"{folder / name} should hold {n_rows} x {WIDTH} bytes, it holds {rows.shape} {rows.dtype}.")

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.memory import available_memory
 from mercer.kernels import GeneralizedIntersection, Intersection, SumKernel, get_kernel
-from mercer.kernels.exponential import _ExponentialKernel
+from mercer.kernels.exponential import ExponentialKernel
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
 
 STORAGES = ("auto", "memory", "disk")
@@ -34,7 +34,7 @@ def resolve_kernel(kernel, X, n_jobs=None):
     scikit-learn calls ``gamma="scale"``.
     """
     found = get_kernel(kernel)
-    if not isinstance(kernel, str) or not isinstance(found, _ExponentialKernel):
+    if not isinstance(kernel, str) or not isinstance(found, ExponentialKernel):
         return found
     step = max(1, X.shape[0] // DISTANCE_ROWS)
     sample = X[::step][:DISTANCE_ROWS].astype(np.float64)  # squares of float32 may be beyond its range

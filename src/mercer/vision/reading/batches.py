@@ -17,7 +17,7 @@ from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.vision.reading.checks import as_image
-from mercer.vision.reading.images import _content, _decoded
+from mercer.vision.reading.images import content_of, decoded
 
 BATCH = 16  # images between two looks at Ctrl-C, and finished at most ahead of the one that is handed out
 NAMED = 10  # skipped images that a message names
@@ -58,7 +58,7 @@ class Picture:
         """The image as an array: grey files as (H, W), others as (H, W, 3), arrays as they are."""
         if isinstance(self.source, np.ndarray):
             return as_image(self.source, f"The reader of {self.name}")
-        image = _decoded(self._bytes, self.name)
+        image = decoded(self._bytes, self.name)
         return np.array(image if image.mode == "L" else image.convert("RGB"))
 
     @cached_property
@@ -71,7 +71,7 @@ class Picture:
 
     @cached_property
     def _bytes(self):
-        return _content(self.source)[1]
+        return content_of(self.source)[1]
 
 
 def as_pictures(images, who):

@@ -74,8 +74,8 @@ def read_image(source, mode="rgb", size=None):
         raise InputError(f"read_image needs mode as 'rgb' or 'gray', got mode={mode!r}.")
     if size is not None:
         size = whole_pair(size, "read_image")
-    name, content = _content(source)
-    image = np.array(_decoded(content, name).convert(MODES[mode]))
+    name, content = content_of(source)
+    image = np.array(decoded(content, name).convert(MODES[mode]))
     return image if size is None else resize(image, size)
 
 
@@ -110,7 +110,7 @@ def resize(image, size):
     return resized[0] if len(resized) == 1 else np.ascontiguousarray(np.stack(resized, axis=2))
 
 
-def _content(source):
+def content_of(source):
     """(what errors call it, a file of its bytes) of a path or of bytes."""
     if isinstance(source, bytes | bytearray | memoryview):
         return f"the image of {len(source)} bytes", bytes(source)
@@ -126,7 +126,7 @@ def _content(source):
         raise InputError(f"read_image cannot read {path}: {reason}.") from error
 
 
-def _decoded(content, name):
+def decoded(content, name):
     """A Pillow image, upright and opaque, of mode L, RGB or one that converts to them."""
     Image = require_extra("PIL.Image", extra="vision", purpose="Reading images")
     ImageOps = require_extra("PIL.ImageOps", extra="vision", purpose="Reading images")

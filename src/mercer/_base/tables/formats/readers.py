@@ -24,7 +24,7 @@ from mercer._base.tables.limits import CHUNK, Limit
 from mercer._base.tables.rules import ArgumentError, InputRules, settle_labels, whole_ids
 
 # what zipfile and scipy raise on damaged archives; NotImplementedError is a RuntimeError, LZMAError has no better base
-_ARCHIVE_ERRORS = (
+ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -35,7 +35,7 @@ _ARCHIVE_ERRORS = (
     OSError,
 )
 _LINE_BYTES, _ENTRY_BYTES = 32, 32  # memory that a line and an entry of svmlight take while they are read
-_SPARSE_MEMBERS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes for every kind of matrix
+SPARSE_MEMBERS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes for every kind of matrix
 
 
 def read_npy(stream: BinaryIO, name: str, rules: InputRules):
@@ -43,15 +43,15 @@ def read_npy(stream: BinaryIO, name: str, rules: InputRules):
     start = stream.tell()
     size = stream.seek(0, 2) - start
     stream.seek(start)
-    return _split_columns(_load_npy(stream, size, name, rules.limit), name, rules)
+    return split_columns(load_npy(stream, size, name, rules.limit), name, rules)
 
 
 def read_npz(stream: BinaryIO, name: str, rules: InputRules):
     """Member ``X`` (labels in ``y``), the only member, the member asked for, or a sparse matrix."""
     try:
         archive = zipfile.ZipFile(stream)
-    except _ARCHIVE_ERRORS as error:
-        raise InputError(f"{name} is not an npz file, or it is damaged: {_first_line(error)}.") from error
+    except ARCHIVE_ERRORS as error:
+        raise InputError(f"{name} is not an npz file, or it is damaged: {first_line(error)}.") from error
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
@@ -59,17 +59,17 @@ def read_npz(stream: BinaryIO, name: str, rules: InputRules):
             what = f"{name}::{member}"
             try:
                 with archive.open(members[member]) as part:
-                    return _load_npy(part, members[member].file_size, what, rules.limit)
+                    return load_npy(part, members[member].file_size, what, rules.limit)
             except InputError:
                 raise
-            except _ARCHIVE_ERRORS as error:
-                raise InputError(f"{what} is damaged: {_first_line(error)}.") from error
+            except ARCHIVE_ERRORS as error:
+                raise InputError(f"{what} is damaged: {first_line(error)}.") from error
 
-        if rules.array is None and members.keys() >= _SPARSE_MEMBERS:
-            return _split_columns(_load_sparse(archive, stream, name, rules.limit), name, rules)
-        chosen = _choose_member(members, name, rules.array)
+        if rules.array is None and members.keys() >= SPARSE_MEMBERS:
+            return split_columns(_load_sparse(archive, stream, name, rules.limit), name, rules)
+        chosen = choose_member(members, name, rules.array)
         titled = rules.label in members
-        found = _split_columns(load(chosen), name, replace(rules, label=None) if titled else rules)
+        found = split_columns(load(chosen), name, replace(rules, label=None) if titled else rules)
         wanted = rules.label if titled else "y" if found.y is None and chosen == "X" else None
         if wanted not in members:
             return found
@@ -110,7 +110,7 @@ def read_parquet(stream: BinaryIO, name: str, rules: InputRules):
 def read_vectors(stream: BinaryIO, name: str, rules: InputRules):
     """Rows of fvecs, bvecs or ivecs."""
     rules.limit.check_stream(stream, name)
-    return _split_columns(parse_vectors(stream.read(), name, str(rules.format)), name, rules)
+    return split_columns(parse_vectors(stream.read(), name, str(rules.format)), name, rules)
 
 
 READERS = {
@@ -124,7 +124,7 @@ READERS = {
 }
 
 
-def _load_npy(stream, size: int, name: str, limit: Limit):
+def load_npy(stream, size: int, name: str, limit: Limit):
     """One array; its header is believed only as far as ``size``, the number of bytes there are, and the limit allow."""
     import numpy as np
 
@@ -145,7 +145,7 @@ def load_array(path: str, limit: Limit, member: str | None = None):
     """The array of an npy file, or of one member of an npz file (None: ``y``, or the only one)."""
     with open(path, "rb") as stream:
         if not path.lower().endswith(".npz"):
-            return _load_npy(stream, os.fstat(stream.fileno()).st_size, path, limit)
+            return load_npy(stream, os.fstat(stream.fileno()).st_size, path, limit)
         try:
             with zipfile.ZipFile(stream) as archive:
                 members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -153,11 +153,11 @@ def load_array(path: str, limit: Limit, member: str | None = None):
                 if chosen not in members:
                     raise ArgumentError(f"{path} has no member {chosen!r}; it holds {', '.join(members)}.")
                 with archive.open(members[chosen]) as part:
-                    return _load_npy(part, members[chosen].file_size, f"{path}::{chosen}", limit)
+                    return load_npy(part, members[chosen].file_size, f"{path}::{chosen}", limit)
         except InputError:
             raise
-        except _ARCHIVE_ERRORS as error:
-            raise InputError(f"{path} is not an npz file, or it is damaged: {_first_line(error)}.") from error
+        except ARCHIVE_ERRORS as error:
+            raise InputError(f"{path} is not an npz file, or it is damaged: {first_line(error)}.") from error
 
 
 def _check_svmlight(stream: BinaryIO, name: str, limit: Limit) -> None:
@@ -183,8 +183,8 @@ def _load_sparse(archive: zipfile.ZipFile, stream: BinaryIO, name: str, limit: L
         matrix.check_format(full_check=True)
     except InputError:
         raise
-    except (*_ARCHIVE_ERRORS, TypeError) as error:
-        raise InputError(f"{name} is not a sparse matrix that scipy can read: {_first_line(error)}.") from error
+    except (*ARCHIVE_ERRORS, TypeError) as error:
+        raise InputError(f"{name} is not a sparse matrix that scipy can read: {first_line(error)}.") from error
     return matrix
 
 
@@ -194,13 +194,13 @@ def _check_sparse(archive: zipfile.ZipFile, name: str, limit: Limit) -> None:
     for info in archive.infolist():
         with archive.open(info) as part:
             if info.filename == "shape.npy":
-                shape = _load_npy(part, info.file_size, f"{name}::shape", limit).ravel().tolist()
+                shape = load_npy(part, info.file_size, f"{name}::shape", limit).ravel().tolist()
                 limit.check(8 * max(map(int, shape), default=0), name, f"a matrix of shape {tuple(shape)}")
             else:
                 npy_header(part, info.file_size, f"{name}::{info.filename}")
 
 
-def _choose_member(members, name: str, wanted: str | None) -> str:
+def choose_member(members, name: str, wanted: str | None) -> str:
     listed = ", ".join(members) or "nothing"
     if wanted is not None:
         if wanted not in members:
@@ -213,15 +213,15 @@ def _choose_member(members, name: str, wanted: str | None) -> str:
     raise ArgumentError(f"{name} holds {listed} and no X. Say which to read, as in {name}::{next(iter(members), 'X')}.")
 
 
-def _two_dimensional(X, name: str):
+def two_dimensional(X, name: str):
     if X.ndim != 2:
         raise InputError(f"{name} holds an array of shape {X.shape}; two dimensions, rows and columns, are needed.")
     return X
 
 
-def _split_columns(X, name: str, rules: InputRules) -> Content:
+def split_columns(X, name: str, rules: InputRules) -> Content:
     """Numbers and, if the rules ask for it, some of their columns as labels and ids."""
-    X = _two_dimensional(X, name)
+    X = two_dimensional(X, name)
     chosen = choose_columns(None, X.shape[1], rules, name)
     y, unlabelled = (None, None) if chosen.label is None else settle_labels(_column(X, chosen.label))
     ids = None if chosen.id is None else whole_ids(_column(X, chosen.id), name)
@@ -237,5 +237,5 @@ def _column(X, position: int):
     return np.asarray(column.todense() if hasattr(column, "todense") else column).ravel()
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

@@ -14,15 +14,15 @@ from mercer._base.errors import InputError
 from mercer._base.tables.columns import features_of
 from mercer._base.tables.formats.npy import map_npy
 from mercer._base.tables.formats.readers import (
-    _ARCHIVE_ERRORS,
-    _SPARSE_MEMBERS,
-    _choose_member,
-    _load_npy,
-    _split_columns,
-    _two_dimensional,
+    ARCHIVE_ERRORS,
+    SPARSE_MEMBERS,
+    choose_member,
+    load_npy,
+    split_columns,
+    two_dimensional,
 )
 from mercer._base.tables.formats.vectors import VECTOR_FORMATS
-from mercer._base.tables.reading import Table, _open, _split_member, read_table, read_tables
+from mercer._base.tables.reading import Table, open_file, read_table, read_tables, split_member
 from mercer._base.tables.rules import (
     PACKERS,
     ArgumentError,
@@ -89,7 +89,7 @@ def _completed(rows: RowSource, rules: InputRules) -> RowSource:
 
 
 def _open_file(source: str, rules: InputRules) -> RowSource:
-    path, member = _split_member(source)
+    path, member = split_member(source)
     format = format_of(path, rules.format)
     rules = replace(rules, format=format, array=member or rules.array)
     if rules.array is not None and format != "npz":
@@ -99,27 +99,27 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
     if format == "parquet":
         from mercer._base.tables.sources.parquet import ParquetSource
 
-        _open(path, format, rules.limit).close()  # a file that is not there is reported as everywhere
+        open_file(path, format, rules.limit).close()  # a file that is not there is reported as everywhere
         return ParquetSource(path, path, rules)
     if format in VECTOR_FORMATS and Path(path).suffix.lower() not in PACKERS:
         from mercer._base.tables.sources.vectors import VectorSource
 
-        _open(path, format, rules.limit).close()
+        open_file(path, format, rules.limit).close()
         return VectorSource(path, rules)
     if format not in ("npy", "npz"):
         return _read_whole(path, rules)
-    with _open(path, format, rules.limit) as stream:
+    with open_file(path, format, rules.limit) as stream:
         if format == "npy":
-            return ArraySource(_two_dimensional(map_npy(stream, path, path), path), path, rules)
+            return ArraySource(two_dimensional(map_npy(stream, path, path), path), path, rules)
         mapped = _map_npz(stream, path, path, rules)
     if mapped is None:
         return _read_whole(path, rules)
     X, y, label_used = mapped
     if y is None:
-        return ArraySource(_two_dimensional(X, path), path, rules)
+        return ArraySource(two_dimensional(X, path), path, rules)
     if y.shape != X.shape[:1]:
         raise InputError(f"{path} has {X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed.")
-    found = ArraySource(_two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules)
+    found = ArraySource(two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules)
     found.labels = settle_labels(y)
     return found
 
@@ -132,16 +132,16 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
     try:
         with zipfile.ZipFile(stream) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            if rules.array is None and members.keys() >= _SPARSE_MEMBERS:
+            if rules.array is None and members.keys() >= SPARSE_MEMBERS:
                 return None
-            chosen = _choose_member(members, name, rules.array)
+            chosen = choose_member(members, name, rules.array)
             info, titled = members[chosen], rules.label in members
             if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
                 return None
             y, wanted = None, rules.label if titled else "y" if rules.label is None and chosen == "X" else None
             if wanted in members:
                 with archive.open(members[wanted]) as part:
-                    y = _load_npy(part, members[wanted].file_size, f"{name}::{wanted}", rules.limit)
+                    y = load_npy(part, members[wanted].file_size, f"{name}::{wanted}", rules.limit)
             stream.seek(info.header_offset)
             signature, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
             if signature != b"PK\x03\x04":
@@ -149,7 +149,7 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
             X = map_npy(stream, path, f"{name}::{chosen}", stream.tell() + sum(lengths), info.file_size)
     except InputError:
         raise
-    except (*_ARCHIVE_ERRORS, struct.error):
+    except (*ARCHIVE_ERRORS, struct.error):
         return None
     return X, y, titled
 
@@ -171,7 +171,7 @@ def open_together(sources: Sequence[str], **rules: Any) -> list[RowSource]:
     svmlight files share one width and one way of counting columns.
     """
     known = InputRules(**rules)
-    if all(format_of(_split_member(source)[0], known.format) == "svmlight" for source in sources):
+    if all(format_of(split_member(source)[0], known.format) == "svmlight" for source in sources):
         return [_completed(source_of(table, known), known) for table in read_tables(sources, **rules)]
     first = open_rows(sources[0], **rules)
     return [first, *(open_rows(source, **rules | {"like": first}) for source in sources[1:])]
@@ -184,8 +184,8 @@ def _open_array(X: Any, rules: InputRules) -> RowSource:
     name = "the array"
     if isinstance(X, np.memmap):
         name = str(X.filename or name)
-        return ArraySource(_two_dimensional(X, name), name, rules)
+        return ArraySource(two_dimensional(X, name), name, rules)
     if not sparse.issparse(X):
-        return ArraySource(_two_dimensional(np.asarray(X), name), name, rules)
-    found = _split_columns(sparse.csr_array(X), name, rules)
+        return ArraySource(two_dimensional(np.asarray(X), name), name, rules)
+    found = split_columns(sparse.csr_array(X), name, rules)
     return ArraySource(found.X, name, rules, found)

@@ -10,8 +10,8 @@ from mercer._base.errors import InputError, require_extra
 from mercer._base.tables.columns import choose_columns, column_position
 from mercer._base.tables.content import Content
 from mercer._base.tables.formats.parquet_pages import check_pages
-from mercer._base.tables.formats.readers import _first_line
-from mercer._base.tables.rules import _LARGEST_EXACT_INTEGER, InputRules, settle_labels, whole_ids
+from mercer._base.tables.formats.readers import first_line
+from mercer._base.tables.rules import LARGEST_EXACT_INTEGER, InputRules, settle_labels, whole_ids
 from mercer._base.tables.sources.rows import BLOCK_ROWS, RowSource
 
 READ_BUFFER = 2**16  # bytes read at a time of each column, instead of all that a row group has of it
@@ -78,7 +78,7 @@ class ParquetSource(RowSource):
             raise self._damaged(error) from error
 
     def _damaged(self, error):
-        return InputError(f"{self._name} is not a parquet file, or it is damaged: {_first_line(error)}.")
+        return InputError(f"{self._name} is not a parquet file, or it is damaged: {first_line(error)}.")
 
     def _number_type(self, kind, title):
         from pyarrow import types
@@ -200,7 +200,7 @@ class ParquetSource(RowSource):
             for i, kind in zip(self._columns, self._types, strict=True)
             if types.is_integer(kind) and kind.bit_width > 16
         ]
-        return "float64" if large and self._largest(large) > _LARGEST_EXACT_INTEGER else "float32"
+        return "float64" if large and self._largest(large) > LARGEST_EXACT_INTEGER else "float32"
 
     def _largest(self, columns):
         """The largest absolute value of these columns, from the file's statistics or by reading them."""

@@ -105,9 +105,9 @@ def read_truth(file: str, n_queries: int, k: int):
         if format_of(file) != "ivecs":
             raise ArgumentError(f"{file} is neither npy nor ivecs, the formats of --truth.")
         from mercer._base.tables.formats.vectors import parse_vectors
-        from mercer._base.tables.reading import _open
+        from mercer._base.tables.reading import open_file
 
-        with _open(file, "ivecs", limit) as stream:
+        with open_file(file, "ivecs", limit) as stream:
             ids = parse_vectors(limit.read(stream, file), file, "ivecs")
     if ids.ndim != 2 or ids.dtype.kind not in "iuU":
         raise InputError(f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; a table of ids is needed.")
