@@ -89,7 +89,7 @@ class LevelLearner(KernelLearner):
         if is_classifier(self) and not np.isin(y[test], y[train]).all():
             known = np.isin(y[test], y[train])
             test = test[known]
-        if is_classifier(self) and (len(np.unique(y[train], axis=0)) < 2 or not len(test)):
+        if is_classifier(self) and ((y[train] == y[train[0]]).all() or not len(test)):
             return None
         scores = {}
         for name in ("linear", "intersection"):

@@ -32,7 +32,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 import mercer
 from mercer._base.errors import NotSaveableError
-from mercer._base.files.sklearn_objects import LISTED
+from mercer._base.files.sklearn_objects import LISTED, portable
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.random((60, 4)), np.arange(60) % 3
@@ -143,6 +143,28 @@ def test_a_table_of_named_columns_is_encoded_as_before(tmp_path):
 def test_what_was_not_fitted_can_be_fitted_after_loading(tmp_path):
     model = again(make_pipeline(PCA(2), MinMaxScaler(), mercer.KernelClassifier()), tmp_path)
     assert model.fit(X, Y).predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize(
+    ("cls", "others"),
+    [
+        (ColumnTransformer, {"transformers": [], "force_int_remainder_cols": "deprecated"}),  # of 1.7
+        (KBinsDiscretizer, {"quantile_method": "warn"}),  # of 1.7
+        (LinearRegression, {"tol": 1e-6}),  # of 1.7
+        (LogisticRegression, {"multi_class": "deprecated"}),  # of 1.6
+        (LogisticRegression, {"penalty": "deprecated"}),  # of 1.8
+        (MaxAbsScaler, {"clip": False}),  # of 1.8
+    ],
+)
+def test_parameters_that_other_versions_of_scikit_learn_write_are_no_hindrance(cls, others):
+    model = cls(**portable(cls, others))
+    if cls is not ColumnTransformer:  # which is checked when it is fitted
+        model._validate_params()
+
+
+def test_a_parameter_that_changes_the_answers_is_never_left_out():
+    for cls, parameters in ((MaxAbsScaler, {"clip": True}), (LogisticRegression, {"multi_class": "ovr"})):
+        assert portable(cls, parameters) == parameters
 
 
 def test_the_same_pipeline_gives_the_same_bytes(tmp_path):

@@ -131,6 +131,7 @@ def test_sparse_rows_that_are_smaller_than_their_codes_are_said_with_both_sizes(
     X = sparse.random_array(
         (500, 400), density=0.01, format="csr", random_state=np.random.default_rng(0), dtype=np.float32
     )
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as scikit-learn may make them
     n_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     with pytest.warns(ApproximationWarning, match=f"take {n_bytes:,} bytes as a CSR matrix and 50,000 bytes as codes"):
         quantizer(bits=2).fit(X)

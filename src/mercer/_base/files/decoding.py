@@ -161,6 +161,7 @@ class Decoder:
         _require(all(part.dtype.char in "ilq" for part in parts[1:]) and parts[0].dtype.name in NUMPY_TYPES, "sparse")
         try:
             matrix = kind(parts, shape=tuple(shape))
+            _, matrix.indices, matrix.indptr = parts  # scipy 1.14 has made them int32 where that is wide enough
             matrix.check_format(full_check=True)  # compiled loops follow the indices without looking
         except (ValueError, OverflowError, IndexError) as error:
             raise FileProblem(f"is refused: a sparse matrix in it is not valid ({error}).") from error

@@ -10,10 +10,12 @@ the same length wherever it stands in one object, ``*`` any. Before it, ``?`` ma
 be None.
 """
 
-__all__ = ["FUNCTIONS", "PREFIX", "build_listed", "listed_class", "listed_name", "packed_state"]
+__all__ = ["FUNCTIONS", "PREFIX", "build_listed", "listed_class", "listed_name", "packed_state", "portable"]
 
+import inspect
 import math
 import re
+from collections import UserList
 from importlib import import_module
 from typing import Any
 
@@ -94,6 +96,18 @@ _PARTS = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransf
 _INNER = {"TransformedTargetRegressor": ("regressor", "transformer"), "ColumnTransformer": ("remainder",)}
 _GROUPING = ("min_frequency", "max_categories")
 _NONE = ("memory", "func", "inverse_func")  # parameters that would be code, or a folder of pickles
+# Parameters that come and go between versions 1.6 and 1.9: those that only fit reads, and values that say nothing.
+_READ_BY_FIT = {
+    "ColumnTransformer": "force_int_remainder_cols",
+    "KBinsDiscretizer": "quantile_method",
+    "LinearRegression": "tol",
+}
+_UNSET: dict[str, list[tuple[str, str | bool]]] = {
+    "ColumnTransformer": [("force_int_remainder_cols", "deprecated")],
+    "KBinsDiscretizer": [("quantile_method", "warn")],
+    "LogisticRegression": [("multi_class", "deprecated"), ("penalty", "deprecated")],
+    "MaxAbsScaler": [("clip", False)],
+}
 
 
 def listed_class(name: str) -> type | None:
@@ -112,12 +126,31 @@ def packed_state(model: Any) -> dict[str, Any]:
     """The attributes that are kept, in the order of their names, as a file can hold them. Raises ValueError."""
     _check_parameters(model)
     kinds, parameters = _kinds(type(model)), model.get_params(deep=False)
-    state = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
+    state = {name: _plain_columns(value) for name, value in sorted(vars(model).items()) if name not in parameters}
     unknown = [name for name in state if name not in kinds]
     if unknown:
         raise ValueError(f"its attribute {unknown[0]} is not one that a model file keeps")
     _check_state(model, state, kinds)
     return {name: packed(value, kinds[name]) for name, value in state.items()}
+
+
+def _plain_columns(value: Any) -> Any:
+    """The same, but the columns of a remainder, in scikit-learn 1.6 a list that warns its readers, as a plain list."""
+    if isinstance(value, UserList):
+        return value.data
+    return type(value)(map(_plain_columns, value)) if type(value) in (list, tuple) else value
+
+
+def portable(cls: type, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that another version wrote, without those that the installed one may lack and can do without."""
+    known, title = inspect.signature(cls).parameters, cls.__name__
+
+    def is_needed(name: str, value: Any) -> bool:
+        if name not in known and name == _READ_BY_FIT.get(title):
+            return False
+        return type(value) not in (str, bool) or (name, value) not in _UNSET.get(title, [])
+
+    return {name: value for name, value in parameters.items() if is_needed(name, value)}
 
 
 def build_listed(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:

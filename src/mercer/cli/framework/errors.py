@@ -12,6 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -43,8 +44,8 @@ def explain(error: Exception) -> tuple[str, int]:
     >>> explain(FileNotFoundError(2, "No such file or directory", "K.npy"))
     ('K.npy: no such file or directory.', 1)
     """
-    if isinstance(error, typer.TyperException):
-        return _usage(error), error.exit_code
+    if hasattr(error, "format_message"):  # typer's own errors, whose class is not called the same in all its versions
+        return _usage(error)
     if isinstance(error, ArgumentError):
         return _sentence(str(error)), USAGE
     if isinstance(error, MercerError):
@@ -60,11 +61,11 @@ def explain(error: Exception) -> tuple[str, int]:
     return f"{what} Run again with --debug to see where.", FAILURE
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: Any) -> tuple[str, int]:
     context = getattr(error, "ctx", None)
     help_of = context.command_path if context is not None else "mercer"
     said = error.format_message().replace(": Value error, ", ": ")  # which typer says of words that are no choice
-    return f"{_sentence(said)} {_nearest_choice(said)}See '{help_of} --help'."
+    return f"{_sentence(said)} {_nearest_choice(said)}See '{help_of} --help'.", error.exit_code
 
 
 def _nearest_choice(said: str) -> str:
