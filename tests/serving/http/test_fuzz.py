@@ -27,7 +27,7 @@ def valid_bodies(model):
 
 def test_malformed_bodies_are_refused_and_never_break_the_service():
     service, messages, documents = valid_bodies(ladder())
-    with Running(ladder(), index()) as running:
+    with Running(ladder(), index(), timeout=60) as running:  # what is compiled first takes longer on a busy machine
         statuses = Counter()
         connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
         for media, body in malformed(service, messages, documents, 2000, seed=0):
