@@ -58,15 +58,7 @@ class KernelLearner(BaseEstimator):
         Plan
             ``str(plan)`` is a small table.
         """
-        learner = clone(self)
-        learner._check_parameters()
-        with learner._working(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
-            X, y, weights = learner._read(X, y, None)
-            learner._choose(X, y)
-            learner._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
-            learner._set_targets(y, weights)
-            return learner._planned(X)
+        return KernelLearner._plan_alone(clone(self), X, y)
 
     def plot_functions(self, features=None, path=None):
         """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
@@ -94,6 +86,17 @@ class KernelLearner(BaseEstimator):
         """The model as a function of raw rows, ``map_.fold`` of its weights; the intercept is not in it."""
         check_is_fitted(self)
         return self._predictor
+
+    def _plan_alone(self, X, y):
+        """The plan of an estimator that is not fitted afterwards."""
+        self._check_parameters()
+        with self._working(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
+            X, y, weights = self._read(X, y, None)
+            self._choose(X, y)
+            self._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
+            self._set_targets(y, weights)
+            return self._planned(X)
 
     # --------------------------------------------------------------------------------------------- reading and encoding
 
@@ -152,13 +155,13 @@ class KernelLearner(BaseEstimator):
 
     def _planned(self, X):
         """The plan for rows X, once ``map_`` and the targets are set."""
-        loss, (title, n_columns) = self._loss(), self._columns_title()
+        loss, columns = self._loss(), self._chosen_columns()
         sizes = encode.expected(self.map_, X, self.expansion)
         is_spread = client_of(X) is not None
         solver = self._solver_on_dask() if is_spread else self._solver_name(X)
         if solver == "auto":
             solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
-        who, memory = type(self).__name__, sizes.memory(n_columns, solver)
+        who, memory = type(self).__name__, sizes.memory(columns.n_columns, solver)
         return Plan(
             estimator=who,
             kernel=repr(self.map_.kernel_),
@@ -169,8 +172,8 @@ class KernelLearner(BaseEstimator):
             n_inputs=self.map_.n_features_in_,
             n_features=sizes.inner.n_features,
             n_factors=sizes.inner.n_factors,
-            n_columns=n_columns,
-            problems=title,
+            n_columns=columns.n_columns,
+            problems=columns.title,
             loss=loss.name,
             solver=solver,
             storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),

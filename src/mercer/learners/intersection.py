@@ -51,7 +51,7 @@ class LevelLearner(KernelLearner):
         if self.solver not in SOLVERS:
             raise InputError(f"{who} needs solver to be one of {', '.join(SOLVERS)}; got {self.solver!r}.")
         is_levels = self.kernel == "auto" or not isinstance(get_kernel(self.kernel), Linear)
-        self._quantizer(self.kernel if is_levels and self.kernel != "auto" else "intersection")._check_parameters()
+        self._quantizer(self.kernel if is_levels and self.kernel != "auto" else "intersection").check_parameters()
 
     def _quantizer(self, kernel):
         return LevelQuantizer(self.bins, self.binning, kernel, n_jobs=self.n_jobs)
@@ -145,7 +145,7 @@ class LevelLearner(KernelLearner):
         return "bundle"
 
     def _solver_on_dask(self):
-        is_single = self._loss().joint or self._columns_title()[1] == 1
+        is_single = self._loss().joint or self._chosen_columns().n_columns == 1
         return "bundle" if self.solver == "primal" or (is_single and self.solver == "auto") else "dual"
 
     def _solve(self, problem, start=None):

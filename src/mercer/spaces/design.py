@@ -66,11 +66,23 @@ class Design:
             )
         self.shape = (len(self.rows), inner.n_factors)
         self._products = _CodedProducts.of(self.rows, inner, n_jobs) or _StackedProducts.of(self.rows, inner, n_jobs)
+        self._made = {}
         kind = self.rows.dtype if self._products is None else self._products.dtype
         self.dtype = np.dtype(np.float32 if kind == np.float32 else np.float64)
 
     def __len__(self):
         return self.shape[0]
+
+    @property
+    def has_table(self):
+        """Whether scores go through weights on features, as many numbers as there are features."""
+        return self._products is None and not self.inner.is_identity
+
+    def once(self, make):
+        """make(design), kept: for what follows from the rows alone and takes long."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
 
     def __repr__(self):
         return f"Design({self.rows!r}, {self.inner!r})"

@@ -11,7 +11,7 @@ have the type of the argument (float32 stays, the rest is float64); sums run in 
 __all__ = ["BlockDiagonal", "Identity", "InnerProduct", "block_diag", "inner_class"]
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ inner_class = dataclass(eq=False, repr=False)
 
 class InnerProduct:
     """phi(x)' H phi(y) on D features, with H = F'F and F of shape (r, D)."""
+
+    is_identity: ClassVar[bool] = False  # whether H = I
 
     @property
     def n_features(self) -> int:
@@ -167,6 +169,7 @@ class Identity(InnerProduct):
     """
 
     size: int
+    is_identity: ClassVar[bool] = True
 
     def __post_init__(self):
         if not isinstance(self.size, (int, np.integer)) or self.size < 0:

@@ -83,7 +83,7 @@ class LevelQuantizer(FeatureMap):
 
     def fit(self, X, y=None):
         """Choose the bins, and find the levels of every column. ``y`` is ignored."""
-        self._check_parameters()
+        self.check_parameters()
         X = self._checked(X, reset=True)
         self.kernel_, self.is_sparse_ = self.resolved_kernel(), sparse.issparse(X)
         X = signed_parts(X) if self.is_sparse_ else X
@@ -198,7 +198,8 @@ class LevelQuantizer(FeatureMap):
             X = sparse.csr_array(X)
         return X
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
         who = type(self).__name__
         is_count = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
         if not (self.bins is None or self.bins == "auto" or (is_count and 1 <= self.bins <= MOST_LEVELS)):
@@ -218,7 +219,7 @@ class LevelQuantizer(FeatureMap):
             )
 
     def _check_loaded(self):
-        self._check_parameters()
+        self.check_parameters()
         check_kind(self, "kernel_", Kernel)
         check_kind(self, "is_sparse_", bool)
         w = len(checked_array(self, "lows_", "float64", ndim=1))

@@ -152,12 +152,11 @@ class Expected:
         n, D, r = self.n_rows, self.inner.n_features, self.inner.n_factors
         design = Design(self.rows, self.inner)
         number = design.dtype.itemsize
-        has_table = design._products is None and not isinstance(self.inner, Identity)
         return {
             "rows_bytes": self.rows_bytes,
             "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,
             "planes_bytes": MOST_PLANES * r * n_columns * number if solver == "bundle" else 0,
-            "tables_bytes": 8 * D * n_columns if has_table else 0,
+            "tables_bytes": 8 * D * n_columns if design.has_table else 0,
         }
 
 

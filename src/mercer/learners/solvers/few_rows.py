@@ -63,12 +63,12 @@ def are_few(rows, inner):
 
 def few_rows(design):
     """The FewRows of a design, made once; None where its rows are many, or quicker as they are."""
-    if "_few" not in design.__dict__:
-        design._few = _made(design) if are_few(design.rows, design.inner) else None
-    return design._few
+    return design.once(_made)
 
 
 def _made(design):
+    if not are_few(design.rows, design.inner):
+        return None
     n, r = design.shape
     if r < WIDER * n:
         return FewRows(Design(_dense(design.rows, design.inner), Identity(r), design.n_jobs), design, None)
