@@ -26,10 +26,11 @@ from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import require_range
 from mercer.kernels import get_kernel, needs_non_negative
-from mercer.learners.dask.rows import DaskDesign, client_of, encoded_design, score_chunks
+from mercer.learners.dask.rows import client_of, encoded_design, score_chunks
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_map, choose_storage, resolve_kernel
-from mercer.learners.solvers.registry import choose_solver, solve
+from mercer.learners.solvers.registry import choose
+from mercer.learners.solvers.run import run
 from mercer.maps.base import FeatureMap
 
 EXPANSIONS = ("delayed", "immediate", "dense")
@@ -96,7 +97,7 @@ class KernelLearner(BaseEstimator):
             self._choose(X, y)
             self._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
             self._set_targets(y, weights)
-            return self._planned(X)
+            return self._planned(X)[0]
 
     # --------------------------------------------------------------------------------------------- reading and encoding
 
@@ -154,36 +155,40 @@ class KernelLearner(BaseEstimator):
         return encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
 
     def _planned(self, X):
-        """The plan for rows X, once ``map_`` and the targets are set."""
+        """(plan, choice of solvers) for rows X, once ``map_`` and the targets are set."""
         loss, columns = self._loss(), self._chosen_columns()
-        sizes = encode.expected(self.map_, X, self.expansion)
+        shape, few = encode.expected(self.map_, X, self.expansion)
         is_spread = client_of(X) is not None
-        solver = self._solver_on_dask() if is_spread else self._solver_name(X)
-        if solver == "auto":
-            solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
-        who, memory = type(self).__name__, sizes.memory(columns.n_columns, solver)
-        return Plan(
+        choice = self._choice(shape, few.inner, is_spread)
+        who, memory = type(self).__name__, encode.memory(shape, few, columns.n_columns, choice.name)
+        plan = Plan(
             estimator=who,
             kernel=repr(self.map_.kernel_),
             map=type(self.map_).__name__,
-            rows=f"{type(sizes.rows).__name__} of {sizes.rows.dtype}",
-            inner=type(sizes.inner).__name__,
+            rows=f"{shape.title} of {shape.dtype}",
+            inner=type(few.inner).__name__,
             n_rows=X.shape[0],
             n_inputs=self.map_.n_features_in_,
-            n_features=sizes.inner.n_features,
-            n_factors=sizes.inner.n_factors,
+            n_features=few.inner.n_features,
+            n_factors=few.inner.n_factors,
             n_columns=columns.n_columns,
             problems=columns.title,
             loss=loss.name,
-            solver=solver,
+            solver=choice.name,
             storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
             **memory,
         )
+        return plan, choice
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
-    def _solver_name(self, rows):
-        """The solver as `mercer.learners.solvers.registry` calls it, for so many rows."""
+    def _choice(self, rows, inner, is_spread):
+        """The solvers for rows, or for a RowShape."""
+        name = self._solver_on_dask() if is_spread else self._solver_name()
+        return choose(rows, inner, self._loss(), self._intercept, name)
+
+    def _solver_name(self):
+        """The solver as `mercer.learners.solvers.registry` calls it."""
         return self.solver
 
     def _solver_on_dask(self):
@@ -200,11 +205,10 @@ class KernelLearner(BaseEstimator):
         check_number(self.C, "C", type(self).__name__)
         return float(self.C)
 
-    def _solve(self, problem, start=None):
-        is_spread = isinstance(problem.design, DaskDesign)
-        return solve(
+    def _solve(self, problem, choice, start=None):
+        return run(
             problem,
-            solver=self._solver_on_dask() if is_spread else self._solver_name(problem.design.rows),
+            choice,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
@@ -212,8 +216,9 @@ class KernelLearner(BaseEstimator):
         )
 
     def _solve_fold(self, problem, start=None):
-        """As :meth:`_solve`, but Ctrl-C ends the work: there is no model yet that could be kept."""
-        found = self._solve(problem, start)
+        """The solution for some of the rows; Ctrl-C ends the work, because there is no model yet that could be kept."""
+        design = problem.design
+        found = self._solve(problem, self._choice(design.rows, design.inner, is_spread=False), start)
         if found.interrupted:
             raise KeyboardInterrupt
         return found

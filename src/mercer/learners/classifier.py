@@ -186,8 +186,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
-            problem, codes = self._prepare(X, y, weights, self._penalty())
-            self._keep(self._solve(problem))
+            problem, codes, choice = self._prepare(X, y, weights, self._penalty())
+            self._keep(self._solve(problem, choice))
             self._calibrate(problem, codes)
         return self
 
@@ -223,11 +223,11 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     # ------------------------------------------------------------------------------------------------------- fitting
 
     def _prepare(self, X, y, weights, C):
-        """(problem, class numbers): everything up to the solver."""
+        """(problem, class numbers, choice of solvers): everything up to the solution."""
         codes, weights = self._set_targets(y, weights)
         self._fit_map(X)
         self.multi_class_ = self._chosen_columns().name
-        self.plan_ = self._planned(X)
+        self.plan_, choice = self._planned(X)
         check_memory(self.plan_)
         columns = self.columns_
         problem = Problem(
@@ -240,7 +240,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             intercept=self._intercept,
             intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
         )
-        return problem, codes
+        return problem, codes, choice
 
     def _read(self, X, y, sample_weight):
         X, y = encode.opened(X), encode.fetched(y)

@@ -128,13 +128,13 @@ class KernelClassifierCV(KernelClassifier):
                 )
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)
-            problem, codes = self._prepare(X, y, weights, 1.0)
+            problem, codes, choice = self._prepare(X, y, weights, 1.0)
             self.Cs_ = self._values(problem)
             self.scores_ = self._fold_scores(problem, codes, folds, None if sample_weight is None else weights)
             self.best_index_ = int(self.scores_.mean(axis=0).argmax())
             self.C_ = float(self.Cs_[self.best_index_])
             problem = replace(problem, C=self.C_)
-            self._keep(self._solve(problem))
+            self._keep(self._solve(problem, choice))
             self._calibrate(problem, codes)
         return self
 

@@ -20,13 +20,13 @@ from mercer.codes.levels.quantizer import NUMBERS
 from mercer.kernels import Linear, get_kernel
 from mercer.learners.base import CHECKS, KernelLearner
 from mercer.learners.classifier import KernelClassifier
-from mercer.learners.dask.rows import DaskDesign, client_of, solve_columns
+from mercer.learners.dask.rows import client_of, solve_columns
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.targets import choose_columns
 from mercer.learners.regressor import KernelRegressor
-from mercer.learners.solvers.dual.solver import FORMS, JOINT_FORM
 from mercer.learners.solvers.losses import get_loss
-from mercer.learners.solvers.registry import solve
+from mercer.learners.solvers.registry import named
+from mercer.learners.solvers.run import solve
 from mercer.maps import HomogeneousMap
 from mercer.spaces import Design, Identity, as_rows
 
@@ -36,7 +36,6 @@ LOSSES = ("squared_hinge", "hinge")
 LINEAR_UNIT = 1e3  # C = 1e-3 on levels and C = 1 on values from -1 to 1 are the defaults of [wu10fast]
 MOST_TABLES = 2**31  # bytes of the tables of all columns
 TRIAL_ROWS, LEAST_TRIAL = 6000, 30  # rows on which kernel="auto" compares, and below which it does not
-FEW_FACTORS = 1000  # up to which second derivatives serve the primal problem
 
 
 class LevelLearner(KernelLearner):
@@ -109,7 +108,7 @@ class LevelLearner(KernelLearner):
         return HomogeneousMap(self.kernel_, n_jobs=self.n_jobs) if self._is_linear else self._quantizer(self.kernel_)
 
     def _planned(self, X):
-        plan = super()._planned(X)
+        plan, choice = super()._planned(X)
         text = "values scaled for the linear kernel" if self._is_linear else self.map_.describe()
         if plan.tables_bytes > MOST_TABLES:
             raise InputError(
@@ -117,7 +116,7 @@ class LevelLearner(KernelLearner):
                 f"levels in {plan.n_inputs:,} columns, for {plan.n_columns} columns of scores. Use fewer bins, or give "
                 "sparse rows, whose tables hold the levels that occur."
             )
-        return replace(plan, levels=text, solver=_public_name(plan.solver))
+        return replace(plan, levels=text, solver=_public_name(plan.solver)), choice
 
     def _design(self, X):
         if not self._is_linear:
@@ -131,10 +130,10 @@ class LevelLearner(KernelLearner):
         is_linear = hasattr(self, "kernel_") and self._is_linear
         return super()._penalty() * (LINEAR_UNIT if is_linear else 1.0)
 
-    def _solver_name(self, rows):
+    def _solver_name(self):
         if self.solver == "primal":
-            return "newton" if self.map_.inner_.n_factors <= FEW_FACTORS and not self._loss().joint else "bundle"
-        if self._loss().name in (*FORMS, JOINT_FORM) and self._intercept != "free":
+            return "newton" if named("newton").takes_over(self.map_.inner_, self._loss()) else "bundle"
+        if named("dual").solves(self._loss(), self._intercept):
             # "auto" knows coordinates of dense levels, and what comes after them
             return "auto" if self._is_linear or (self.solver == "auto" and not self.map_.is_sparse_) else "dual"
         if self.solver == "icd":
@@ -148,13 +147,13 @@ class LevelLearner(KernelLearner):
         is_single = self._loss().joint or self._chosen_columns().n_columns == 1
         return "bundle" if self.solver == "primal" or (is_single and self.solver == "auto") else "dual"
 
-    def _solve(self, problem, start=None):
+    def _solve(self, problem, choice, start=None):
         """On a cluster, classes or pairs side by side, each by coordinate descent on all rows; one alone in parts."""
-        if isinstance(problem.design, DaskDesign) and self._solver_on_dask() == "dual":
+        if problem.design.is_spread and self._solver_on_dask() == "dual":
             seed = 0 if self._seed is None else self._seed
             options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
-            return solve_columns(problem, partial(solve, solver=self._solver_name(problem.design.rows), **options))
-        return super()._solve(problem, start)
+            return solve_columns(problem, partial(solve, solver=self._solver_name(), **options))
+        return super()._solve(problem, choice, start)
 
     def _keep(self, solution):
         if self._is_linear:

@@ -102,7 +102,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
             self._fit_map(X)
-            self.plan_ = self._planned(X)
+            self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
             problem = Problem(
@@ -115,7 +115,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 intercept=self._intercept,
                 intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
             )
-            self._keep(self._solve(problem))
+            self._keep(self._solve(problem, choice))
             self.intercept_ = self.intercept_ + centre
         return self
 

@@ -18,8 +18,6 @@ from mercer._base.threads import run_blocks
 from mercer._native.lanes import LANES
 from mercer._native.spaces.factor_products import accumulate_coded, score_coded
 from mercer.spaces.blocks import even_slices, width_of
-from mercer.spaces.coded_rows import CodeRows
-from mercer.spaces.factored import BlockFactor
 from mercer.spaces.inner import BlockDiagonal
 from mercer.spaces.rows import StackedRows, as_rows
 
@@ -73,6 +71,8 @@ class Design:
     def __len__(self):
         return self.shape[0]
 
+    is_spread = False  # whether the rows lie with the workers of a cluster
+
     @property
     def has_table(self):
         """Whether scores go through weights on features, as many numbers as there are features."""
@@ -118,13 +118,7 @@ class _CodedProducts:
     @classmethod
     def of(cls, rows, inner, n_jobs):
         """None unless the blocks of the codes are the blocks of the inner product."""
-        fits = (
-            isinstance(rows, CodeRows)
-            and isinstance(inner, BlockFactor)
-            and inner.repeat == 1
-            and np.array_equal(np.append(rows.starts, rows.shape[1]), inner.layout.starts)
-        )
-        return cls(rows, inner, n_jobs) if fits and rows.codes.shape[1] else None
+        return cls(rows, inner, n_jobs) if inner.decodes(rows) and len(rows.n_words) else None
 
     def __init__(self, rows, inner, n_jobs):
         self.n_jobs, self.dtype = n_jobs, inner.layout.flat.dtype
