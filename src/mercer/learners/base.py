@@ -11,12 +11,13 @@ import logging
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
@@ -25,17 +26,15 @@ from mercer._base.files.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import require_range
-from mercer.kernels import get_kernel, needs_non_negative
-from mercer.learners.dask.rows import client_of, encoded_design, score_chunks
+from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.plan import Plan, choose_map, choose_storage, resolve_kernel
+from mercer.learners.fitting.plan import Plan, choose_storage
+from mercer.learners.fitting.route import KernelRoute
 from mercer.learners.solvers.registry import choose
-from mercer.learners.solvers.run import run
-from mercer.maps.base import FeatureMap
+from mercer.learners.solvers.run import run, solve
 
 EXPANSIONS = ("delayed", "immediate", "dense")
 PLAN_ROWS = 2048  # rows from which a plan is made before fitting
-CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 logger = logging.getLogger("mercer")
 
 
@@ -43,7 +42,12 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
-    _checks = CHECKS
+    _route_kind = KernelRoute
+
+    @property
+    def _route(self):
+        """How raw rows get to a solver and back."""
+        return self._route_kind(self)
 
     # -------------------------------------------------------------------------------------------------- the public door
 
@@ -111,12 +115,14 @@ class KernelLearner(BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
             check_consistent_length(X, y)
             return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        X, y = validate_data(self, X, y, **self._checks, **y_checks)
+        X, y = validate_data(self, X, y, **self._route.checks, **y_checks)
         require_range(X, type(self).__name__, fitting=True)
         return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
     def _choose(self, X, y):
-        """Choose what depends on the targets too, before anything is encoded."""
+        """Set what depends on the targets too, before anything is encoded."""
+        for name, value in self._route.choices(X, y, self._seed).items():
+            setattr(self, name, value)
 
     def _fit_map(self, X, is_rough=False):
         """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
@@ -128,31 +134,11 @@ class KernelLearner(BaseEstimator):
             )
         if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
             X = encode.sample_rows(X, self._seed)
-        self.map_ = self._new_map(X)
+        self.map_ = self._route.new_map(X, self._seed)
         if is_rough and "n_iter" in self.map_.get_params():
             self.map_.set_params(n_iter=1)
         self.map_.fit(X)
         self.feature_range_ = None if is_quantizer else encode.column_range(X)
-
-    def _new_map(self, X):
-        if self.map is None:
-            return choose_map(resolve_kernel(self.kernel, X, self.n_jobs), X.shape[1], self._seed, self.n_jobs)
-        if not isinstance(self.map, FeatureMap):
-            raise InputError(
-                f"{type(self).__name__} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
-                f"map={self.map!r}."
-            )
-        found = clone(self.map)
-        own = found.get_params(deep=False)
-        unset = {name: value for name, value in (("random_state", self._seed), ("n_jobs", self.n_jobs))
-                 if name in own and own[name] is None}  # fmt: skip
-        return found.set_params(**unset)
-
-    def _design(self, X):
-        """The encoded rows, where the plan wants them, with their inner product."""
-        if client_of(X) is not None:
-            return encoded_design(self.map_, X, self.expansion, encode.few_rows(X, 1), self.n_jobs)
-        return encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
 
     def _planned(self, X):
         """(plan, choice of solvers) for rows X, once ``map_`` and the targets are set."""
@@ -178,42 +164,31 @@ class KernelLearner(BaseEstimator):
             storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
             **memory,
         )
-        return plan, choice
+        return self._route.described(plan), choice
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
     def _choice(self, rows, inner, is_spread):
         """The solvers for rows, or for a RowShape."""
-        name = self._solver_on_dask() if is_spread else self._solver_name()
-        return choose(rows, inner, self._loss(), self._intercept, name)
-
-    def _solver_name(self):
-        """The solver as `mercer.learners.solvers.registry` calls it."""
-        return self.solver
-
-    def _solver_on_dask(self):
-        """The solver for rows on the workers of a cluster."""
-        if self.solver not in ("auto", "bundle"):
-            raise InputError(
-                f"{type(self).__name__}: solver={self.solver!r} needs all rows in one process. Use solver='auto' or "
-                "'bundle' for rows on the workers of a cluster."
-            )
-        return "bundle"
+        loss, route = self._loss(), self._route
+        if is_spread:
+            name = route.solver_on_dask(loss, self._chosen_columns().n_columns)
+        else:
+            name = route.solver_name(loss, self._intercept)
+        return choose(rows, inner, loss, self._intercept, name)
 
     def _penalty(self):
         """The C of the problem."""
         check_number(self.C, "C", type(self).__name__)
-        return float(self.C)
+        return float(self.C) * self._route.unit
 
     def _solve(self, problem, choice, start=None):
-        return run(
-            problem,
-            choice,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
-            start=start,
-        )
+        seed = 0 if self._seed is None else self._seed  # a convex problem: the order does not matter
+        options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
+        if problem.design.is_spread and choice.name == "dual":  # which needs all rows of a column in one place
+            name = self._route.solver_name(problem.loss, problem.intercept)
+            return solve_columns(problem, partial(solve, solver=name, **options))
+        return run(problem, choice, start=start, **options)
 
     def _solve_fold(self, problem, start=None):
         """The solution for some of the rows; Ctrl-C ends the work, because there is no model yet that could be kept."""
@@ -223,8 +198,9 @@ class KernelLearner(BaseEstimator):
             raise KeyboardInterrupt
         return found
 
-    def _keep(self, solution):
-        """Set what a solution says, and warn if it is not one."""
+    def _keep(self, solution, design):
+        """Set what a solution for a design says, and warn if it is not one."""
+        solution = self._route.finished(solution, design)
         self.coef_, self.intercept_ = solution.u, solution.intercept
         self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
         self.gap_ = float(solution.gaps.max(initial=0.0))
@@ -272,7 +248,7 @@ class KernelLearner(BaseEstimator):
             if encode.is_on_disk(X):
                 self._check_source(X)
                 return np.concatenate([self.predictor_(block) + self.intercept_ for block in encode.raw_blocks(X)])
-            X = validate_data(self, X, reset=False, **self._checks)
+            X = validate_data(self, X, reset=False, **self._route.checks)
             require_range(X, type(self).__name__, fitting=False)
             return self.predictor_(X) + self.intercept_
 
@@ -294,6 +270,7 @@ class KernelLearner(BaseEstimator):
             raise InputError(f"{who} needs max_iter as a whole number >= 1, got {self.max_iter!r}.")
         if self.expansion not in EXPANSIONS:
             raise InputError(f"{who} needs expansion to be one of {', '.join(EXPANSIONS)}; got {self.expansion!r}.")
+        self._route.check_parameters()
 
     @contextmanager
     def _working(self):
@@ -305,7 +282,7 @@ class KernelLearner(BaseEstimator):
             yield
 
     def _check_loaded(self):
-        fitted = check_kind(self, "map_", FeatureMap)
+        fitted = check_kind(self, "map_", self._route.map_kind)
         if fitted.n_features_in_ != self.n_features_in_:
             raise ValueError("map_ was fitted on rows of another width.")
         u = checked_array(self, "coef_", "float64", shape=(fitted.inner_.n_factors, None))
@@ -317,15 +294,8 @@ class KernelLearner(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.positive_only = self._input_kinds()
+        tags.input_tags.sparse, tags.input_tags.positive_only = self._route.input_kinds()
         return tags
-
-    def _input_kinds(self):
-        """Whether rows may be sparse, and whether they must be non-negative."""
-        if self.map is None:
-            return True, needs_non_negative(lambda: get_kernel(self.kernel))
-        of_map = get_tags(self.map).input_tags
-        return of_map.sparse, of_map.positive_only
 
 
 def without_idle_rows(X, y, weights):

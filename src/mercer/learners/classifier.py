@@ -187,7 +187,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
             problem, codes, choice = self._prepare(X, y, weights, self._penalty())
-            self._keep(self._solve(problem, choice))
+            self._keep(self._solve(problem, choice), problem.design)
             self._calibrate(problem, codes)
         return self
 
@@ -231,7 +231,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         check_memory(self.plan_)
         columns = self.columns_
         problem = Problem(
-            design=self._design(X),
+            design=self._route.design(X),
             loss=self._loss(),
             targets=columns.targets(codes),
             weights=weights,

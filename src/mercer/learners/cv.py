@@ -134,7 +134,7 @@ class KernelClassifierCV(KernelClassifier):
             self.best_index_ = int(self.scores_.mean(axis=0).argmax())
             self.C_ = float(self.Cs_[self.best_index_])
             problem = replace(problem, C=self.C_)
-            self._keep(self._solve(problem, choice))
+            self._keep(self._solve(problem, choice), problem.design)
             self._calibrate(problem, codes)
         return self
 

@@ -106,7 +106,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             check_memory(self.plan_)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
             problem = Problem(
-                design=self._design(X),
+                design=self._route.design(X),
                 loss=self._loss(),
                 targets=targets - centre,
                 weights=weights,
@@ -115,7 +115,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 intercept=self._intercept,
                 intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
             )
-            self._keep(self._solve(problem, choice))
+            self._keep(self._solve(problem, choice), problem.design)
             self.intercept_ = self.intercept_ + centre
         return self
 
