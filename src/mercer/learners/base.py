@@ -25,7 +25,7 @@ from mercer._base.feature_names import settle_feature_names
 from mercer._base.files.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
-from mercer._base.validation import require_range
+from mercer._base.validation import canonical, require_range
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
@@ -99,7 +99,7 @@ class KernelLearner(BaseEstimator):
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
             X, y, weights = self._read(X, y, None)
             self._choose(X, y)
-            self._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
+            self._fit_map(encode.few_rows(X, PLAN_ROWS), is_validated=not encode.is_on_disk(X), is_rough=True)
             self._set_targets(y, weights)
             return self._planned(X)[0]
 
@@ -124,7 +124,7 @@ class KernelLearner(BaseEstimator):
         for name, value in self._route.choices(X, y, self._seed).items():
             setattr(self, name, value)
 
-    def _fit_map(self, X, is_rough=False):
+    def _fit_map(self, X, is_validated, is_rough=False):
         """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
         is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
@@ -137,7 +137,7 @@ class KernelLearner(BaseEstimator):
         self.map_ = self._route.new_map(X, self._seed)
         if is_rough and "n_iter" in self.map_.get_params():
             self.map_.set_params(n_iter=1)
-        self.map_.fit(X)
+        self.map_.fit_validated(X) if is_validated else self.map_.fit(X)
         self.feature_range_ = None if is_quantizer else encode.column_range(X)
 
     def _planned(self, X):
@@ -239,18 +239,19 @@ class KernelLearner(BaseEstimator):
 
     def _scores(self, X):
         """Scores of raw rows, shape (n, P)."""
-        check_is_fitted(self)
+        if not hasattr(self, "_predictor"):
+            check_is_fitted(self)  # which takes longer than the look that makes it needless
         X = encode.opened(X)
         with thread_limit(self.n_jobs):
             if client_of(X) is not None:
                 self._check_source(X)
-                return score_chunks(self.predictor_, X) + self.intercept_
+                return score_chunks(self._predictor, X) + self.intercept_
             if encode.is_on_disk(X):
                 self._check_source(X)
-                return np.concatenate([self.predictor_(block) + self.intercept_ for block in encode.raw_blocks(X)])
+                return np.concatenate([self._predictor(block) + self.intercept_ for block in encode.raw_blocks(X)])
             X = validate_data(self, X, reset=False, **self._route.checks)
             require_range(X, type(self).__name__, fitting=False)
-            return self.predictor_(X) + self.intercept_
+            return self._predictor.scores(canonical(X)) + self.intercept_
 
     def _check_source(self, X):
         """Rows that are not in memory must have the columns of the model."""

@@ -200,7 +200,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     def predict(self, X):
         """The class of each row."""
-        return self.columns_.choose(self.decision_function(X), self.classes_)
+        columns = self.columns_
+        return columns.choose(columns.decision(self._scores(X)), self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -217,7 +218,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     @property
     def columns_(self):
         """How the classes became columns of scores, and how scores become classes: a ``ClassColumns``."""
-        check_is_fitted(self)
+        if not hasattr(self, "multi_class_"):
+            check_is_fitted(self)
         return class_columns(self.multi_class_, len(self.classes_))
 
     # ------------------------------------------------------------------------------------------------------- fitting
@@ -225,7 +227,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     def _prepare(self, X, y, weights, C):
         """(problem, class numbers, choice of solvers): everything up to the solution."""
         codes, weights = self._set_targets(y, weights)
-        self._fit_map(X)
+        self._fit_map(X, is_validated=not encode.is_on_disk(X))
         self.multi_class_ = self._chosen_columns().name
         self.plan_, choice = self._planned(X)
         check_memory(self.plan_)

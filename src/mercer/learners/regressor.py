@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.files.loaded import check_whole
 from mercer.learners.base import KernelLearner, without_idle_rows
+from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
 from mercer.learners.fitting.targets import Targets
 from mercer.learners.solvers.losses import get_loss
@@ -101,7 +102,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
-            self._fit_map(X)
+            self._fit_map(X, is_validated=not encode.is_on_disk(X))
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])

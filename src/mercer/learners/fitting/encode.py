@@ -70,7 +70,10 @@ def few_rows(X, size):
     """Some raw rows, without reading the others: every so many, or the first that lie on disk."""
     if isinstance(X, DaskSource):
         return X.head(size)
-    return next(raw_blocks(X))[:size] if is_on_disk(X) else X[:: max(1, X.shape[0] // size)][:size]
+    if is_on_disk(X):
+        return next(raw_blocks(X))[:size]
+    few = X[:: max(1, X.shape[0] // size)][:size]
+    return few if sparse.issparse(few) else np.ascontiguousarray(few)
 
 
 def column_range(X):
@@ -82,8 +85,11 @@ def column_range(X):
 # ------------------------------------------------------------------------------------------------------------ encoding
 
 
-def encoded(map, X, expansion):
-    """(rows, inner product) of raw rows."""
+def encoded(map, X, expansion, is_validated=False):
+    """(rows, inner product) of raw rows, which the map validates unless that has been done."""
+    if is_validated:
+        rows = map.rows_of_validated(X)
+        return map.expanded_rows(rows, expansion) if is_quantizer(map) else (rows, map.inner_)
     return map.expanded_rows(X, expansion) if is_quantizer(map) else (map.rows(X), map.inner_)
 
 
@@ -93,15 +99,16 @@ def design_of(map, X, expansion, storage, n_jobs):
     Parameters
     ----------
     map : fitted map or quantiser
-    X : raw rows, in memory or on disk
+    X : raw rows: validated ones in memory, or what lies on disk
     expansion : of a quantiser
     storage : ``"memory"`` or ``"disk"``
     """
     reads_itself = not is_on_disk(X) or (is_quantizer(map) and isinstance(X, np.memmap))
     if storage == "memory" and reads_itself:
-        return Design(*encoded(map, X, expansion), n_jobs)
+        return Design(*encoded(map, X, expansion, is_validated=not is_on_disk(X)), n_jobs)
     later = is_quantizer(map) and expansion == "immediate"  # codes are kept; decoding them comes with every pass
-    blocks = (encoded(map, block, "delayed" if later else expansion)[0] for block in track(raw_blocks(X), "Encoding"))
+    how = "delayed" if later else expansion, not is_on_disk(X)
+    blocks = (encoded(map, block, *how)[0] for block in track(raw_blocks(X), "Encoding"))
     rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
     if later:
         return Design(*map.expanded_rows(rows, expansion), n_jobs)
@@ -120,7 +127,7 @@ def stacked(parts):
 
 def expected(map, X, expansion):
     """What a fitted map will make of X: the :class:`RowShape` of all rows, and the design of a few."""
-    few = Design(*encoded(map, few_rows(X, TRIAL_ROWS), expansion))
+    few = Design(*encoded(map, few_rows(X, TRIAL_ROWS), expansion, is_validated=not is_on_disk(X)))
     return few.rows.shape_of(X.shape[0]), few
 
 

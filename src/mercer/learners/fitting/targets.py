@@ -16,7 +16,7 @@ Notation
 
 __all__ = ["MULTI_CLASS", "ClassColumns", "Targets", "choose_columns", "class_columns"]
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -222,7 +222,14 @@ def class_columns(name, n_classes):
     >>> class_columns("ovo", 4).n_columns
     6
     """
+    return (_few_classes if n_classes <= MOST_CLASSES else _new_columns)(name, n_classes)
+
+
+def _new_columns(name, n_classes):
     return COLUMNS[name](n_classes)
+
+
+_few_classes = lru_cache(_new_columns)  # pairs of few classes take little room, and longer to list than to use
 
 
 def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
