@@ -114,7 +114,7 @@ def _problem(task, loss):
 
 
 def _solve(task, loss, tol):
-    from mercer.learners.solvers.registry import solve
+    from mercer.learners.solvers.run import solve
 
     found = solve(_problem(task, loss), tol=tol)
     return MERCER, found.u, found.intercept, f"solver={found.solver}"
@@ -122,7 +122,7 @@ def _solve(task, loss, tol):
 
 def _lower_bound(task, loss):
     """Dual values of a solution that is a thousand times tighter: what no weights can fall below."""
-    from mercer.learners.solvers.registry import solve
+    from mercer.learners.solvers.run import solve
 
     found = solve(_problem(task, loss), tol=1e-6, max_iter=10_000)
     if not found.converged:  # a bound that is too low would ask more of LinearSVC than of Mercer

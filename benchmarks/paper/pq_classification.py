@@ -86,7 +86,7 @@ def _times(record, X, y, coded):
     """Solver times of all sides, alternately; returns the last solution of each."""
     from benchmarks.paper._learning import PlainBlas, Solved, one_vs_rest
     from benchmarks.runner import compare
-    from mercer.learners.solvers.registry import solve
+    from mercer.learners.solvers.run import solve
     from mercer.spaces import Design, Identity
 
     delayed, immediate = DELAYED.format(SIZE), IMMEDIATE.format(SIZE)
@@ -204,7 +204,7 @@ def solve_dense(path, y, threads):
     import numpy as np
 
     from benchmarks.paper._learning import one_vs_rest
-    from mercer.learners.solvers.registry import solve
+    from mercer.learners.solvers.run import solve
     from mercer.spaces import Design, Identity
 
     X = np.load(path)

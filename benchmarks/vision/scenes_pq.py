@@ -74,7 +74,7 @@ def _times(record, X, y, coded):
     """{side: seconds} of learning, alternately; records the bars of speed."""
     from benchmarks.paper._learning import PlainBlas, one_vs_rest
     from benchmarks.runner import compare
-    from mercer.learners.solvers.registry import solve
+    from mercer.learners.solvers.run import solve
     from mercer.spaces import Design, Identity
 
     designs = {DENSE: lambda: Design(X, Identity(X.shape[1])), BLAS: lambda: PlainBlas(X)}

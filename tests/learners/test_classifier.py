@@ -364,10 +364,10 @@ def test_an_interrupted_fit_keeps_the_best_model_so_far(digits, monkeypatch):
     X, y, *_ = digits
 
     def interrupted(*args, **kwargs):
-        return replace(solve(*args, **kwargs), interrupted=True)
+        return replace(run(*args, **kwargs), interrupted=True)
 
-    solve = _base.solve
-    monkeypatch.setattr(_base, "solve", interrupted)
+    run = _base.run
+    monkeypatch.setattr(_base, "run", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after .* best model so far is kept"):
         model = KernelClassifier(tol=0.1).fit(X, y)
     assert model.score(X, y) > 0.9

@@ -35,8 +35,8 @@ def test_the_path_takes_over_what_it_has_learnt(digits, monkeypatch):
     calls = []
     solve = _cv.KernelClassifierCV._solve
 
-    def counting(self, problem, start=None):
-        found = solve(self, problem, start)
+    def counting(self, problem, choice, start=None):
+        found = solve(self, problem, choice, start)
         calls.append((problem.C, start is not None, found.n_iter))
         return found
 

@@ -237,7 +237,7 @@ def test_too_few_passes_are_said(histograms):
 
 
 def test_tables_that_would_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr("mercer.learners.intersection.MOST_TABLES", 1000)
+    monkeypatch.setattr("mercer.learners.fitting.levels.MOST_TABLES", 1000)
     with pytest.raises(InputError, match="fewer bins"):
         IntersectionSVC().fit(np.random.default_rng(0).random((50, 20)), np.arange(50) % 2)
 

@@ -277,7 +277,7 @@ def test_the_contributions_of_patches_and_the_constant_are_the_score(scene, kern
     learner = found.classifier_
     assert learner.multi_class_ == multi_class
     for image in images[:4]:
-        scores = learner._by_class(learner.predictor_(found.encode([image]).features) + learner.intercept_)[0]
+        scores = learner.columns_.by_class(learner.predictor_(found.encode([image]).features) + learner.intercept_)[0]
         for label, score in zip(found.classes_, scores, strict=True):
             said = found.explain(image, label)
             assert said.measure == "additive"
@@ -296,7 +296,7 @@ def test_a_patch_has_the_function_of_its_word_over_the_patches_with_that_word(sc
         alone = np.zeros((1, len(row)), dtype=np.float32)
         alone[0, word] = row[word]
         learner = found.classifier_
-        change = learner._by_class(learner.predictor_(alone) - learner.predictor_(0 * alone))[0, 1]
+        change = learner.columns_.by_class(learner.predictor_(alone) - learner.predictor_(0 * alone))[0, 1]
         which = said.word_of_patch == word
         np.testing.assert_allclose(said.patches[which], change / which.sum(), atol=1e-7)
         assert said.words[word] == pytest.approx(change, abs=1e-6)
@@ -325,7 +325,7 @@ def test_what_is_no_sum_is_explained_by_leaving_parts_out(scene, encoder, kernel
     def score(descriptors):
         row = found.encoder_.encode_image(descriptors, found.encoder_.prepared())[None]
         place = found.classes_.tolist().index(said.label)
-        return learner._by_class(learner.predictor_(row) + learner.intercept_)[0, place]
+        return learner.columns_.by_class(learner.predictor_(row) + learner.intercept_)[0, place]
 
     everything = SIFT.describe(images[1])
     side = max(everything.shape) / 8

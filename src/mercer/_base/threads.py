@@ -145,7 +145,8 @@ def run_blocks(
     told how many blocks are done.
     """
     blocks = list(blocks)
-    n_threads = min(effective_threads(n_jobs), len(blocks))
+    # what is said by the environment is looked up only if it matters
+    n_threads = len(blocks) if len(blocks) <= 1 and n_jobs is None else min(effective_threads(n_jobs), len(blocks))
     if n_threads <= 1:
         return [function(block) for block in (blocks if title is None else track(blocks, title))]
     pool = ThreadPoolExecutor(n_threads, thread_name_prefix="mercer", initializer=_mark_worker)

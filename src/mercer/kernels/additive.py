@@ -34,6 +34,8 @@ from mercer.kernels.base import Kernel, kernel_class, require_non_negative
 from mercer.kernels.engine import bin_sums, pair_sums, product, refuse_overflow
 from mercer.kernels.near import difference_sums, gaussian_exponents
 
+SHARP_POWER = -2  # power means below it bend nearly as sharply as the intersection
+
 
 class AdditiveKernel(Kernel):
     """Shared by all kernels that are sums over columns."""
@@ -49,10 +51,16 @@ class HistogramKernel(AdditiveKernel):
     """An additive kernel of homogeneity 1 with k(x, x) = x, k(x, 0) = 0, computed by the compiled loops."""
 
     homogeneity = 1.0
+    has_spectrum = True
     signed: bool = False
     _loop: ClassVar[str]
     _difference: ClassVar[str]
     has_differences = True
+
+    @property
+    def parity(self):
+        """Whether values have signs."""
+        return "odd" if self.signed else "none"
 
     def signed_form(self):
         return replace(self, signed=True)
@@ -123,6 +131,8 @@ class Linear(AdditiveKernel):
 
     name = "linear"
     homogeneity = 2.0
+    has_spectrum = True
+    parity = "odd"
     has_differences = True
 
     def signed_form(self):
@@ -220,6 +230,7 @@ class Intersection(HistogramKernel):
     """
 
     signed: bool = False
+    has_kink = True
     name = "intersection"
     _loop, _difference = "minimum", "absolute"
 
@@ -287,6 +298,11 @@ class PowerMean(HistogramKernel):
                 "-inf is the intersection, -1 chi2, 0 the Hellinger kernel."
             )
 
+    @property
+    def has_kink(self):
+        """Whether it is near to the intersection."""
+        return self.p < SHARP_POWER
+
     def special_case(self):
         """The kernel that this one equals exactly, or None."""
         kernel = {0.0: Hellinger, -1.0: Chi2, -np.inf: Intersection}.get(float(self.p))
@@ -337,7 +353,8 @@ class GeneralizedIntersection(AdditiveKernel):
 
     beta: float = 1.0
     name = "generalized-intersection"
-    has_differences = True
+    has_differences = has_spectrum = has_kink = True
+    parity = "even"
 
     def __post_init__(self):
         if not 0 < self.beta < np.inf:

@@ -33,12 +33,22 @@ class Kernel:
         The g with K(c x, c y) = c**g K(x, y) for every c > 0, or None.
     positive_definite_on : str
         ``"real"`` (any rows), ``"non-negative"`` (rows without negative values) or ``"unknown"``.
+    has_spectrum : bool
+        Whether HomogeneousMap has features for it, from the spectrum of k as a function of log-ratios.
+    parity : str or None
+        ``"odd"``: k(-x, y) = -k(x, y); ``"even"``: k(-x, y) = k(x, y); ``"none"``: values have no signs; None: parts of
+        the kernel differ in it.
+    has_kink : bool
+        Whether k(x, y) bends sharply where x = y, so that its spectrum falls slowly.
     """
 
     name: ClassVar[str]
     additive: bool = False
     homogeneity: float | None = None
     positive_definite_on: str = "real"
+    has_spectrum: bool = False
+    parity: str | None = "none"
+    has_kink: bool = False
 
     # ------------------------------------------------------------------------------------------ the public door
 

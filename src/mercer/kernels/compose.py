@@ -91,6 +91,25 @@ class SumKernel(_Composite):
         degrees = {kernel.homogeneity for kernel in self.kernels}
         return degrees.pop() if len(degrees) == 1 else None
 
+    @property
+    def has_spectrum(self):
+        """Whether the terms have spectra that add up: of one degree, and all with a sign or none."""
+        terms = self.kernels
+        return self.homogeneity is not None and self.parity is not None and all(term.has_spectrum for term in terms)
+
+    @property
+    def has_kink(self):
+        """Whether a term has one."""
+        return any(kernel.has_kink for kernel in self.kernels)
+
+    @property
+    def parity(self):
+        """That of all terms, ``"none"`` if one has none, and None if they differ."""
+        found = {kernel.parity for kernel in self.kernels}
+        if None in found:
+            return None
+        return "none" if "none" in found else found.pop() if len(found) == 1 else None
+
     def scalar(self, x, y):
         """The one-dimensional kernel of a sum of additive kernels."""
         return sum(w * kernel.scalar(x, y) for kernel, w in zip(self.kernels, self.weights, strict=True))

@@ -11,12 +11,13 @@ import logging
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
@@ -24,17 +25,16 @@ from mercer._base.feature_names import settle_feature_names
 from mercer._base.files.loaded import FLOATS, check_kind, checked_array
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
-from mercer._base.validation import require_range
-from mercer.kernels import get_kernel, needs_non_negative
-from mercer.learners.dask.rows import DaskDesign, client_of, encoded_design, score_chunks
+from mercer._base.validation import canonical, require_range
+from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.plan import Plan, choose_map, choose_storage, resolve_kernel
-from mercer.learners.solvers.registry import choose_solver, solve
-from mercer.maps.base import FeatureMap
+from mercer.learners.fitting.plan import Plan, choose_storage
+from mercer.learners.fitting.route import KernelRoute
+from mercer.learners.solvers.registry import choose
+from mercer.learners.solvers.run import run, solve
 
 EXPANSIONS = ("delayed", "immediate", "dense")
 PLAN_ROWS = 2048  # rows from which a plan is made before fitting
-CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 logger = logging.getLogger("mercer")
 
 
@@ -42,7 +42,12 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
-    _checks = CHECKS
+    _route_kind = KernelRoute
+
+    @property
+    def _route(self):
+        """How raw rows get to a solver and back."""
+        return self._route_kind(self)
 
     # -------------------------------------------------------------------------------------------------- the public door
 
@@ -58,15 +63,7 @@ class KernelLearner(BaseEstimator):
         Plan
             ``str(plan)`` is a small table.
         """
-        learner = clone(self)
-        learner._check_parameters()
-        with learner._working(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
-            X, y, weights = learner._read(X, y, None)
-            learner._choose(X, y)
-            learner._fit_map(encode.few_rows(X, PLAN_ROWS), is_rough=True)
-            learner._set_targets(y, weights)
-            return learner._planned(X)
+        return KernelLearner._plan_alone(clone(self), X, y)
 
     def plot_functions(self, features=None, path=None):
         """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
@@ -95,6 +92,17 @@ class KernelLearner(BaseEstimator):
         check_is_fitted(self)
         return self._predictor
 
+    def _plan_alone(self, X, y):
+        """The plan of an estimator that is not fitted afterwards."""
+        self._check_parameters()
+        with self._working(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a few rows may not cover the range of all
+            X, y, weights = self._read(X, y, None)
+            self._choose(X, y)
+            self._fit_map(encode.few_rows(X, PLAN_ROWS), is_validated=not encode.is_on_disk(X), is_rough=True)
+            self._set_targets(y, weights)
+            return self._planned(X)[0]
+
     # --------------------------------------------------------------------------------------------- reading and encoding
 
     def _read(self, X, y, sample_weight, **y_checks):
@@ -107,14 +115,16 @@ class KernelLearner(BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=self)
             check_consistent_length(X, y)
             return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        X, y = validate_data(self, X, y, **self._checks, **y_checks)
+        X, y = validate_data(self, X, y, **self._route.checks, **y_checks)
         require_range(X, type(self).__name__, fitting=True)
         return X, y, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
     def _choose(self, X, y):
-        """Choose what depends on the targets too, before anything is encoded."""
+        """Set what depends on the targets too, before anything is encoded."""
+        for name, value in self._route.choices(X, y, self._seed).items():
+            setattr(self, name, value)
 
-    def _fit_map(self, X, is_rough=False):
+    def _fit_map(self, X, is_validated, is_rough=False):
         """Set ``map_``, fitted to X or, of what lies on disk, to a sample."""
         is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
@@ -124,99 +134,73 @@ class KernelLearner(BaseEstimator):
             )
         if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
             X = encode.sample_rows(X, self._seed)
-        self.map_ = self._new_map(X)
+        self.map_ = self._route.new_map(X, self._seed)
         if is_rough and "n_iter" in self.map_.get_params():
             self.map_.set_params(n_iter=1)
-        self.map_.fit(X)
+        self.map_.fit_validated(X) if is_validated else self.map_.fit(X)
         self.feature_range_ = None if is_quantizer else encode.column_range(X)
 
-    def _new_map(self, X):
-        if self.map is None:
-            return choose_map(resolve_kernel(self.kernel, X, self.n_jobs), X.shape[1], self._seed, self.n_jobs)
-        if not isinstance(self.map, FeatureMap):
-            raise InputError(
-                f"{type(self).__name__} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
-                f"map={self.map!r}."
-            )
-        found = clone(self.map)
-        own = found.get_params(deep=False)
-        unset = {name: value for name, value in (("random_state", self._seed), ("n_jobs", self.n_jobs))
-                 if name in own and own[name] is None}  # fmt: skip
-        return found.set_params(**unset)
-
-    def _design(self, X):
-        """The encoded rows, where the plan wants them, with their inner product."""
-        if client_of(X) is not None:
-            return encoded_design(self.map_, X, self.expansion, encode.few_rows(X, 1), self.n_jobs)
-        return encode.design_of(self.map_, X, self.expansion, self.plan_.storage, self.n_jobs)
-
     def _planned(self, X):
-        """The plan for rows X, once ``map_`` and the targets are set."""
-        loss, (title, n_columns) = self._loss(), self._columns_title()
-        sizes = encode.expected(self.map_, X, self.expansion)
+        """(plan, choice of solvers) for rows X, once ``map_`` and the targets are set."""
+        loss, columns = self._loss(), self._chosen_columns()
+        shape, few = encode.expected(self.map_, X, self.expansion)
         is_spread = client_of(X) is not None
-        solver = self._solver_on_dask() if is_spread else self._solver_name(X)
-        if solver == "auto":
-            solver = choose_solver(sizes.all_rows, sizes.inner, loss, self._intercept)
-        who, memory = type(self).__name__, sizes.memory(n_columns, solver)
-        return Plan(
+        choice = self._choice(shape, few.inner, is_spread)
+        who, memory = type(self).__name__, encode.memory(shape, few, columns.n_columns, choice.name)
+        plan = Plan(
             estimator=who,
             kernel=repr(self.map_.kernel_),
             map=type(self.map_).__name__,
-            rows=f"{type(sizes.rows).__name__} of {sizes.rows.dtype}",
-            inner=type(sizes.inner).__name__,
+            rows=f"{shape.title} of {shape.dtype}",
+            inner=type(few.inner).__name__,
             n_rows=X.shape[0],
             n_inputs=self.map_.n_features_in_,
-            n_features=sizes.inner.n_features,
-            n_factors=sizes.inner.n_factors,
-            n_columns=n_columns,
-            problems=title,
+            n_features=few.inner.n_features,
+            n_factors=few.inner.n_factors,
+            n_columns=columns.n_columns,
+            problems=columns.title,
             loss=loss.name,
-            solver=solver,
+            solver=choice.name,
             storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
             **memory,
         )
+        return self._route.described(plan), choice
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
-    def _solver_name(self, rows):
-        """The solver as `mercer.learners.solvers.registry` calls it, for so many rows."""
-        return self.solver
-
-    def _solver_on_dask(self):
-        """The solver for rows on the workers of a cluster."""
-        if self.solver not in ("auto", "bundle"):
-            raise InputError(
-                f"{type(self).__name__}: solver={self.solver!r} needs all rows in one process. Use solver='auto' or "
-                "'bundle' for rows on the workers of a cluster."
-            )
-        return "bundle"
+    def _choice(self, rows, inner, is_spread):
+        """The solvers for rows, or for a RowShape."""
+        loss, route = self._loss(), self._route
+        if is_spread:
+            name = route.solver_on_dask(loss, self._chosen_columns().n_columns)
+        else:
+            name = route.solver_name(loss, self._intercept)
+        return choose(rows, inner, loss, self._intercept, name)
 
     def _penalty(self):
         """The C of the problem."""
         check_number(self.C, "C", type(self).__name__)
-        return float(self.C)
+        return float(self.C) * self._route.unit
 
-    def _solve(self, problem, start=None):
-        is_spread = isinstance(problem.design, DaskDesign)
-        return solve(
-            problem,
-            solver=self._solver_on_dask() if is_spread else self._solver_name(problem.design.rows),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=0 if self._seed is None else self._seed,  # a convex problem: the order does not matter
-            start=start,
-        )
+    def _solve(self, problem, choice, start=None):
+        seed = 0 if self._seed is None else self._seed  # a convex problem: the order does not matter
+        options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
+        if problem.design.is_spread and choice.name == "dual":  # which needs all rows of a column in one place
+            name = self._route.solver_name(problem.loss, problem.intercept)
+            return solve_columns(problem, partial(solve, solver=name, **options))
+        return run(problem, choice, start=start, **options)
 
     def _solve_fold(self, problem, start=None):
-        """As :meth:`_solve`, but Ctrl-C ends the work: there is no model yet that could be kept."""
-        found = self._solve(problem, start)
+        """The solution for some of the rows; Ctrl-C ends the work, because there is no model yet that could be kept."""
+        design = problem.design
+        found = self._solve(problem, self._choice(design.rows, design.inner, is_spread=False), start)
         if found.interrupted:
             raise KeyboardInterrupt
         return found
 
-    def _keep(self, solution):
-        """Set what a solution says, and warn if it is not one."""
+    def _keep(self, solution, design):
+        """Set what a solution for a design says, and warn if it is not one."""
+        solution = self._route.finished(solution, design)
         self.coef_, self.intercept_ = solution.u, solution.intercept
         self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
         self.gap_ = float(solution.gaps.max(initial=0.0))
@@ -255,18 +239,19 @@ class KernelLearner(BaseEstimator):
 
     def _scores(self, X):
         """Scores of raw rows, shape (n, P)."""
-        check_is_fitted(self)
+        if not hasattr(self, "_predictor"):
+            check_is_fitted(self)  # which takes longer than the look that makes it needless
         X = encode.opened(X)
         with thread_limit(self.n_jobs):
             if client_of(X) is not None:
                 self._check_source(X)
-                return score_chunks(self.predictor_, X) + self.intercept_
+                return score_chunks(self._predictor, X) + self.intercept_
             if encode.is_on_disk(X):
                 self._check_source(X)
-                return np.concatenate([self.predictor_(block) + self.intercept_ for block in encode.raw_blocks(X)])
-            X = validate_data(self, X, reset=False, **self._checks)
+                return np.concatenate([self._predictor(block) + self.intercept_ for block in encode.raw_blocks(X)])
+            X = validate_data(self, X, reset=False, **self._route.checks)
             require_range(X, type(self).__name__, fitting=False)
-            return self.predictor_(X) + self.intercept_
+            return self._predictor.scores(canonical(X)) + self.intercept_
 
     def _check_source(self, X):
         """Rows that are not in memory must have the columns of the model."""
@@ -286,6 +271,7 @@ class KernelLearner(BaseEstimator):
             raise InputError(f"{who} needs max_iter as a whole number >= 1, got {self.max_iter!r}.")
         if self.expansion not in EXPANSIONS:
             raise InputError(f"{who} needs expansion to be one of {', '.join(EXPANSIONS)}; got {self.expansion!r}.")
+        self._route.check_parameters()
 
     @contextmanager
     def _working(self):
@@ -297,7 +283,7 @@ class KernelLearner(BaseEstimator):
             yield
 
     def _check_loaded(self):
-        fitted = check_kind(self, "map_", FeatureMap)
+        fitted = check_kind(self, "map_", self._route.map_kind)
         if fitted.n_features_in_ != self.n_features_in_:
             raise ValueError("map_ was fitted on rows of another width.")
         u = checked_array(self, "coef_", "float64", shape=(fitted.inner_.n_factors, None))
@@ -309,15 +295,8 @@ class KernelLearner(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.positive_only = self._input_kinds()
+        tags.input_tags.sparse, tags.input_tags.positive_only = self._route.input_kinds()
         return tags
-
-    def _input_kinds(self):
-        """Whether rows may be sparse, and whether they must be non-negative."""
-        if self.map is None:
-            return True, needs_non_negative(lambda: get_kernel(self.kernel))
-        of_map = get_tags(self.map).input_tags
-        return of_map.sparse, of_map.positive_only
 
 
 def without_idle_rows(X, y, weights):

@@ -186,8 +186,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
-            problem, codes = self._prepare(X, y, weights, self._penalty())
-            self._keep(self._solve(problem))
+            problem, codes, choice = self._prepare(X, y, weights, self._penalty())
+            self._keep(self._solve(problem, choice), problem.design)
             self._calibrate(problem, codes)
         return self
 
@@ -196,11 +196,12 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
         With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores.
         """
-        return self._columns.decision(self._scores(X))
+        return self.columns_.decision(self._scores(X))
 
     def predict(self, X):
         """The class of each row."""
-        return self._named(self._columns.choose(self.decision_function(X)))
+        columns = self.columns_
+        return columns.choose(columns.decision(self._scores(X)), self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -211,21 +212,28 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         """
         scores = self._scores(X)
         if self.loss in LINKS:
-            return self._columns.probabilities(LINKS[self.loss](scores))
-        return self._columns.probabilities(apply_sigmoids(scores, *self.sigmoids_))
+            return self.columns_.probabilities(LINKS[self.loss](scores))
+        return self.columns_.probabilities(apply_sigmoids(scores, *self.sigmoids_))
+
+    @property
+    def columns_(self):
+        """How the classes became columns of scores, and how scores become classes: a ``ClassColumns``."""
+        if not hasattr(self, "multi_class_"):
+            check_is_fitted(self)
+        return class_columns(self.multi_class_, len(self.classes_))
 
     # ------------------------------------------------------------------------------------------------------- fitting
 
     def _prepare(self, X, y, weights, C):
-        """(problem, class numbers): everything up to the solver."""
+        """(problem, class numbers, choice of solvers): everything up to the solution."""
         codes, weights = self._set_targets(y, weights)
-        self._fit_map(X)
+        self._fit_map(X, is_validated=not encode.is_on_disk(X))
         self.multi_class_ = self._chosen_columns().name
-        self.plan_ = self._planned(X)
+        self.plan_, choice = self._planned(X)
         check_memory(self.plan_)
-        columns = self._columns
+        columns = self.columns_
         problem = Problem(
-            design=self._design(X),
+            design=self._route.design(X),
             loss=self._loss(),
             targets=columns.targets(codes),
             weights=weights,
@@ -234,7 +242,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             intercept=self._intercept,
             intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
         )
-        return problem, codes
+        return problem, codes, choice
 
     def _read(self, X, y, sample_weight):
         X, y = encode.opened(X), encode.fetched(y)
@@ -289,37 +297,16 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             type(self).__name__,
         )
 
-    def _columns_title(self):
-        columns = self._chosen_columns()
-        return columns.title, columns.n_columns
-
     def _calibrate(self, problem, codes):
         self.sigmoids_ = None
         if not self.probability or self.loss in LINKS:
             return
         folds = stratified_folds(codes, 0 if self._seed is None else self._seed, type(self).__name__)
         scores = cross_validated_scores(problem, folds, self._solve_fold)
-        self.sigmoids_ = fit_sigmoids(scores, self._columns.signs(codes), problem.weights)
+        self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), problem.weights)
 
     def _loss(self):
         return get_loss(self.loss, task=self._task)
-
-    @property
-    def _columns(self):
-        check_is_fitted(self)
-        return class_columns(self.multi_class_, len(self.classes_))
-
-    def _named(self, numbers):
-        return numbers if self.multi_class_ == "labels" else self.classes_[numbers]
-
-    def _by_class(self, scores):
-        return self._columns.by_class(scores)
-
-    def _line_labels(self):
-        """What the columns of ``_by_class`` are called."""
-        if len(self.classes_) == 2 and self.multi_class_ in ("ovr", "ovo"):
-            return [f"{self.classes_[1]} against {self.classes_[0]}"]
-        return [str(name) for name in self.classes_]
 
     def _check_loaded(self):
         super()._check_loaded()
@@ -328,7 +315,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             raise ValueError("classes_ must be a vector.")
         if len(np.unique(classes)) != len(classes):
             raise ValueError("classes_ must differ from each other.")
-        if self._columns.n_columns != self.coef_.shape[1]:
+        if self.columns_.n_columns != self.coef_.shape[1]:
             raise ValueError("classes_, multi_class_ and coef_ do not fit together.")
         if self.sigmoids_ is not None:
             checked_array(self, "sigmoids_", "float64", shape=(2, self.coef_.shape[1]))

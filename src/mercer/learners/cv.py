@@ -128,13 +128,13 @@ class KernelClassifierCV(KernelClassifier):
                 )
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)
-            problem, codes = self._prepare(X, y, weights, 1.0)
+            problem, codes, choice = self._prepare(X, y, weights, 1.0)
             self.Cs_ = self._values(problem)
             self.scores_ = self._fold_scores(problem, codes, folds, None if sample_weight is None else weights)
             self.best_index_ = int(self.scores_.mean(axis=0).argmax())
             self.C_ = float(self.Cs_[self.best_index_])
             problem = replace(problem, C=self.C_)
-            self._keep(self._solve(problem))
+            self._keep(self._solve(problem, choice), problem.design)
             self._calibrate(problem, codes)
         return self
 
@@ -163,14 +163,15 @@ class KernelClassifierCV(KernelClassifier):
     def _fold_scores(self, problem, codes, folds, weights):
         """Scores of the held-out rows, (folds, values of C)."""
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        y, out, n_open = self._named(codes), np.empty((len(folds), len(self.Cs_))), 0
+        y, out, n_open = self.columns_.named(codes, self.classes_), np.empty((len(folds), len(self.Cs_))), 0
         for k, (train, test) in enumerate(track(folds, "Cross-validation")):
             part, held_out, state = subset(problem, train), problem.design.take(test), None
             options = {} if weights is None else {"sample_weight": weights[test]}
+            facts = self.columns_, self.classes_, LINKS.get(self.loss)
             for j, C in enumerate(self.Cs_):
                 found = self._solve_fold(replace(part, C=float(C)), state)
                 state, n_open = found.state, n_open + (not found.converged)
-                out[k, j] = scorer(_FoldModel(self, found), held_out, y[test], **options)
+                out[k, j] = scorer(_FoldModel(*facts, found), held_out, y[test], **options)
         if n_open:
             warnings.warn(
                 f"{type(self).__name__}: {n_open} of {out.size} fits to folds stopped at max_iter={self.max_iter} with "
@@ -184,19 +185,19 @@ class KernelClassifierCV(KernelClassifier):
 class _FoldModel(ClassifierMixin, BaseEstimator):
     """A solution as a classifier of encoded rows, which is what scorers ask."""
 
-    def __init__(self, owner, solution):
-        self.owner, self.solution = owner, solution
-        self.classes_ = owner.classes_
+    def __init__(self, columns, classes, link, solution):
+        self.columns, self.classes, self.link, self.solution = columns, classes, link, solution
+        self.classes_ = classes
 
     def decision_function(self, design):
-        return self.owner._columns.decision(self._scores(design))
+        return self.columns.decision(self._scores(design))
 
     def predict(self, design):
-        return self.owner._named(self.owner._columns.choose(self.decision_function(design)))
+        return self.columns.choose(self.decision_function(design), self.classes)
 
-    @available_if(lambda self: self.owner.loss in LINKS)
+    @available_if(lambda self: self.link is not None)
     def predict_proba(self, design):
-        return self.owner._columns.probabilities(LINKS[self.owner.loss](self._scores(design)))
+        return self.columns.probabilities(self.link(self._scores(design)))
 
     def _scores(self, design):
         return design.scores(self.solution.u) + self.solution.intercept

@@ -67,7 +67,7 @@ def functions(model, columns, values):
     rows = sparse.csr_array(entries, shape=(m * k, d))
     rows.eliminate_zeros()  # which moves the entries: they are a copy
     scores = model.predictor_(rows) - model.predictor_(sparse.csr_array((1, d), dtype=np.float64))
-    return model._by_class(scores).reshape(m, k, -1)
+    return model.columns_.by_class(scores).reshape(m, k, -1)
 
 
 def check_additive(model):
@@ -101,7 +101,8 @@ def _chosen(model, features):
 def _panel(axis, model, j):
     values = _values(model, [j], POINTS)
     curves = functions(model, [j], values)[0].T
-    for c, (curve, label) in enumerate(zip(curves, model._line_labels(), strict=True)):
+    labels = model.columns_.labels(getattr(model, "classes_", None))
+    for c, (curve, label) in enumerate(zip(curves, labels, strict=True)):
         style = {"color": COLOURS[c % len(COLOURS)], "linestyle": STYLES[c // len(COLOURS) % len(STYLES)]}
         axis.plot(values[0], curve, label=label, **style)
     axis.axhline(0, color="0.8", linewidth=0.8, zorder=0)

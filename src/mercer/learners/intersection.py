@@ -1,199 +1,22 @@
 """IntersectionSVC and IntersectionSVR: non-linear accuracy at about linear cost, nothing to tune. [wu10fast]
 
-raw rows --LevelQuantizer--> levels x intersection kernel --coordinate descent--> tables T_j --> sum_j T_j(x_j)
+What sets them apart from KernelClassifier and KernelRegressor is their route, `mercer.learners.fitting.levels`.
 """
 
 __all__ = ["IntersectionSVC", "IntersectionSVR"]
 
-from dataclasses import replace
-from functools import partial
-
-import numpy as np
-from scipy import sparse
-from sklearn.base import clone, is_classifier
-
 from mercer._base.errors import InputError
-from mercer._base.files.loaded import check_kind
-from mercer.codes import LevelQuantizer
-from mercer.codes.levels.binning import are_on_one_scale
-from mercer.codes.levels.quantizer import NUMBERS
-from mercer.kernels import Linear, get_kernel
-from mercer.learners.base import CHECKS, KernelLearner
 from mercer.learners.classifier import KernelClassifier
-from mercer.learners.dask.rows import DaskDesign, client_of, solve_columns
-from mercer.learners.fitting import encode
+from mercer.learners.fitting.levels import LevelRoute
 from mercer.learners.fitting.targets import choose_columns
 from mercer.learners.regressor import KernelRegressor
-from mercer.learners.solvers.dual.solver import FORMS, JOINT_FORM
 from mercer.learners.solvers.losses import get_loss
-from mercer.learners.solvers.registry import solve
-from mercer.maps import HomogeneousMap
-from mercer.spaces import Design, Identity, as_rows
 
-SOLVERS = ("auto", "icd", "primal")
 MULTI_CLASS = ("auto", "ovr", "ovo", "crammer_singer")
 LOSSES = ("squared_hinge", "hinge")
-LINEAR_UNIT = 1e3  # C = 1e-3 on levels and C = 1 on values from -1 to 1 are the defaults of [wu10fast]
-MOST_TABLES = 2**31  # bytes of the tables of all columns
-TRIAL_ROWS, LEAST_TRIAL = 6000, 30  # rows on which kernel="auto" compares, and below which it does not
-FEW_FACTORS = 1000  # up to which second derivatives serve the primal problem
 
 
-class LevelLearner(KernelLearner):
-    """What both estimators share: levels, the choice of the kernel, names of solvers."""
-
-    map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
-    _checks = CHECKS | {"dtype": NUMBERS}
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        who = type(self).__name__
-        if self.solver not in SOLVERS:
-            raise InputError(f"{who} needs solver to be one of {', '.join(SOLVERS)}; got {self.solver!r}.")
-        is_levels = self.kernel == "auto" or not isinstance(get_kernel(self.kernel), Linear)
-        self._quantizer(self.kernel if is_levels and self.kernel != "auto" else "intersection")._check_parameters()
-
-    def _quantizer(self, kernel):
-        return LevelQuantizer(self.bins, self.binning, kernel, n_jobs=self.n_jobs)
-
-    # --------------------------------------------------------------------------------------------------- which kernel
-
-    def _choose(self, X, y):
-        """Set ``kernel_``, and ``trial_scores_`` if it is chosen here."""
-        self.trial_scores_ = None
-        if self.kernel != "auto":
-            self.kernel_ = get_kernel(self.kernel)
-        if client_of(X) is not None and (self.kernel == "auto" or self._is_linear):
-            raise InputError(
-                f"{type(self).__name__} looks at all rows at once for kernel={self.kernel!r}, and these are on the "
-                "workers of a cluster. Use kernel='intersection', or KernelClassifier('linear')."
-            )
-        if self.kernel != "auto":
-            return
-        self.trial_scores_ = self._trial(X, y)
-        best = "intersection"
-        if self.trial_scores_ and self.trial_scores_["linear"] >= self.trial_scores_["intersection"]:
-            best = "linear"  # as good with fewer numbers
-        self.kernel_ = get_kernel(best)
-
-    def _trial(self, X, y):
-        """Scores of both kernels on a third of some rows, learnt on the others."""
-        if encode.is_on_disk(X):
-            X = next(encode.raw_blocks(X))
-            y = y[: X.shape[0]]
-        n = X.shape[0]
-        if n < LEAST_TRIAL:
-            return None
-        which = np.random.default_rng(0 if self._seed is None else self._seed).permutation(n)[:TRIAL_ROWS]
-        test, train = np.split(which, [len(which) // 3])
-        if is_classifier(self) and not np.isin(y[test], y[train]).all():
-            known = np.isin(y[test], y[train])
-            test = test[known]
-        if is_classifier(self) and ((y[train] == y[train[0]]).all() or not len(test)):
-            return None
-        scores = {}
-        for name in ("linear", "intersection"):
-            learner = clone(self).set_params(kernel=name, verbose=0)
-            if is_classifier(self):
-                learner.set_params(probability=False)
-            scores[name] = float(learner.fit(X[train], y[train]).score(X[test], y[test]))
-        return scores
-
-    @property
-    def _is_linear(self):
-        return isinstance(self.kernel_, Linear)
-
-    # ----------------------------------------------------------------------------------------------------- the problem
-
-    def _new_map(self, X):
-        return HomogeneousMap(self.kernel_, n_jobs=self.n_jobs) if self._is_linear else self._quantizer(self.kernel_)
-
-    def _planned(self, X):
-        plan = super()._planned(X)
-        text = "values scaled for the linear kernel" if self._is_linear else self.map_.describe()
-        if plan.tables_bytes > MOST_TABLES:
-            raise InputError(
-                f"{type(self).__name__} would need tables of {plan.tables_bytes / 2**30:.1f} GiB: {plan.n_features:,} "
-                f"levels in {plan.n_inputs:,} columns, for {plan.n_columns} columns of scores. Use fewer bins, or give "
-                "sparse rows, whose tables hold the levels that occur."
-            )
-        return replace(plan, levels=text, solver=_public_name(plan.solver))
-
-    def _design(self, X):
-        if not self._is_linear:
-            return super()._design(X)
-        X = np.concatenate(list(encode.raw_blocks(X))) if encode.is_on_disk(X) else X
-        self._centre, self._half = _to_unit(X)
-        scaled = X @ sparse.diags_array(1 / self._half) if sparse.issparse(X) else (X - self._centre) / self._half
-        return Design(as_rows(scaled), Identity(X.shape[1]), self.n_jobs)
-
-    def _penalty(self):
-        is_linear = hasattr(self, "kernel_") and self._is_linear
-        return super()._penalty() * (LINEAR_UNIT if is_linear else 1.0)
-
-    def _solver_name(self, rows):
-        if self.solver == "primal":
-            return "newton" if self.map_.inner_.n_factors <= FEW_FACTORS and not self._loss().joint else "bundle"
-        if self._loss().name in (*FORMS, JOINT_FORM) and self._intercept != "free":
-            # "auto" knows coordinates of dense levels, and what comes after them
-            return "auto" if self._is_linear or (self.solver == "auto" and not self.map_.is_sparse_) else "dual"
-        if self.solver == "icd":
-            raise InputError(
-                f"{type(self).__name__}: solver='icd' moves one row at a time, which an unregularised intercept does "
-                "not allow. Use intercept_scaling=1 or solver='primal'."
-            )
-        return "bundle"
-
-    def _solver_on_dask(self):
-        is_single = self._loss().joint or self._columns_title()[1] == 1
-        return "bundle" if self.solver == "primal" or (is_single and self.solver == "auto") else "dual"
-
-    def _solve(self, problem, start=None):
-        """On a cluster, classes or pairs side by side, each by coordinate descent on all rows; one alone in parts."""
-        if isinstance(problem.design, DaskDesign) and self._solver_on_dask() == "dual":
-            seed = 0 if self._seed is None else self._seed
-            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": seed}
-            return solve_columns(problem, partial(solve, solver=self._solver_name(problem.design.rows), **options))
-        return super()._solve(problem, start)
-
-    def _keep(self, solution):
-        if self._is_linear:
-            u = solution.u / self._half[:, None]
-            solution = replace(solution, u=u, intercept=solution.intercept - self._centre @ u)
-        super()._keep(replace(solution, solver=_public_name(solution.solver)))
-
-    def _check_loaded(self):
-        super()._check_loaded()
-        check_kind(self, "map_", HomogeneousMap if self._is_linear else LevelQuantizer)
-
-    def _input_kinds(self):
-        return True, False
-
-
-def _to_unit(X):
-    """(centres, half-widths) that scale values to [-1, 1], or columns if they are not on one scale.
-
-    Zeros of sparse rows stay zeros. Where their columns are on one scale, as those of texts, the rows are scaled to
-    length 1 on the average: their largest value may be far from all others.
-    """
-    low, high = encode.column_range(X)
-    is_sparse, one_scale = sparse.issparse(X), are_on_one_scale(X)
-    if is_sparse and one_scale:
-        length = np.sqrt(np.square(X.data, dtype=np.float64).sum() / X.shape[0])
-        return np.zeros_like(low), np.full_like(low, length or 1.0)
-    if one_scale:
-        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
-    centre, half = (low + high) / 2, (high - low) / 2
-    if is_sparse:
-        centre, half = np.zeros_like(low), np.maximum(np.abs(low), np.abs(high))
-    return centre, np.where(half > 0, half, 1.0)
-
-
-def _public_name(solver):
-    return "icd" if solver == "dual" else solver
-
-
-class IntersectionSVC(LevelLearner, KernelClassifier):
+class IntersectionSVC(KernelClassifier):
     """Support vector classification with the histogram intersection kernel, by coordinate descent on tables. [wu10fast]
 
     For histograms of whole numbers, and for any other data after binning, which it does by itself. Training costs
@@ -256,6 +79,9 @@ class IntersectionSVC(LevelLearner, KernelClassifier):
     >>> classifier.plan_.levels
     'whole numbers as they are, up to 16'
     """
+
+    map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
+    _route_kind = LevelRoute
 
     def __init__(
         self,
@@ -324,7 +150,7 @@ class IntersectionSVC(LevelLearner, KernelClassifier):
         return tags
 
 
-class IntersectionSVR(LevelLearner, KernelRegressor):
+class IntersectionSVR(KernelRegressor):
     """Support vector regression with the histogram intersection kernel, by coordinate descent on tables. [wu10fast]
 
     Parameters
@@ -355,6 +181,9 @@ class IntersectionSVR(LevelLearner, KernelRegressor):
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     """
+
+    map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
+    _route_kind = LevelRoute
 
     def __init__(
         self,

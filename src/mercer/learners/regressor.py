@@ -4,10 +4,13 @@ __all__ = ["KernelRegressor"]
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.files.loaded import check_whole
 from mercer.learners.base import KernelLearner, without_idle_rows
+from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.targets import Targets
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
 
@@ -99,12 +102,12 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
-            self._fit_map(X)
-            self.plan_ = self._planned(X)
+            self._fit_map(X, is_validated=not encode.is_on_disk(X))
+            self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
             centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
             problem = Problem(
-                design=self._design(X),
+                design=self._route.design(X),
                 loss=self._loss(),
                 targets=targets - centre,
                 weights=weights,
@@ -113,7 +116,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 intercept=self._intercept,
                 intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
             )
-            self._keep(self._solve(problem))
+            self._keep(self._solve(problem, choice), problem.design)
             self.intercept_ = self.intercept_ + centre
         return self
 
@@ -122,6 +125,12 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         scores = self._scores(X)
         return scores if self.n_targets_ else scores[:, 0]
 
+    @property
+    def columns_(self):
+        """How the targets became columns of scores: each is one."""
+        check_is_fitted(self)
+        return self._chosen_columns()
+
     def _read(self, X, y, sample_weight):
         return super()._read(X, y, sample_weight, multi_output=True, y_numeric=True)
 
@@ -129,21 +138,14 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         """(targets as float64 (n, P), weights). ``n_targets_`` is 0 for a vector."""
         y = np.asarray(y, dtype=np.float64)
         self.n_targets_ = 0 if y.ndim == 1 else y.shape[1]
-        self._width = max(1, self.n_targets_)
-        return y.reshape(len(y), self._width), weights
+        return y.reshape(len(y), max(1, self.n_targets_)), weights
 
-    def _columns_title(self):
-        return ("the target" if self._width == 1 else "one per target"), self._width
+    def _chosen_columns(self):
+        return Targets(max(1, self.n_targets_))
 
     def _loss(self):
         parameters = {"epsilon": self.epsilon} if self.loss == "epsilon_insensitive" else {}
         return get_loss(self.loss, task=self._task, **parameters)
-
-    def _by_class(self, scores):
-        return scores
-
-    def _line_labels(self):
-        return [f"target {k}" for k in range(self.coef_.shape[1])]
 
     def _check_loaded(self):
         super()._check_loaded()

@@ -21,9 +21,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``encode_rows(X)``, the
     features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
+
+    Whoever has validated rows uses ``fit_validated`` and ``rows_of_validated``, so that X is looked through once.
     """
 
     _any_range = False  # whether numbers may be as large and small as floats can be
+    _trusts_rows = False  # whether the rows to fit were validated by the caller
 
     def transform(self, X):
         """Features of the rows of X, in the dtype of X; of a Dask collection, a Dask array of them."""
@@ -33,7 +36,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return as_rows(self.transform(X))
+        return self.as_rows(self._checked(X, reset=False))
+
+    def fit_validated(self, X):
+        """``fit(X)`` for finite rows, C-contiguous floats or CSR; only what the kernel asks of them is looked at."""
+        self._trusts_rows = True
+        try:
+            return self.fit(X)
+        finally:
+            del self._trusts_rows
+
+    def rows_of_validated(self, X):
+        """``rows(X)`` for finite rows, C-contiguous floats or CSR, as wide as those of ``fit``."""
+        return self.as_rows(self.admit(X, fitting=False))
+
+    def as_rows(self, X):
+        """``rows(X)`` for rows that were admitted."""
+        return as_rows(narrow(self.encode_rows(X)))
 
     def approximate_kernel(self, X, Y=None):
         """phi(X)' H phi(Y), the kernel that the map implies. Compare it with ``self.kernel_(X, Y)``."""
@@ -51,11 +70,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             X = rows_to_fit(self, X)
         else:
             check_is_fitted(self)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        return self.admit(self._validated(X, reset, dtype=[np.float64, np.float32], order="C"), fitting=reset)
+
+    def _validated(self, X, reset, **checks):
+        """What scikit-learn makes of X, unless the caller has asked it already."""
+        if self._trusts_rows:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
+
+    def admit(self, X, fitting):
+        """Validated rows as the map takes them, refused where they leave the kernel's domain."""
+        if X.dtype.kind != "f":
+            X = X.astype(np.float64)
         X = canonical(X)
         if not self._any_range:
-            require_range(X, type(self).__name__, fitting=reset)
-        (self.resolved_kernel() if reset else self.kernel_).check_values(X, "X")
+            require_range(X, type(self).__name__, fitting=fitting)
+        (self.resolved_kernel() if fitting else self.kernel_).check_values(X, "X")
         return X
 
     def resolved_kernel(self):

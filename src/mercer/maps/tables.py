@@ -88,9 +88,7 @@ class TablePredictor(Predictor):
     def n_features_in_(self):
         return len(self.points)
 
-    def __call__(self, X):
-        """Scores of raw rows, shape (n,) or (n, C)."""
-        X = self._checked(X)
+    def scores(self, X):
         self._check_signs(X, "X")
         n, n_values = X.shape[0], X.nnz if sparse.issparse(X) else X.size
         tables = self._with_classes()

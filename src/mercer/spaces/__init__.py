@@ -10,7 +10,7 @@ from mercer.spaces.design import Design
 from mercer.spaces.factored import BlockFactor, CumulativeSum, Factor
 from mercer.spaces.inner import BlockDiagonal, Identity, InnerProduct, block_diag
 from mercer.spaces.predictors import GridPredictor, LandmarkPredictor, MapPredictor, Predictor
-from mercer.spaces.rows import CSRRows, DenseRows, Rows, StackedRows, as_rows, hstack
+from mercer.spaces.rows import CSRRows, DenseRows, Rows, RowShape, StackedRows, as_rows, hstack
 from mercer.spaces.signed import SignedWords
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "LandmarkPredictor",
     "MapPredictor",
     "Predictor",
+    "RowShape",
     "Rows",
     "SignedWords",
     "StackedRows",

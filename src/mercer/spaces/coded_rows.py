@@ -37,6 +37,8 @@ class CodeRows(Rows):
     ((2, 6), [31.0, 22.0])
     """
 
+    kind = "codes"
+
     def __init__(self, codes, n_words):
         codes, words = np.asarray(codes), np.asarray(n_words)
         if codes.ndim != 2 or codes.dtype not in (np.uint8, np.uint16):
@@ -65,6 +67,9 @@ class CodeRows(Rows):
         self.starts = ends - words
         self.shape = (len(codes), int(words.sum()))
         self.dtype, self.nbytes = codes.dtype, codes.nbytes
+
+    def followed_by(self, others):
+        return CodeRows(np.concatenate([part.codes for part in (self, *others)]), self.n_words)
 
     def take(self, which):
         rows = object.__new__(CodeRows)
@@ -109,6 +114,8 @@ class BitRows(Rows):
     >>> rows.scores([1.0, 10.0, 100.0]).tolist()  # 1 - 10 + 100, and the opposite
     [91.0, -91.0]
     """
+
+    kind = "bits"
 
     def __init__(self, packed, n_bits, value=1.0):
         packed = np.asarray(packed)

@@ -38,6 +38,8 @@ class DecodedRows(Rows):
     ((2, 3), [30.0, 31.0])
     """
 
+    kind = "decoded"
+
     def __init__(self, codes, codebooks):
         if not isinstance(codebooks, BlockFactor):
             codebooks = BlockFactor([np.asarray(words).T for words in codebooks])

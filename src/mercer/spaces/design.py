@@ -18,8 +18,6 @@ from mercer._base.threads import run_blocks
 from mercer._native.lanes import LANES
 from mercer._native.spaces.factor_products import accumulate_coded, score_coded
 from mercer.spaces.blocks import even_slices, width_of
-from mercer.spaces.coded_rows import CodeRows
-from mercer.spaces.factored import BlockFactor
 from mercer.spaces.inner import BlockDiagonal
 from mercer.spaces.rows import StackedRows, as_rows
 
@@ -66,11 +64,25 @@ class Design:
             )
         self.shape = (len(self.rows), inner.n_factors)
         self._products = _CodedProducts.of(self.rows, inner, n_jobs) or _StackedProducts.of(self.rows, inner, n_jobs)
+        self._made = {}
         kind = self.rows.dtype if self._products is None else self._products.dtype
         self.dtype = np.dtype(np.float32 if kind == np.float32 else np.float64)
 
     def __len__(self):
         return self.shape[0]
+
+    is_spread = False  # whether the rows lie with the workers of a cluster
+
+    @property
+    def has_table(self):
+        """Whether scores go through weights on features, as many numbers as there are features."""
+        return self._products is None and not self.inner.is_identity
+
+    def once(self, make):
+        """make(design), kept: for what follows from the rows alone and takes long."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
 
     def __repr__(self):
         return f"Design({self.rows!r}, {self.inner!r})"
@@ -106,13 +118,7 @@ class _CodedProducts:
     @classmethod
     def of(cls, rows, inner, n_jobs):
         """None unless the blocks of the codes are the blocks of the inner product."""
-        fits = (
-            isinstance(rows, CodeRows)
-            and isinstance(inner, BlockFactor)
-            and inner.repeat == 1
-            and np.array_equal(np.append(rows.starts, rows.shape[1]), inner.layout.starts)
-        )
-        return cls(rows, inner, n_jobs) if fits and rows.codes.shape[1] else None
+        return cls(rows, inner, n_jobs) if inner.decodes(rows) and len(rows.n_words) else None
 
     def __init__(self, rows, inner, n_jobs):
         self.n_jobs, self.dtype = n_jobs, inner.layout.flat.dtype

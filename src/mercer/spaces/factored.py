@@ -3,7 +3,7 @@
 __all__ = ["BlockFactor", "CumulativeSum", "Factor"]
 
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.spaces import factors as factor_loops
 from mercer._native.spaces import segments as segment_loops
 from mercer.spaces.blocks import row_tasks
-from mercer.spaces.coded_rows import CodeRows
 from mercer.spaces.inner import InnerProduct, inner_class
 
 MOST_EMPTY = 1024  # blocks without a number, which take time and no memory
@@ -44,6 +43,7 @@ class CumulativeSum(InnerProduct):
 
     gaps: Any
     starts: Any = None
+    is_cumulative: ClassVar[bool] = True
 
     def __post_init__(self):
         gaps = np.asarray(self.gaps, dtype=np.float64)
@@ -61,6 +61,18 @@ class CumulativeSum(InnerProduct):
         points = np.empty((len(gaps), 1))
         segment_loops.prefix_sums(gaps[:, None], self.starts, np.ones(len(gaps)), points)
         self._points = points[:, 0]
+
+    @property
+    def block_widths(self):
+        """Points of each dimension."""
+        return np.diff(self.starts)
+
+    @property
+    def has_all_levels(self):
+        """Whether the points of every dimension are the levels 0, 1, 2, ..."""
+        levels = np.ones(len(self.gaps))
+        levels[self.starts[:-1][self.block_widths > 0]] = 0.0
+        return np.array_equal(levels, self.gaps)
 
     @property
     def points(self):
@@ -94,7 +106,7 @@ class CumulativeSum(InnerProduct):
     def row_norms(self, rows, n_jobs=None):
         """phi' H phi of each row, float64."""
         rows = self._checked_rows(rows)
-        if isinstance(rows, CodeRows) and np.array_equal(rows.n_words, np.diff(self.starts)):
+        if self.is_of_words(rows):
             return rows.scores(self._points, n_jobs)  # one word per dimension: min(z, z) = z, and dimensions add up
         return super().row_norms(rows, n_jobs)
 
@@ -163,6 +175,11 @@ class _Factored(InnerProduct):
         return FactorLayout(self._flat, self._ranks, self._offsets, self._starts, self._rank_starts)
 
     @property
+    def block_widths(self):
+        """Columns of each factor, over all repetitions."""
+        return np.tile(np.diff(self._starts), self._repeat)
+
+    @property
     def n_features(self):
         return self._repeat * int(self._starts[-1])
 
@@ -199,7 +216,7 @@ class _Factored(InnerProduct):
     def row_norms(self, rows, n_jobs=None):
         """phi' H phi of each row, float64."""
         rows = self._checked_rows(rows)
-        if isinstance(rows, CodeRows) and np.array_equal(rows.n_words, np.tile(np.diff(self._starts), self._repeat)):
+        if self.is_of_words(rows):
             # one word per block: words of one row never meet inside a block, and their norms add up
             return rows.scores(np.tile(self._word_norms(), self._repeat), n_jobs)
         return super().row_norms(rows, n_jobs)
@@ -257,6 +274,14 @@ class BlockFactor(_Factored):
         self._keep(factors)
         stacks = [stack for stack, _, _ in self._runs]
         self.factors = stacks[0] if len(stacks) == 1 else [factor for stack in stacks for factor in stack]
+
+    @property
+    def n_block_products(self):
+        """Entries of the blocks F_b' F_b, without repetitions."""
+        return int((self.layout.widths**2).sum())
+
+    def decodes(self, rows):
+        return self.repeat == 1 and self.is_of_words(rows)
 
 
 @inner_class

@@ -11,7 +11,7 @@ have the type of the argument (float32 stays, the rest is float64); sums run in 
 __all__ = ["BlockDiagonal", "Identity", "InnerProduct", "block_diag", "inner_class"]
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,11 @@ inner_class = dataclass(eq=False, repr=False)
 class InnerProduct:
     """phi(x)' H phi(y) on D features, with H = F'F and F of shape (r, D)."""
 
+    is_identity: ClassVar[bool] = False  # whether H = I
+    is_cumulative: ClassVar[bool] = False  # whether H = min(z, z') of points in blocks
+    block_widths = None  # features of each block, where H is made of blocks
+    n_block_products = None  # entries of the blocks of H, where these are small enough to be written out
+
     @property
     def n_features(self) -> int:
         """D, the number of features."""
@@ -36,6 +41,15 @@ class InnerProduct:
     def n_factors(self) -> int:
         """r, the dimension of the factor space."""
         return self.n_features
+
+    def is_of_words(self, rows):
+        """Whether rows, or rows of a RowShape, hold one word of each block."""
+        widths = self.block_widths
+        return rows.n_words is not None and widths is not None and np.array_equal(rows.n_words, widths)
+
+    def decodes(self, rows):
+        """Whether words of the rows stand for columns of one factor per block, as those of a product quantizer."""
+        return False
 
     def project(self, a):
         """F a, for features a of shape (D,) or (D, C)."""
@@ -167,6 +181,7 @@ class Identity(InnerProduct):
     """
 
     size: int
+    is_identity: ClassVar[bool] = True
 
     def __post_init__(self):
         if not isinstance(self.size, (int, np.integer)) or self.size < 0:

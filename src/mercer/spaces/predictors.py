@@ -1,8 +1,9 @@
 """Predictors: what ``map.fold(v)`` returns, functions of raw rows that need nothing else.
 
-A predictor is called on raw rows (an array, a data frame, a sparse matrix) and gives scores of shape (n,) or (n, C), in
-the common type of rows and weights: float32 if both are float32, else float64. It works chunk by chunk, at boundaries
-that do not depend on the number of threads, and is saved and loaded by mercer.save and mercer.load.
+A predictor is called on raw rows (an array, a data frame, a sparse matrix), which it validates, and gives scores of
+shape (n,) or (n, C), in the common type of rows and weights: float32 if both are float32, else float64. It works chunk
+by chunk, at boundaries that do not depend on the number of threads, and is saved and loaded by mercer.save and
+mercer.load.
 """
 
 __all__ = ["GridPredictor", "LandmarkPredictor", "MapPredictor", "Predictor"]
@@ -39,6 +40,10 @@ class Predictor:
 
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
+        return self.scores(self._checked(X))
+
+    def scores(self, X):
+        """Scores of validated rows: finite, C-contiguous floats or canonical CSR, of the right width."""
         raise NotImplementedError
 
     def get_params(self, deep=True):
@@ -66,7 +71,7 @@ class MapPredictor(Predictor):
 
     Parameters
     ----------
-    map : a fitted map, which has ``rows(X)``, ``inner_`` and ``n_features_in_``
+    map : a fitted map, which has ``rows(X)``, ``rows_of_validated(X)``, ``inner_`` and ``n_features_in_``
     v : weights on its features, shape (D,) or (D, C)
 
     Examples
@@ -93,11 +98,16 @@ class MapPredictor(Predictor):
 
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
-        if not hasattr(X, "iloc"):  # a data frame goes to the map as it is, which checks the names of the columns
-            X = self._checked(X)
-        take = getattr(X, "iloc", X)
-        chunks = row_chunks(X.shape[0], 8 * len(self.v), most=CHUNK_ROWS)
-        return np.concatenate([self.map.rows(take[part]).scores(self.v) for part in chunks])
+        if not hasattr(X, "iloc"):
+            return super().__call__(X)
+        # a data frame goes to the map as it is, which checks the names of the columns
+        return np.concatenate([self.map.rows(X.iloc[part]).scores(self.v) for part in self._chunks(X)])
+
+    def scores(self, X):
+        return np.concatenate([self.map.rows_of_validated(X[part]).scores(self.v) for part in self._chunks(X)])
+
+    def _chunks(self, X):
+        return row_chunks(X.shape[0], 8 * len(self.v), most=CHUNK_ROWS)
 
 
 @predictor_class
@@ -132,18 +142,16 @@ class LandmarkPredictor(Predictor):
     def n_features_in_(self):
         return self.landmarks.shape[1]
 
-    def __call__(self, X):
-        """Scores of raw rows, shape (n,) or (n, C)."""
-        X = self._checked(X)
+    def scores(self, X):
         self.kernel.check_values(X, "X")
         n, M = X.shape[0], self.landmarks.shape[0]
 
-        def scores(part):
+        def scored(part):
             return self.kernel.gram_block(X[part], self.landmarks, None) @ self.coefficients
 
         chunks = row_chunks(n, 8 * M, most=max(1, min(KERNEL_ROWS, KERNEL_VALUES // M)))
         with single_threaded():  # BLAS gives other bits on other numbers of threads
-            out = np.concatenate(run_blocks(scores, chunks))
+            out = np.concatenate(run_blocks(scored, chunks))
         return out.astype(np.result_type(X.dtype, self.coefficients.dtype), copy=False)
 
 
@@ -196,9 +204,7 @@ class GridPredictor(Predictor):
     def n_features_in_(self):
         return len(self.v) // len(self.grid)
 
-    def __call__(self, X):
-        """Scores of raw rows, shape (n,) or (n, C)."""
-        X = self._checked(X)
+    def scores(self, X):
         self.kernel.check_values(X, "X")
         n = X.shape[0]
         n_values = X.nnz if sparse.issparse(X) else X.size
@@ -217,7 +223,7 @@ class GridPredictor(Predictor):
                 f"GridPredictor: {those} above the last grid point {self.grid[-1]:.6g} and {are} approximated by that "
                 f"point alone. Fit on data that covers {their} range.",
                 ApproximationWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return out[:, 0] if self.v.ndim == 1 else out
 

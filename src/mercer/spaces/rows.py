@@ -10,7 +10,10 @@ Rows are cut at boundaries that follow from the shapes alone and partial sums ar
 the same bits on any number of threads.
 """
 
-__all__ = ["CSRRows", "DenseRows", "Rows", "StackedRows", "as_rows", "hstack"]
+__all__ = ["CSRRows", "DenseRows", "RowShape", "Rows", "StackedRows", "as_rows", "hstack"]
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -23,16 +26,40 @@ from mercer.spaces.blocks import ordered_total, row_tasks
 BLOCK_ROWS = 8192  # rows of a block, when the caller does not say
 
 
+@dataclass(frozen=True)
+class RowShape:
+    """What can be said of rows before there are any.
+
+    Parameters
+    ----------
+    shape : (n, D)
+    kind, n_words, dtype : as of the rows
+    nbytes : memory they are expected to take
+    title : name of their class
+    """
+
+    shape: tuple[int, int]
+    kind: str
+    n_words: np.ndarray | None
+    dtype: np.dtype
+    nbytes: int
+    title: str
+
+
 class Rows:
     """n encoded rows of D features. Subclasses say how they are stored.
 
     Attributes
     ----------
+    kind : how, in a word: "dense", "csr", "codes", "bits", "decoded" or "stacked", in memory or on disk
+    n_words : of codes, the number of words of each block, else None
     shape : (n, D)
     dtype : type of the stored numbers
     nbytes : memory they take
     """
 
+    kind: ClassVar[str]
+    n_words = None
     shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
@@ -79,6 +106,16 @@ class Rows:
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield self.take(part), part
+
+    def shape_of(self, n_rows):
+        """The :class:`RowShape` of that many rows like these."""
+        constant = self.take(slice(0)).nbytes  # such as codebooks; the rest is what each row adds
+        nbytes = int(constant + (self.nbytes - constant) * n_rows / max(1, len(self)))
+        return RowShape((n_rows, self.shape[1]), self.kind, self.n_words, self.dtype, nbytes, type(self).__name__)
+
+    def followed_by(self, others):
+        """These rows and others of their kind, one after the other, in memory."""
+        return DenseRows(np.concatenate([part.toarray() for part in (self, *others)]))
 
     def take(self, which):
         """The rows of a slice, of an array of row numbers or of a boolean mask, stored in the same way."""
@@ -135,6 +172,8 @@ class DenseRows(Rows):
     ([21.0, 43.0], [4.0, 6.0])
     """
 
+    kind = "dense"
+
     def __init__(self, X):
         X = np.asarray(X)
         if X.ndim != 2:
@@ -190,6 +229,8 @@ class CSRRows(Rows):
     ([1.0, 40.0], [1.0, 4.0])
     """
 
+    kind = "csr"
+
     def __init__(self, X):
         X = sparse.csr_array(X)
         if X.dtype not in (np.float32, np.float64):
@@ -206,6 +247,9 @@ class CSRRows(Rows):
     def _set(self, X):
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
         self.nbytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+
+    def followed_by(self, others):
+        return CSRRows(sparse.vstack([part.X for part in (self, *others)], format="csr"))
 
     def take(self, which):
         taken = self.X[which]
@@ -262,6 +306,8 @@ class StackedRows(Rows):
     ----------
     slices : the features of each part
     """
+
+    kind = "stacked"
 
     def __init__(self, parts):
         self.parts = tuple(as_rows(part) for part in parts)

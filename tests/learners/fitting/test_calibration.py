@@ -67,7 +67,7 @@ def test_rows_are_right_about_as_often_as_they_say(multi_class):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     # measured 0.05; scikit-learn's SVC(probability=True) is off by as much
     assert expected_calibration_error(p, y[450:]) < 0.07
-    raw = model._columns.probabilities(expit(model.predictor_(X[450:]) + model.intercept_))
+    raw = model.columns_.probabilities(expit(model.predictor_(X[450:]) + model.intercept_))
     assert expected_calibration_error(raw, y[450:]) > 0.09
 
 
@@ -83,7 +83,7 @@ def test_scores_that_are_log_odds_need_no_sigmoid():
     for multi_class in ("ovr", "ovo"):
         model = KernelClassifier("linear", loss="logistic", multi_class=multi_class).fit(X, y)
         q = expit(model.predictor_(X) + model.intercept_)
-        np.testing.assert_array_equal(model.predict_proba(X), model._columns.probabilities(q))
+        np.testing.assert_array_equal(model.predict_proba(X), model.columns_.probabilities(q))
         assert (model.predict_proba(X).argmax(axis=1) == model.predict(X)).mean() > 0.95
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from mercer import HomogeneousMap, InputError, IntersectionSVC, NystroemMap, SparseAdditiveMap, get_kernel
 from mercer._base.tables import open_rows
 from mercer.codes import ProductQuantizer
-from mercer.kernels import Chi2, Intersection, Linear, PowerMean
+from mercer.kernels import KERNELS, Chi2, GeneralizedIntersection, Hellinger, Intersection, Linear, PowerMean
 from mercer.learners import KernelClassifier, KernelClassifierCV, KernelRegressor, Plan
 from mercer.learners.fitting import plan as _plan
 from mercer.learners.fitting.targets import class_columns
@@ -152,3 +152,14 @@ def test_pairs_are_in_the_order_of_their_classes():
     columns = class_columns("ovo", 5)
     assert list(zip(columns.first, columns.second, strict=True)) == list(combinations(range(5), 2))
     assert columns.n_columns == 10
+
+
+@pytest.mark.parametrize("kernel", [*(cls() for cls in KERNELS.values()), Chi2() + Hellinger(), Chi2() + Linear(),
+                                    Linear() + GeneralizedIntersection(beta=2.0)], ids=repr)  # fmt: skip
+def test_a_kernel_knows_whether_it_has_a_spectrum(kernel):
+    try:
+        HomogeneousMap(kernel).fit(np.ones((1, 1)))
+    except InputError:
+        assert not kernel.has_spectrum
+    else:
+        assert kernel.has_spectrum

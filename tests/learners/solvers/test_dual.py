@@ -9,8 +9,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from mercer import InputError, thread_limit
 from mercer._base.progress import show_progress
-from mercer.learners.solvers.dual.solver import FORMS, solve_dual
-from mercer.learners.solvers.losses import get_loss
+from mercer.learners.solvers.dual.solver import solve_dual
+from mercer.learners.solvers.losses import LOSSES_WITH_FORM, get_loss
 from mercer.learners.solvers.problem import Problem
 from mercer.spaces import Factor, Identity
 from mercer.spaces.design import Design
@@ -57,7 +57,7 @@ def objectives(problem, found):
     )
 
 
-@pytest.mark.parametrize("loss", FORMS)
+@pytest.mark.parametrize("loss", LOSSES_WITH_FORM)
 @pytest.mark.parametrize("intercept", ["scaled", "none"])
 @pytest.mark.parametrize(("kind", "dtype"), [("dense", np.float32), ("csr", np.float64)])
 def test_the_optimum_is_that_of_an_independent_solver(loss, intercept, kind, dtype):
@@ -105,7 +105,7 @@ def test_the_objective_of_regression_is_that_of_linear_svr():
     np.testing.assert_allclose(found.u[:, 0], svr.coef_, atol=2e-3)
 
 
-@pytest.mark.parametrize("loss", FORMS)
+@pytest.mark.parametrize("loss", LOSSES_WITH_FORM)
 @pytest.mark.parametrize("C", [1e-6, 1e4])
 def test_gaps_tell_the_truth_for_extreme_C(loss, C):
     problem = make_problem(loss, C)

@@ -9,7 +9,8 @@ from mercer.learners.solvers import few_rows as _few_rows
 from mercer.learners.solvers.few_rows import are_few, few_rows
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
-from mercer.learners.solvers.registry import choose_solver, solve
+from mercer.learners.solvers.registry import choose
+from mercer.learners.solvers.run import solve
 from mercer.spaces import BitRows, BlockFactor, CodeRows, DenseRows, Design, Factor, Identity
 
 
@@ -37,7 +38,7 @@ def test_the_optimum_is_that_of_the_rows_as_they_are(design, loss, intercept, rn
     n = len(design)
     signs = np.where(rng.normal(size=(n, 3)) > 0.3, 1, -1).astype(np.int8)
     problem = Problem(design, get_loss(loss), signs, rng.uniform(0.5, 2, n), 3, 0.05, intercept)
-    assert choose_solver(design.rows, design.inner, problem.loss, intercept) == "dual"
+    assert choose(design.rows, design.inner, problem.loss, intercept).name == "dual"
     found, other = solve(problem, tol=1e-5), solve(problem, "bundle", tol=1e-5)
     assert found.converged
     np.testing.assert_allclose(found.objectives, other.objectives, rtol=3e-5)

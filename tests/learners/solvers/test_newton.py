@@ -111,7 +111,7 @@ DESIGNS = {
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("few", [256, 0], ids=["Hessian", "conjugate gradients"])
 def test_any_inner_product_will_do_with_and_without_a_hessian(monkeypatch, loss, name, few):
-    monkeypatch.setattr(_hessian, "FEW_FACTORS", few)
+    monkeypatch.setattr(_hessian, "FORMED_FACTORS", few)
     problem = make_problem(loss, design=DESIGNS[name](np.random.default_rng(1), N))
     assert_solved(problem, solve_newton(problem, tol=1e-4), 1e-4)
 
@@ -121,7 +121,7 @@ def test_the_hessian_of_a_sample_saves_conjugate_gradient_steps(monkeypatch, int
     rng = np.random.default_rng(2)
     X = rng.standard_normal((400, 20)) * np.logspace(0, 2, 20)  # columns of very different size
     problem = make_problem("logistic", 10.0, intercept, Design(X, Identity(20)), n=400)
-    monkeypatch.setattr(_hessian, "FEW_FACTORS", 0)
+    monkeypatch.setattr(_hessian, "FORMED_FACTORS", 0)
     found = solve_newton(problem, tol=1e-4)
     monkeypatch.setattr(_hessian, "MOST_FACTORS", 0)
     plain = solve_newton(problem, tol=1e-4)

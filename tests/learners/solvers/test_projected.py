@@ -7,9 +7,9 @@ import pytest
 
 from mercer import InputError
 from mercer.learners.solvers.bundle.solver import solve_bundle
-from mercer.learners.solvers.losses import get_loss
+from mercer.learners.solvers.losses import LOSSES_WITH_BOX, get_loss
 from mercer.learners.solvers.problem import Problem
-from mercer.learners.solvers.projected import BOXES, solve_projected
+from mercer.learners.solvers.projected import solve_projected
 from mercer.spaces import BlockFactor, CodeRows, DenseRows, Identity
 from mercer.spaces.design import Design
 
@@ -27,7 +27,7 @@ def make_problem(loss, C=10.0, intercept="scaled", shift=0.0, n=60, d=200):
     return Problem(Design(DenseRows(X), Identity(d)), loss, targets, weights, 3, C, intercept, 0.7)
 
 
-@pytest.mark.parametrize("loss", BOXES)
+@pytest.mark.parametrize("loss", LOSSES_WITH_BOX)
 @pytest.mark.parametrize("intercept", ["scaled", "none"])
 def test_both_solvers_enclose_the_same_optimum(loss, intercept):
     problem = make_problem(loss, intercept=intercept)

@@ -6,7 +6,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
@@ -83,7 +83,7 @@ class LevelQuantizer(FeatureMap):
 
     def fit(self, X, y=None):
         """Choose the bins, and find the levels of every column. ``y`` is ignored."""
-        self._check_parameters()
+        self.check_parameters()
         X = self._checked(X, reset=True)
         self.kernel_, self.is_sparse_ = self.resolved_kernel(), sparse.issparse(X)
         X = signed_parts(X) if self.is_sparse_ else X
@@ -97,11 +97,14 @@ class LevelQuantizer(FeatureMap):
         """The levels of the rows: uint8 or uint16, dense or, if the quantiser was fitted to sparse rows, CSR."""
         if is_dask(X):
             return transform_chunks(self, X)
-        return self._levels(self._parts(self._checked(X, reset=False)))
+        return self.encode_rows(self._checked(X, reset=False))
 
-    def rows(self, X):
+    def encode_rows(self, X):
+        return self._levels(self._parts(X))
+
+    def as_rows(self, X):
         """One-hot levels as `mercer.spaces` rows, the form that learners work on."""
-        levels = self.transform(X)
+        levels = self.encode_rows(X)
         if self.is_sparse_:
             return CSRRows(on_words(levels, self.levels_, self.starts_, self.n_bins_))
         tops = np.diff(self.starts_) - 1
@@ -189,7 +192,9 @@ class LevelQuantizer(FeatureMap):
             X = rows_to_fit(self, X)
         else:
             check_is_fitted(self)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=NUMBERS, order="C")
+        return self.admit(self._validated(X, reset, dtype=NUMBERS, order="C"), fitting=reset)
+
+    def admit(self, X, fitting):
         if sparse.issparse(X):
             if not X.has_canonical_format or not X.data.all():
                 X = X.copy()
@@ -198,7 +203,8 @@ class LevelQuantizer(FeatureMap):
             X = sparse.csr_array(X)
         return X
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
         who = type(self).__name__
         is_count = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
         if not (self.bins is None or self.bins == "auto" or (is_count and 1 <= self.bins <= MOST_LEVELS)):
@@ -218,7 +224,7 @@ class LevelQuantizer(FeatureMap):
             )
 
     def _check_loaded(self):
-        self._check_parameters()
+        self.check_parameters()
         check_kind(self, "kernel_", Kernel)
         check_kind(self, "is_sparse_", bool)
         w = len(checked_array(self, "lows_", "float64", ndim=1))

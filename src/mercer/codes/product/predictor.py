@@ -47,15 +47,21 @@ class CodePredictor(Predictor):
 
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
-        if not hasattr(X, "iloc"):  # a data frame goes to the quantiser as it is, which checks the names of the columns
-            X = self._checked(X)
-        take, u = getattr(X, "iloc", X), self.u.astype(np.float32, copy=False)
-        scores = [self._scores(take[start : start + CHUNK_ROWS], u) for start in range(0, X.shape[0], CHUNK_ROWS)]
-        is_single = self.u.dtype == np.float32 and getattr(X, "dtype", None) == np.float32
+        if not hasattr(X, "iloc"):
+            return super().__call__(X)
+        # a data frame goes to the quantiser as it is, which checks the names of the columns
+        return self._scores_of_parts(X.iloc, len(X), self.quantizer.rows, np.float64)
+
+    def scores(self, X):
+        return self._scores_of_parts(X, X.shape[0], self.quantizer.rows_of_validated, X.dtype)
+
+    def _scores_of_parts(self, X, n, encode, dtype):
+        u = self.u.astype(np.float32, copy=False)
+        scores = [self._scores(encode(X[start : start + CHUNK_ROWS]), u) for start in range(0, n, CHUNK_ROWS)]
+        is_single = self.u.dtype == dtype == np.float32
         return np.concatenate(scores).astype(np.float32 if is_single else np.float64, copy=False)
 
-    def _scores(self, X, u):
-        codes = self.quantizer.rows(X)
+    def _scores(self, codes, u):
         # scores of every word pay if there are more rows than words
         expansion = "delayed" if len(codes) > codes.n_words.max() else "immediate"
         return Design(*self.quantizer.expanded_rows(codes, expansion), self.quantizer.n_jobs).scores(u)

@@ -14,7 +14,7 @@ __all__ = ["ProductQuantizer"]
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.validation import canonical, require_range
@@ -192,9 +192,9 @@ class ProductQuantizer(FeatureMap):
         check_is_fitted(self)
         return CodePredictor(self, u)
 
-    def rows(self, X):
+    def as_rows(self, X):
         """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return CodeRows(self.encode_rows(self._checked(X, reset=False)), self.n_words_)
+        return CodeRows(self.encode_rows(X), self.n_words_)
 
     def expanded_rows(self, X, expansion="delayed"):
         """(rows, inner product) with the same kernel, decoded at one of three times.
@@ -273,11 +273,15 @@ class ProductQuantizer(FeatureMap):
             X = rows_to_fit(self, X)
         else:
             check_is_fitted(self)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        X = self._validated(X, reset, dtype="numeric", ensure_all_finite=False)
+        if not self._trusts_rows:
+            check_finite(X)
+        return self.admit(X, fitting=reset)
+
+    def admit(self, X, fitting):
         X = canonical(X)
-        check_finite(X)
-        require_range(X, type(self).__name__, fitting=reset)
-        kernel = self.resolved_kernel() if reset else self.kernel_
+        require_range(X, type(self).__name__, fitting=fitting)
+        kernel = self.resolved_kernel() if fitting else self.kernel_
         if not isinstance(kernel, Linear):
             kernel.check_values(X, "X")
         return X

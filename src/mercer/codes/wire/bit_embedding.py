@@ -56,9 +56,9 @@ class BitEmbedding(FeatureMap):
             self._parsed = Specification.from_dict(json.loads(self.specification_json_))
         return self._parsed
 
-    def rows(self, X):
+    def as_rows(self, X):
         """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return self.rows_of_codes(self.transform(X))
+        return self.rows_of_codes(self.encode_rows(X))
 
     def rows_of_codes(self, codes):
         """Codes that came from elsewhere, uint8 of shape (n, n_bytes), as rows for learning."""

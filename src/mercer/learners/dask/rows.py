@@ -12,7 +12,7 @@ __all__ = ["DaskDesign", "client_of", "encoded_design", "score_chunks", "solve_c
 import itertools
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
@@ -108,6 +108,8 @@ class DaskDesign:
     dtype: np.dtype
     rows: Any
     n_jobs: int | None = None
+
+    is_spread: ClassVar[bool] = True
 
     def __len__(self):
         return self.parts[-1].stop

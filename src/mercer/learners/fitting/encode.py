@@ -9,14 +9,12 @@ __all__ = [
     "few_rows",
     "is_on_disk",
     "is_quantizer",
+    "memory",
     "opened",
     "raw_blocks",
     "sample_rows",
     "stacked",
 ]
-
-from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +23,7 @@ from mercer._base.progress import track
 from mercer._base.tables import RowSource, open_rows
 from mercer._base.tables.sources.dask import DaskSource
 from mercer.maps.dask import is_dask
-from mercer.spaces import CodeRows, CSRRows, DenseRows, Design, Identity
+from mercer.spaces import Design, Identity
 from mercer.spaces.stored import store_rows
 
 TRIAL_ROWS = 256  # rows encoded to see how large the others become
@@ -72,7 +70,10 @@ def few_rows(X, size):
     """Some raw rows, without reading the others: every so many, or the first that lie on disk."""
     if isinstance(X, DaskSource):
         return X.head(size)
-    return next(raw_blocks(X))[:size] if is_on_disk(X) else X[:: max(1, X.shape[0] // size)][:size]
+    if is_on_disk(X):
+        return next(raw_blocks(X))[:size]
+    few = X[:: max(1, X.shape[0] // size)][:size]
+    return few if sparse.issparse(few) else np.ascontiguousarray(few)
 
 
 def column_range(X):
@@ -84,8 +85,11 @@ def column_range(X):
 # ------------------------------------------------------------------------------------------------------------ encoding
 
 
-def encoded(map, X, expansion):
-    """(rows, inner product) of raw rows."""
+def encoded(map, X, expansion, is_validated=False):
+    """(rows, inner product) of raw rows, which the map validates unless that has been done."""
+    if is_validated:
+        rows = map.rows_of_validated(X)
+        return map.expanded_rows(rows, expansion) if is_quantizer(map) else (rows, map.inner_)
     return map.expanded_rows(X, expansion) if is_quantizer(map) else (map.rows(X), map.inner_)
 
 
@@ -95,15 +99,16 @@ def design_of(map, X, expansion, storage, n_jobs):
     Parameters
     ----------
     map : fitted map or quantiser
-    X : raw rows, in memory or on disk
+    X : raw rows: validated ones in memory, or what lies on disk
     expansion : of a quantiser
     storage : ``"memory"`` or ``"disk"``
     """
     reads_itself = not is_on_disk(X) or (is_quantizer(map) and isinstance(X, np.memmap))
     if storage == "memory" and reads_itself:
-        return Design(*encoded(map, X, expansion), n_jobs)
+        return Design(*encoded(map, X, expansion, is_validated=not is_on_disk(X)), n_jobs)
     later = is_quantizer(map) and expansion == "immediate"  # codes are kept; decoding them comes with every pass
-    blocks = (encoded(map, block, "delayed" if later else expansion)[0] for block in track(raw_blocks(X), "Encoding"))
+    how = "delayed" if later else expansion, not is_on_disk(X)
+    blocks = (encoded(map, block, *how)[0] for block in track(raw_blocks(X), "Encoding"))
     rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
     if later:
         return Design(*map.expanded_rows(rows, expansion), n_jobs)
@@ -113,55 +118,25 @@ def design_of(map, X, expansion, storage, n_jobs):
 
 def stacked(parts):
     """Blocks of encoded rows as one."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    if isinstance(first, CodeRows):
-        return CodeRows(np.concatenate([part.codes for part in parts]), first.n_words)
-    if isinstance(first, CSRRows):
-        return CSRRows(sparse.vstack([part.X for part in parts], format="csr"))
-    return DenseRows(np.concatenate([part.toarray() for part in parts]))
+    first, *rest = parts
+    return first.followed_by(rest) if rest else first
 
 
 # ------------------------------------------------------------------------------------------------------ expected sizes
 
 
-@dataclass
-class Expected:
-    """A few encoded rows, and what they say about all of them."""
-
-    rows: object
-    inner: object
-    n_rows: int
-
-    @property
-    def rows_bytes(self):
-        """The size of all encoded rows: a constant, such as codebooks, and what each row adds."""
-        constant = self.rows.take(slice(0)).nbytes
-        return int(constant + (self.rows.nbytes - constant) * self.n_rows / max(1, len(self.rows)))
-
-    @property
-    def all_rows(self):
-        """The rows as if there were all of them: their kind and shape, for whoever asks no more."""
-        rows = copy(self.rows)
-        rows.shape = (self.n_rows, rows.shape[1])
-        return rows
-
-    def memory(self, n_columns, solver):
-        """Sizes of what a fit of that many columns keeps, at most, by their names in a Plan."""
-        n, D, r = self.n_rows, self.inner.n_features, self.inner.n_factors
-        design = Design(self.rows, self.inner)
-        number = design.dtype.itemsize
-        has_table = design._products is None and not isinstance(self.inner, Identity)
-        return {
-            "rows_bytes": self.rows_bytes,
-            "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,
-            "planes_bytes": MOST_PLANES * r * n_columns * number if solver == "bundle" else 0,
-            "tables_bytes": 8 * D * n_columns if has_table else 0,
-        }
-
-
 def expected(map, X, expansion):
-    """What a fitted map will make of X."""
-    rows, inner = encoded(map, few_rows(X, TRIAL_ROWS), expansion)
-    return Expected(rows, inner, X.shape[0])
+    """What a fitted map will make of X: the :class:`RowShape` of all rows, and the design of a few."""
+    few = Design(*encoded(map, few_rows(X, TRIAL_ROWS), expansion, is_validated=not is_on_disk(X)))
+    return few.rows.shape_of(X.shape[0]), few
+
+
+def memory(shape, few, n_columns, solver):
+    """Sizes of what a fit of that many columns keeps, at most, by their names in a Plan."""
+    n, (_, r), number = shape.shape[0], few.shape, few.dtype.itemsize
+    return {
+        "rows_bytes": shape.nbytes,
+        "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,
+        "planes_bytes": MOST_PLANES * r * n_columns * number if solver == "bundle" else 0,
+        "tables_bytes": 8 * shape.shape[1] * n_columns if few.has_table else 0,
+    }

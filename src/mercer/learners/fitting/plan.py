@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.memory import available_memory
-from mercer.kernels import GeneralizedIntersection, Intersection, SumKernel, get_kernel
+from mercer.kernels import get_kernel
 from mercer.kernels.exponential import ExponentialKernel
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
 
@@ -19,7 +19,6 @@ STORAGES = ("auto", "memory", "disk")
 ORDER = 3  # of a HomogeneousMap
 POINTS, MOST_POINTS = 32, 2**18  # of a SparseAdditiveMap, per column and in all
 LANDMARKS = 1024  # of a NystroemMap
-SHARP_POWER = -2  # power means below it are mapped as the intersection is
 DISTANCE_ROWS = 1000  # rows whose mean distance gives an exponential kernel its gamma
 MEMORY_SHARE = 0.5  # of the available memory that rows may take before they go to disk
 WORK_SHARE = 0.75  # of it that scores and weights of all columns may take; the rest is for rows and for predicting
@@ -69,28 +68,11 @@ def choose_map(kernel, n_columns, random_state=None, n_jobs=None):
     - All others: NystroemMap, which takes fewer features than random Fourier features for the same accuracy, and is the
       exact kernel as long as every row can be a landmark.
     """
-    has_spectrum = kernel.additive and _has_spectrum(kernel)
-    if has_spectrum and (not _has_kink(kernel) or n_columns * POINTS > MOST_POINTS):
+    if kernel.additive and kernel.has_spectrum and (not kernel.has_kink or n_columns * POINTS > MOST_POINTS):
         return HomogeneousMap(kernel, ORDER, "least-squares", n_jobs=n_jobs)
     if kernel.additive and kernel.scalar(0.0, 1.0) == 0:
         return SparseAdditiveMap(kernel, n_points=POINTS, random_state=random_state, n_jobs=n_jobs)
     return NystroemMap(kernel, n_landmarks=LANDMARKS, random_state=random_state, n_jobs=n_jobs)
-
-
-def _has_kink(kernel):
-    """Whether k(x, y) bends sharply where x = y, so that its spectrum falls slowly."""
-    if isinstance(kernel, SumKernel):
-        return any(_has_kink(term) for term in kernel.kernels)
-    return isinstance(kernel, (Intersection, GeneralizedIntersection)) or getattr(kernel, "p", 0) < SHARP_POWER
-
-
-def _has_spectrum(kernel):
-    """Whether HomogeneousMap takes the kernel; it says so itself."""
-    try:
-        HomogeneousMap(kernel).fit(np.ones((1, 1)))
-    except InputError:
-        return False
-    return True
 
 
 # ------------------------------------------------------------------------------------------------------------- storage

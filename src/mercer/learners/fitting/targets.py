@@ -4,6 +4,7 @@
     one-vs-one     a column per pair a < b: +1 for the rows of b, -1 for those of a, 0 for all others
     joint          a column per class, all in one problem: Crammer-Singer, multinomial
     labels         a column per label of an indicator matrix
+    targets        a column per target of a regression
 
 Every column has a positive side; what is known of a column is turned into what is known of the classes.
 
@@ -13,9 +14,9 @@ Notation
     q        probability of the positive side of each column, (n, P)
 """
 
-__all__ = ["MULTI_CLASS", "ClassColumns", "choose_columns", "class_columns"]
+__all__ = ["MULTI_CLASS", "ClassColumns", "Targets", "choose_columns", "class_columns"]
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -56,9 +57,17 @@ class ClassColumns:
         """What ``decision_function`` returns: (n,) for two classes, else (n, K)."""
         return scores
 
-    def choose(self, decision):
-        """Class numbers of the largest decisions."""
-        return (decision > 0).astype(np.int64) if decision.ndim == 1 else decision.argmax(axis=1)
+    def choose(self, decision, classes):
+        """The classes of the largest decisions."""
+        return self.named((decision > 0).astype(np.int64) if decision.ndim == 1 else decision.argmax(axis=1), classes)
+
+    def named(self, codes, classes):
+        """What y said, for class numbers."""
+        return classes[codes]
+
+    def labels(self, classes):
+        """What the columns of :meth:`by_class` are called."""
+        return [str(name) for name in classes]
 
     def by_class(self, scores):
         """Scores of the classes, linear in those of the columns: (n, K), or (n, 1) for two classes."""
@@ -84,6 +93,9 @@ class OneVsRest(ClassColumns):
 
     def decision(self, scores):
         return scores[:, 0] if self.n_columns == 1 else scores
+
+    def labels(self, classes):
+        return _versus(classes) if self.n_columns == 1 else super().labels(classes)
 
     def probabilities(self, q):
         return np.hstack([1 - q, q]) if self.n_columns == 1 else super().probabilities(q)
@@ -128,6 +140,9 @@ class OneVsOne(ClassColumns):
 
     def by_class(self, scores):
         return scores if self.n_columns == 1 else scores @ self._sides / (self.n_classes - 1)
+
+    def labels(self, classes):
+        return _versus(classes) if self.n_columns == 1 else super().labels(classes)
 
     @cached_property
     def _sides(self):
@@ -174,11 +189,28 @@ class Labels(ClassColumns):
     def signs(self, codes):
         return _signs_where(codes > 0)
 
-    def choose(self, decision):
+    def choose(self, decision, classes):
         return (decision > 0).astype(np.int64)
+
+    def named(self, codes, classes):
+        return codes
 
     def probabilities(self, q):
         return q
+
+
+class Targets(ClassColumns):
+    """The targets of a regression, which are their own scores."""
+
+    name = "targets"
+
+    @property
+    def title(self):
+        """How they are learnt."""
+        return "the target" if self.n_columns == 1 else "one per target"
+
+    def labels(self, classes):
+        return [f"target {k}" for k in range(self.n_columns)]
 
 
 COLUMNS = {columns.name: columns for columns in (OneVsRest, OneVsOne, Joint, Labels)}
@@ -190,7 +222,14 @@ def class_columns(name, n_classes):
     >>> class_columns("ovo", 4).n_columns
     6
     """
+    return (_few_classes if n_classes <= MOST_CLASSES else _new_columns)(name, n_classes)
+
+
+def _new_columns(name, n_classes):
     return COLUMNS[name](n_classes)
+
+
+_few_classes = lru_cache(_new_columns)  # pairs of few classes take little room, and longer to list than to use
 
 
 def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
@@ -219,6 +258,11 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
         n_pairs = n_classes * (n_classes - 1) // 2
         multi_class = "ovo" if n_classes <= MOST_CLASSES and n_pairs * n_factors <= MOST_WEIGHTS else "ovr"
     return class_columns(multi_class, n_classes)
+
+
+def _versus(classes):
+    """What the single column of two classes is called."""
+    return [f"{classes[1]} against {classes[0]}"]
 
 
 def _signs_where(is_positive):

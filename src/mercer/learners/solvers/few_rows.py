@@ -14,8 +14,7 @@ import numpy as np
 
 from mercer._base.linalg import positive_eigenpairs
 from mercer._base.threads import single_threaded
-from mercer.spaces import BitRows, CodeRows, CSRRows, DecodedRows, DenseRows, Design, Identity
-from mercer.spaces.factored import BlockFactor, CumulativeSum
+from mercer.spaces import DecodedRows, Design, Identity
 
 MOST_NUMBERS = 2**22  # in the dense rows: 32 MiB
 MOST_FEATURES = 2**24  # numbers of rows with all their features, from which others are computed
@@ -48,27 +47,26 @@ class FewRows:
 
 
 def are_few(rows, inner):
-    """Whether rows are so few that they are decoded, and not quicker as they are."""
+    """Whether rows, or rows of a RowShape, are so few that they are decoded, and not quicker as they are."""
     n, r = rows.shape[0], inner.n_factors
-    if n == 0 or r == 0 or isinstance(rows, CSRRows) or isinstance(inner, CumulativeSum):
+    if n == 0 or r == 0 or rows.kind == "csr" or inner.is_cumulative:
         return False  # sparse rows and tables of levels have quick steps of their own
-    decoded = isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1
-    is_plain = isinstance(rows, DenseRows) and isinstance(inner, Identity)
-    if n * (r if decoded else rows.shape[1]) > (MOST_PLAIN if is_plain else MOST_FEATURES):
+    is_plain = rows.kind == "dense" and inner.is_identity
+    if n * (r if inner.decodes(rows) else rows.shape[1]) > (MOST_PLAIN if is_plain else MOST_FEATURES):
         return False
     if r >= WIDER * n:
         return n <= MOST_IN_GRAM
-    return n * r <= MOST_NUMBERS and not (isinstance(inner, Identity) and isinstance(rows, (BitRows, DenseRows)))
+    return n * r <= MOST_NUMBERS and not (inner.is_identity and rows.kind in ("bits", "dense"))
 
 
 def few_rows(design):
     """The FewRows of a design, made once; None where its rows are many, or quicker as they are."""
-    if "_few" not in design.__dict__:
-        design._few = _made(design) if are_few(design.rows, design.inner) else None
-    return design._few
+    return design.once(_made)
 
 
 def _made(design):
+    if not are_few(design.rows, design.inner):
+        return None
     n, r = design.shape
     if r < WIDER * n:
         return FewRows(Design(_dense(design.rows, design.inner), Identity(r), design.n_jobs), design, None)
@@ -80,7 +78,7 @@ def _made(design):
 
 def _gram(rows, inner):
     """K = Z Z', float64 (n, n)."""
-    if not (isinstance(rows, DenseRows) and isinstance(inner, Identity)):
+    if not (rows.kind == "dense" and inner.is_identity):
         Z = _dense(rows, inner)
         return Z @ Z.T
     K = np.zeros((len(rows), len(rows)))
@@ -92,7 +90,7 @@ def _gram(rows, inner):
 
 def _dense(rows, inner):
     """Rows in factor space, float64 (n, r)."""
-    if isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1:
+    if inner.decodes(rows):
         return DecodedRows(rows, inner).toarray().astype(np.float64)
     features = np.asarray(rows.toarray(), dtype=np.float64)
-    return features if isinstance(inner, Identity) else np.ascontiguousarray(inner.project(features.T).T)
+    return features if inner.is_identity else np.ascontiguousarray(inner.project(features.T).T)

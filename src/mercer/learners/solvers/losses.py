@@ -19,9 +19,17 @@ Notation
     L'_ip    derivative of the loss L_i of row i by its score s_ip, or a subgradient where there is a kink
 """
 
-__all__ = ["CLASSIFICATION_LOSSES", "REGRESSION_LOSSES", "Loss", "get_loss"]
+__all__ = [
+    "CLASSIFICATION_LOSSES",
+    "LOSSES_WITH_BOX",
+    "LOSSES_WITH_FORM",
+    "REGRESSION_LOSSES",
+    "Loss",
+    "get_loss",
+]
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -29,7 +37,8 @@ import numpy as np
 
 from mercer._base.errors import InputError, did_you_mean
 from mercer._base.threads import run_blocks
-from mercer._native.learners.losses import COLUMN_LOOPS, ROW_LOOPS
+from mercer._native.learners.descent.sweep import Form
+from mercer._native.learners.losses import COLUMN_LOOPS, HUBER_WIDTH, ROW_LOOPS
 
 BLOCK_NUMBERS = 2**18  # scores that a thread takes at a time: a fraction of a millisecond
 
@@ -43,12 +52,16 @@ class Loss(ABC):
     task : ``"classification"`` or ``"regression"``
     joint : whether the loss of a row depends on all its scores together; its P columns then form one problem
     is_smooth : whether it has a derivative everywhere
+    form : the loss as coordinate descent and the rounding of Newton's method see it, None if they have no form of it
+    has_box : whether its conjugate is a parabola or a line on an interval, so that the dual is one in a box
     """
 
     name: ClassVar[str]
     task: ClassVar[str]
     joint: ClassVar[bool] = False
     is_smooth: ClassVar[bool]
+    form: Form | None = None
+    has_box: ClassVar[bool] = False
 
     @abstractmethod
     def evaluate(self, scores, targets, weights, n_jobs=None):
@@ -176,12 +189,14 @@ class Hinge(ColumnLoss):
     """max(0, 1 - m), the loss of support vector machines."""
 
     name, task, is_smooth = "hinge", "classification", False
+    form, has_box = Form(1.0, 0.0, 1.0, 0.0, False), True
 
 
 class SquaredHinge(SmoothColumnLoss):
     """max(0, 1 - m)^2."""
 
     name, task = "squared_hinge", "classification"
+    form, has_box = Form(1.0, 0.5, math.inf, 0.0, False), True
 
 
 class Logistic(SmoothColumnLoss):
@@ -194,6 +209,7 @@ class HuberHinge(SmoothColumnLoss):
     """The hinge with its corner rounded between m = 1/2 and m = 3/2."""
 
     name, task = "huber_hinge", "classification"
+    form, has_box = Form(1.0 + HUBER_WIDTH, 2.0 * HUBER_WIDTH, 1.0, 0.0, False), True
 
 
 class CrammerSinger(JointLoss):
@@ -212,6 +228,7 @@ class Squared(SmoothColumnLoss):
     """(s - y)^2 / 2, the loss of ridge regression."""
 
     name, task = "squared", "regression"
+    form, has_box = Form(1.0, 1.0, math.inf, 0.0, True), True
 
 
 class EpsilonInsensitive(ColumnLoss):
@@ -233,11 +250,17 @@ class EpsilonInsensitive(ColumnLoss):
     def _parameter(self):
         return self.epsilon
 
+    @property
+    def form(self):
+        """The form of `mercer._native.learners.descent.sweep`."""
+        return Form(1.0, 0.0, 1.0, self.epsilon, True)
+
 
 class Absolute(ColumnLoss):
     """|s - y|, whose minimum is a median."""
 
     name, task, is_smooth = "absolute", "regression", False
+    form, has_box = Form(1.0, 0.0, 1.0, 0.0, True), True
 
     @property
     def _loops(self):
@@ -248,6 +271,11 @@ CLASSIFICATION_LOSSES = {
     loss.name: loss for loss in (Hinge, SquaredHinge, Logistic, HuberHinge, CrammerSinger, Multinomial)
 }
 REGRESSION_LOSSES = {loss.name: loss for loss in (Squared, Absolute, EpsilonInsensitive)}
+# what coordinate descent has a form of, and the box of projected gradients
+LOSSES_WITH_FORM, LOSSES_WITH_BOX = (
+    [name for name, loss in (CLASSIFICATION_LOSSES | REGRESSION_LOSSES).items() if getattr(loss, attribute)]
+    for attribute in ("form", "has_box")
+)
 _LOSSES = {
     None: CLASSIFICATION_LOSSES | REGRESSION_LOSSES,
     "classification": CLASSIFICATION_LOSSES,

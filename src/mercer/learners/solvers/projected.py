@@ -15,7 +15,7 @@ by one number found by Newton's method: without that, ten times as many steps ar
 All problems take their steps side by side. Primal and dual values are those of the same point, so the gap is exact.
 """
 
-__all__ = ["BOXES", "solve_projected"]
+__all__ = ["ProjectedSolver", "solve_projected"]
 
 import itertools
 import time
@@ -24,35 +24,31 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.progress import track
-from mercer._native.learners.losses import HUBER_WIDTH
+from mercer._base.threads import single_threaded
+from mercer.learners.solvers.losses import LOSSES_WITH_BOX
 from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.solver import Solver
 
 REFRESH = 50  # steps after which scores are computed anew, which removes the rounding of their updates
 LONGEST_STEP = 1e10
 REST = 0.01  # share of the bend that is not common to all rows, at least: the common part is an estimate
 MOST_NEWTON_STEPS, NEWTON_PRECISION = 40, 1e-10
+WIDE_SPREAD, SAMPLE_ROWS = 0.25, 256  # Fisher vectors have 0.5; histograms of few bins, seen through any kernel, 0.1
 
 
-def _margin_box(targets, caps, linear, curvature):
-    """a = y alpha with 0 <= alpha <= cap; a row with y = 0 stays at 0."""
-    y = targets.astype(np.float64)
-    lower, upper = np.where(y < 0, -caps, 0.0), np.where(y > 0, caps, 0.0)
-    return lower, upper, y * linear, np.broadcast_to(curvature, y.shape)
+class ProjectedSolver(Solver):
+    """As one of the solvers."""
 
+    name, leaves = "projected", "a"
 
-# loss -> function (targets, C w as a column) -> (lower, upper, l, D), from the conjugates of the losses
-BOXES = {
-    "hinge": lambda y, Cw: _margin_box(y, Cw, 1.0, 0.0),
-    "squared_hinge": lambda y, Cw: _margin_box(y, np.where(Cw > 0, np.inf, 0.0), 1.0, _inverse(2 * Cw)),
-    "huber_hinge": lambda y, Cw: _margin_box(y, Cw, 1.0 + HUBER_WIDTH, _inverse(Cw / (2 * HUBER_WIDTH))),
-    "absolute": lambda y, Cw: (-Cw + 0 * y, Cw + 0 * y, y, 0 * y),
-    "squared": lambda y, Cw: (
-        np.where(Cw > 0, -np.inf, 0.0) + 0 * y,
-        np.where(Cw > 0, np.inf, 0.0) + 0 * y,
-        y,
-        _inverse(Cw) + 0 * y,
-    ),
-}
+    def suits(self, rows, inner, loss, intercept):
+        return inner.n_factors >= rows.shape[0] and loss.has_box and intercept != "free"
+
+    def suits_rows(self, design):
+        return _spread(design) >= WIDE_SPREAD
+
+    def solve(self, problem, tol, max_iter, random_state, start):
+        return solve_projected(problem, tol, max_iter, start)
 
 
 def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
@@ -60,13 +56,13 @@ def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
 
     Parameters
     ----------
-    problem : :class:`Problem` with one of the losses of ``BOXES``, its intercept scaled or absent
+    problem : :class:`Problem` with a loss that has a box, its intercept scaled or absent
     tol : relative duality gap
     max_iter : passes over the rows at most
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
     """
     _check(problem)
-    work = _Work(problem, start)
+    work = _GradientRun(problem, start)
     interrupted = False
     try:
         for _ in track(itertools.repeat(None, max_iter), "Projected gradient", total=max_iter):
@@ -79,14 +75,14 @@ def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
 
 
 def _check(problem):
-    if problem.loss.name not in BOXES or problem.intercept == "free":
+    if not problem.loss.has_box or problem.intercept == "free":
         raise InputError(
-            f"solver='projected' needs a loss among {', '.join(BOXES)} and an intercept that is regularised or absent, "
-            f"got {problem.loss.name!r} with intercept {problem.intercept!r}. Use solver='bundle'."
+            f"solver='projected' needs a loss among {', '.join(LOSSES_WITH_BOX)} and an intercept that is regularised "
+            f"or absent, got {problem.loss.name!r} with intercept {problem.intercept!r}. Use solver='bundle'."
         )
 
 
-class _Work:
+class _GradientRun:
     """The state of one run; arrays hold the columns of the ``active`` problems, best values those of all."""
 
     def __init__(self, problem, start):
@@ -96,7 +92,7 @@ class _Work:
         self.P, self.dtype = problem.n_columns, problem.design.dtype
         self.scaling = problem.intercept_scaling if problem.intercept == "scaled" else 0.0
         self.active, self.targets = np.arange(self.P), problem.targets
-        self.box = BOXES[self.loss.name](problem.targets, self.C * problem.weights[:, None])
+        self.box = _box(self.loss.form, problem.targets, self.C * problem.weights[:, None])
         shape = (self.n, self.P)
         self.a, self.scores = np.zeros(shape), np.zeros(shape)
         self.u, self.b = np.zeros((self.r, self.P)), np.zeros(self.P)  # b is the weight of the constant feature
@@ -241,6 +237,29 @@ def _project(a, gradient, length, lower, upper, scaling):
     return d
 
 
-def _inverse(values):
-    """1 / values, 0 where they are 0: such rows do not count and stay at 0."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+def _box(form, targets, Cw):
+    """(lower, upper, l, D) from the conjugate of the loss, for targets (n, P) and C w as a column.
+
+    Of a margin loss a = y alpha with 0 <= alpha <= upper end, so that a row with y = 0 stays at 0; of regression a lies
+    between both ends. A row of weight 0 stays at 0 too.
+    """
+    y = targets.astype(np.float64)
+    ends = form.reach * Cw if np.isfinite(form.reach) else np.where(Cw > 0, np.inf, 0.0)
+    bend = np.divide(form.bend, Cw, out=np.zeros_like(Cw), where=Cw > 0)
+    if form.two_sided:
+        lower, upper = -ends + 0 * y, ends + 0 * y
+    else:
+        lower, upper = np.where(y < 0, -ends, 0.0), np.where(y > 0, ends, 0.0)
+    return lower, upper, form.shift * y, bend + 0 * y
+
+
+def _spread(design):
+    """Number of directions of a sample of rows, as a share of its size: (sum of eigenvalues)^2 / sum of squares / m."""
+    m = min(SAMPLE_ROWS, len(design))
+    which = np.linspace(0, len(design) - 1, m).astype(np.int64)
+    vectors = design.take(which).accumulate(np.eye(m)).astype(np.float64, copy=False)
+    with single_threaded():
+        vectors -= vectors.mean(axis=1, keepdims=True)
+        gram = vectors.T @ vectors
+    squares = float((gram**2).sum())
+    return float(np.trace(gram)) ** 2 / squares / m if squares > 0 else 0.0

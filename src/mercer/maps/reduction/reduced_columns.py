@@ -81,9 +81,8 @@ class ReducedPredictor(Predictor):
     def n_features_in_(self):
         return len(self.groups)
 
-    def __call__(self, X):
-        """Scores of raw rows, shape (n,) or (n, C)."""
-        return self.predictor(reduce_columns(self._checked(X), self.groups, self.factors))
+    def scores(self, X):
+        return self.predictor.scores(reduce_columns(X, self.groups, self.factors))
 
 
 def check_groups(groups, factors):

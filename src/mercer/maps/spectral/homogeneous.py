@@ -21,7 +21,7 @@ from mercer._base.files.loaded import check_kind, check_number, checked_array
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
 from mercer._native.maps.homogeneous import LOOPS, widen_columns
-from mercer.kernels import GeneralizedIntersection, Kernel, Linear, SumKernel, get_kernel
+from mercer.kernels import Kernel, get_kernel
 from mercer.maps.base import FeatureMap
 from mercer.maps.spectral.spectra import WINDOWS, best_period, coefficients, spectrum_of
 from mercer.spaces import Identity
@@ -102,7 +102,7 @@ class HomogeneousMap(FeatureMap):
         self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         spectrum = spectrum_of(self.kernel_)
-        _parity(self.kernel_)  # refuses what has none
+        _check_parity(self.kernel_)
         if spectrum.is_constant:
             self.period_, self.coefficients_ = None, np.array([spectrum.atom])
         else:
@@ -137,7 +137,7 @@ class HomogeneousMap(FeatureMap):
         out = np.empty(len(values) * self._width, dtype=dtype)
         amplitudes = np.sqrt(self.coefficients_ * np.where(np.arange(len(self.coefficients_)) > 0, 2, 1)).astype(dtype)
         pitch = _pitch(self.period_, dtype)
-        degree, is_odd = self.kernel_.homogeneity, _parity(self.kernel_) == "odd"
+        degree, is_odd = self.kernel_.homogeneity, self.kernel_.parity == "odd"
 
         def encode(part, wide):
             LOOPS[dtype.char](_roots(values[part], degree, is_odd), amplitudes, pitch, out[wide])
@@ -176,7 +176,7 @@ class HomogeneousMap(FeatureMap):
             check_number(self, "period_", above=0)
         check_kind(self, "kernel_", Kernel)
         spectrum_of(self.kernel_)
-        _parity(self.kernel_)
+        _check_parity(self.kernel_)
         if not isinstance(self.inner_, Identity) or self.inner_.n_features != self._n_features_out:
             raise ValueError("inner_ must be the identity on all features.")
 
@@ -200,18 +200,9 @@ def _pitch(period, dtype):
     return np.array([leading, exact - leading], dtype=dtype)
 
 
-def _parity(kernel):
-    """``"odd"``: k(-x, y) = -k(x, y); ``"even"``: k(-x, y) = k(x, y); ``"none"``: values have no signs."""
-    if isinstance(kernel, SumKernel):
-        found = {_parity(term) for term in kernel.kernels}
-        if "none" in found:
-            return "none"
-        if len(found) > 1:
-            raise InputError(
-                f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. "
-                "Map the terms one by one and put the features side by side."
-            )
-        return found.pop()
-    if isinstance(kernel, GeneralizedIntersection):
-        return "even"
-    return "odd" if isinstance(kernel, Linear) or kernel.signed else "none"
+def _check_parity(kernel):
+    if kernel.parity is None:
+        raise InputError(
+            f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. "
+            "Map the terms one by one and put the features side by side."
+        )

@@ -218,7 +218,7 @@ class CodeScorer:
 
     def __init__(self, model):
         self._map, self._v, self._intercept = model.map_, model.predictor_.v, model.intercept_
-        self._columns = model._columns
+        self._columns = model.columns_
 
     @property
     def n_weights(self):

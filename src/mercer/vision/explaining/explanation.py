@@ -169,7 +169,7 @@ class _View:
     def scores(self, rows):
         """Scores of the classes, (n, classes); of two classes the first has the negative of the other."""
         classifier = self.classifier
-        found = classifier._by_class(classifier.predictor_(self.reduced(rows)) + classifier.intercept_)
+        found = classifier.columns_.by_class(classifier.predictor_(self.reduced(rows)) + classifier.intercept_)
         return np.hstack([-found, found]) if found.shape[1] == 1 else found
 
     def columns(self, row):

@@ -13,7 +13,7 @@ relative duality gap of every problem; weights v in the range of H by constructi
 spurious minimum outside it.
 """
 
-__all__ = ["solve_bundle"]
+__all__ = ["BundleSolver", "solve_bundle"]
 
 import itertools
 import time
@@ -27,9 +27,28 @@ from mercer.learners.solvers.bundle.line_search import search_line
 from mercer.learners.solvers.bundle.planes import Planes
 from mercer.learners.solvers.bundle.simplex import solve_simplex
 from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.solver import Solver
 
 FEWEST_COORDINATES = 4096  # of a problem whose planes are worth a thread
 NEAR_BEST = 0.1  # where the next plane is taken: so far, at most, from the best point to the small problem's solution
+
+
+class BundleSolver(Solver):
+    """As one of the solvers: what there is for every problem."""
+
+    name, leaves = "bundle", "planes"
+
+    def suits(self, rows, inner, loss, intercept):
+        return True
+
+    def takes_over(self, inner, loss):
+        return True
+
+    def start_at(self, u, intercept):
+        return {"u": u, "intercept": intercept}
+
+    def solve(self, problem, tol, max_iter, random_state, start):
+        return solve_bundle(problem, tol, max_iter, start=start)
 
 
 def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
@@ -44,7 +63,7 @@ def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C, whose planes are used up; or
         weights to start from, as a dict of "u" and "intercept"
     """
-    work = _Work(problem, max_planes, start)
+    work = _BundleRun(problem, max_planes, start)
     interrupted = False
     try:
         for _ in track(itertools.repeat(None, max_iter), "Cutting planes", total=max_iter):
@@ -65,7 +84,7 @@ class _Point:
     b: np.ndarray
 
 
-class _Work:
+class _BundleRun:
     """The state of one run: planes, best point, bounds. ``active`` are the problems that are not solved yet."""
 
     def __init__(self, problem, max_planes, start):

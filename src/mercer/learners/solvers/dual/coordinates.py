@@ -11,7 +11,7 @@ because tables in float32 drift and b is exact. Each kind has a loop for one col
 once.
 """
 
-__all__ = ["are_words", "coordinates_of"]
+__all__ = ["coordinates_of"]
 
 import numpy as np
 
@@ -23,10 +23,7 @@ from mercer._native.learners.descent import joint as joint_descent
 from mercer._native.learners.descent import level as level_descent
 from mercer._native.spaces.code_products import score_codes_vector
 from mercer.spaces.blocks import row_tasks
-from mercer.spaces.coded_rows import BYTE_SIGNS, BitRows, CodeRows
-from mercer.spaces.factored import BlockFactor, CumulativeSum
-from mercer.spaces.inner import Identity
-from mercer.spaces.rows import CSRRows, DenseRows
+from mercer.spaces.coded_rows import BYTE_SIGNS
 
 MOST_GRAM = 2**28  # numbers in the kernel matrices of all columns
 TALL = 100  # mean level from which blocks of levels pay
@@ -35,21 +32,20 @@ TALL = 100  # mean level from which blocks of levels pay
 def coordinates_of(design, dtype=np.float64, is_joint=False):
     """The rows of a design as coordinates, with tables of this type; None if they are of another kind."""
     rows, inner = design.rows, design.inner
-    if isinstance(inner, Identity) and isinstance(rows, (CSRRows, DenseRows)):
+    is_sparse = rows.kind == "csr"
+    if inner.is_identity and (is_sparse or rows.kind == "dense"):
         return Plain(design)
-    if isinstance(inner, Identity) and isinstance(rows, BitRows) and not is_joint:
+    if inner.is_identity and rows.kind == "bits" and not is_joint:
         return Bits(design)
-    if are_words(rows, inner) and not is_joint:
+    if inner.decodes(rows) and not is_joint:
         return Words(design)
-    is_sparse = isinstance(rows, CSRRows)
-    if not (is_sparse or isinstance(rows, CodeRows)):
-        return None
-    if isinstance(inner, CumulativeSum) and is_sparse:
+    if inner.is_cumulative and is_sparse:
         return SparseIntersection(design, dtype)
-    if isinstance(inner, CumulativeSum) and _has_all_levels(rows, inner):
+    if inner.is_cumulative and inner.is_of_words(rows) and inner.has_all_levels:
         is_tall = rows.codes.mean(dtype=np.float64) > TALL and not is_joint
         return (TallIntersection if is_tall else DenseIntersection)(design, dtype)
-    if isinstance(inner, BlockFactor) and _gram_size(inner) <= MOST_GRAM and (is_sparse or _fits(rows, inner)):
+    n_products = inner.n_block_products
+    if n_products is not None and n_products <= MOST_GRAM and (is_sparse or inner.is_of_words(rows)):
         return GramLevels(design, dtype)
     return None
 
@@ -60,7 +56,7 @@ class Plain:
     def __init__(self, design):
         self.rows = design.rows
         X = self.rows.X
-        is_sparse = isinstance(self.rows, CSRRows)
+        is_sparse = self.rows.kind == "csr"
         self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
         self.loop = dual_descent.descend_csr if is_sparse else dual_descent.descend_dense
         self.joint_loop = joint_descent.descend_joint_csr if is_sparse else joint_descent.descend_joint_dense
@@ -253,11 +249,11 @@ class GramLevels(Levels):
 
     def __init__(self, design, dtype):
         super().__init__(design, dtype)
-        inner, is_sparse = self.inner, isinstance(self.rows, CSRRows)
+        inner, is_sparse = self.inner, self.rows.kind == "csr"
         sizes = inner.layout.widths
         grams = [(F.T.astype(np.float64) @ F).astype(dtype).ravel() for F in inner.factors]
         gram_starts = np.tile(np.cumsum(sizes**2) - sizes**2, inner.repeat)
-        starts = np.concatenate([[0], np.cumsum(np.tile(sizes, inner.repeat))])
+        starts = np.concatenate([[0], np.cumsum(inner.block_widths)])
         flat = np.concatenate([np.zeros(0, dtype=dtype), *grams])
         if is_sparse:
             owners = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
@@ -273,31 +269,3 @@ class GramLevels(Levels):
 
     def write(self, state, v):
         state[0][:] = v
-
-
-# -------------------------------------------------------------------------------------------------------------- kinds
-
-
-def are_words(rows, inner):
-    """Whether rows are words of blocks, each with a factor: what a product quantiser gives."""
-    return isinstance(rows, CodeRows) and isinstance(inner, BlockFactor) and inner.repeat == 1 and _fits(rows, inner)
-
-
-def _has_all_levels(rows, inner):
-    """Whether the words of every column are the levels 0, 1, 2, ..."""
-    unit = np.ones(len(inner.gaps))
-    unit[inner.starts[:-1][np.diff(inner.starts) > 0]] = 0.0
-    return np.array_equal(rows.n_words, np.diff(inner.starts)) and np.array_equal(unit, inner.gaps)
-
-
-def _fits(rows, inner):
-    return np.array_equal(rows.n_words, np.diff(_block_starts(inner)))
-
-
-def _block_starts(inner):
-    return np.concatenate([[0], np.cumsum(np.tile(inner.layout.widths, inner.repeat))])
-
-
-def _gram_size(inner):
-    """Kernel values between the words of all blocks."""
-    return int((inner.layout.widths**2).sum())

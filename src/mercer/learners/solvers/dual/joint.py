@@ -31,7 +31,7 @@ def solve_joint_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=Non
     check_intercept(problem)
     coordinates = row_coordinates(problem, tol)
     with single_threaded():
-        work = _JointWork(problem, coordinates, random_state, start)
+        work = _JointRun(problem, coordinates, random_state, start)
         interrupted = False
         try:
             for _ in track(itertools.count(), "Dual coordinate descent"):
@@ -43,7 +43,7 @@ def solve_joint_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=Non
     return work.solution(tol, interrupted)
 
 
-class _JointWork:
+class _JointRun:
     """The run: dual variables, the states of the classes, and the best weights so far.
 
     Attributes

@@ -6,7 +6,7 @@ next. The loops, and the form in which they see a loss, are in `mercer._native.l
 for each kind of rows is in `mercer.learners.solvers.dual.coordinates`.
 """
 
-__all__ = ["FORMS", "JOINT_FORM", "check_intercept", "row_coordinates", "solve_dual"]
+__all__ = ["JOINT_LOSS", "check_intercept", "row_coordinates", "solve_dual"]
 
 import itertools
 import math
@@ -19,9 +19,8 @@ from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.learners.descent.dual import keep_movable, sum_objectives
-from mercer._native.learners.descent.sweep import Form
-from mercer._native.learners.losses import HUBER_WIDTH
 from mercer.learners.solvers.dual.coordinates import coordinates_of
+from mercer.learners.solvers.losses import LOSSES_WITH_FORM
 from mercer.learners.solvers.problem import Solution, relative_gaps
 
 # visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a column's look
@@ -29,15 +28,7 @@ MOST_VISITS = 10
 SMALL = 2**23  # entries of the rows times columns, below which threads take longer to start than to work
 LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
 
-JOINT_FORM = "crammer_singer"  # the one joint loss with such a dual: see _joint_dual
-FORMS = {
-    "hinge": lambda loss: Form(1.0, 0.0, 1.0, 0.0, False),
-    "squared_hinge": lambda loss: Form(1.0, 0.5, math.inf, 0.0, False),
-    "huber_hinge": lambda loss: Form(1.0 + HUBER_WIDTH, 2.0 * HUBER_WIDTH, 1.0, 0.0, False),
-    "squared": lambda loss: Form(1.0, 1.0, math.inf, 0.0, True),
-    "absolute": lambda loss: Form(1.0, 0.0, 1.0, 0.0, True),
-    "epsilon_insensitive": lambda loss: Form(1.0, 0.0, 1.0, loss.epsilon, True),
-}
+JOINT_LOSS = "crammer_singer"  # the one joint loss with such a dual: see `mercer.learners.solvers.dual.joint`
 
 
 def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
@@ -46,7 +37,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     Parameters
     ----------
     problem : :class:`Problem` with dense or CSR rows and the identity as inner product, or words of columns such as
-        those of a LevelQuantizer; a loss of ``FORMS``; an intercept that is ``"scaled"`` or ``"none"``
+        those of a LevelQuantizer; a loss that has a form; an intercept that is ``"scaled"`` or ``"none"``
     tol : relative duality gap, (primal - dual) / primal
     max_iter : passes over the rows at most, as visits of single rows divided by their number
     random_state : int, RandomState or None, for the order of visits
@@ -55,7 +46,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     _check(problem)
     coordinates = row_coordinates(problem, tol)
     with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
-        work = _Work(problem, coordinates, random_state, start)
+        work = _DescentRun(problem, coordinates, random_state, start)
         interrupted = False
         try:
             for _ in track(itertools.count(), "Dual coordinate descent"):
@@ -81,8 +72,8 @@ def row_coordinates(problem, tol):
 
 
 def _check(problem):
-    if problem.loss.name not in FORMS:
-        known = ", ".join([*FORMS, JOINT_FORM])
+    if problem.loss.form is None:
+        known = ", ".join([*LOSSES_WITH_FORM, JOINT_LOSS])
         raise InputError(
             f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {known}; use one of them "
             "or another solver."
@@ -99,7 +90,7 @@ def check_intercept(problem):
         )
 
 
-class _Work:
+class _DescentRun:
     """All columns of a run, and what is known of each: best weights, primal and dual value."""
 
     def __init__(self, problem, coordinates, random_state, start):
@@ -198,7 +189,7 @@ class _Column:
         self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
         self.p, self.norms, self.caps, self.key = p, norms, caps, key
         self.targets = np.ascontiguousarray(problem.targets[:, p])
-        self.form = FORMS[problem.loss.name](problem.loss)
+        self.form = problem.loss.form
         n = len(problem.design)
         self.b, self.state = np.zeros(n), coordinates.new_state()
         self.order, self.n_active = np.empty(n, dtype=np.int32), 0

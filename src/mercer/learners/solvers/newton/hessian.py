@@ -14,10 +14,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.spaces.blocks import even_slices
-from mercer.spaces.inner import Identity
-from mercer.spaces.rows import DenseRows
 
-FEW_FACTORS = 256  # up to here H costs less than the conjugate gradient steps that it saves
+FORMED_FACTORS = 256  # up to here H costs less than the conjugate gradient steps that it saves
 MOST_FACTORS = 2048  # of a preconditioner
 SAMPLE_PER_FACTOR = 4  # rows of its sample
 MOST_BYTES = 2**28  # of all matrices of a kind together
@@ -40,7 +38,7 @@ def newton_directions(design, scale, ridge, bends, gradient):
     gradient : g, (R, P)
     """
     n, r = design.shape
-    if r <= FEW_FACTORS:
+    if r <= FORMED_FACTORS:
         solve = _solver(_hessians(design, scale, ridge, bends, 1.0), design.n_jobs)
         return -solve(gradient), 1
     solve = np.copy
@@ -99,7 +97,7 @@ def _precision(design, bends, factor):
 def _factor_rows(design, part):
     """Rows of Phi F' as an array."""
     rows, inner = design.rows, design.inner
-    if isinstance(rows, DenseRows) and isinstance(inner, Identity):
+    if rows.kind == "dense" and inner.is_identity:
         return rows.X[part]
     return inner.project(rows.take(part).toarray().T.astype(design.dtype, copy=False)).T
 

@@ -16,7 +16,6 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
 from mercer._native.learners.newton import along_proximal, evaluate_proximal
-from mercer.learners.solvers.dual.solver import FORMS
 
 BLOCK_NUMBERS = 2**17  # scores that a thread takes at a time
 SHARPEN = 0.2  # delta of the next round
@@ -27,7 +26,7 @@ FIRST_SPREAD = 2.0  # of regression, in units of the mean distance of targets fr
 def smoothed(problem):
     """The loss of a problem in this form."""
     loss = problem.loss
-    if loss.name in FORMS and math.isfinite(FORMS[loss.name](loss).reach):
+    if loss.form is not None and math.isfinite(loss.form.reach):
         return ProximalLoss(problem)
     if loss.is_smooth and not loss.joint:
         return SmoothLoss(problem)
@@ -68,7 +67,7 @@ class ProximalLoss:
     def __init__(self, problem):
         self.targets, self.n_jobs = np.ascontiguousarray(problem.targets), problem.design.n_jobs
         self.caps = float(problem.C) * problem.weights
-        self.form = FORMS[problem.loss.name](problem.loss)
+        self.form = problem.loss.form
         dtype = problem.design.dtype
         if self.form.two_sided:
             self.centres = np.zeros(self.targets.shape, dtype)

@@ -4,13 +4,13 @@
 
 One pass over the rows gives the scores of a direction, another the gradient u + p with p = F Phi' slopes, for all
 columns together. The slopes are also a point of the dual problem, whose value lies exactly 1/2 |u + p|^2 below the
-primal one: the certificate of a smooth loss costs nothing. Losses with corners are rounded (`_smoothed`); what that
+primal one: the certificate of a smooth loss costs nothing. Losses with corners are rounded (`smoothed`); what that
 takes from the dual value is added to the gap, and while it is the larger part, the rounding is sharpened.
 
 Where there are many more rows than factors, a sample of them is solved first and gives the start.
 """
 
-__all__ = ["solve_newton"]
+__all__ = ["NewtonSolver", "solve_newton"]
 
 import itertools
 import time
@@ -23,7 +23,9 @@ from mercer._base.threads import single_threaded
 from mercer.learners.solvers.newton.hessian import newton_directions
 from mercer.learners.solvers.newton.smoothed import smoothed
 from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.solver import Solver, are_many
 
+MOST_FACTORS = 1000  # of a problem on which second derivatives may be quicker than anything else
 SAMPLE_SHARE = 16  # one row in so many is solved first
 SAMPLE_PER_FACTOR = 50  # if these are so many rows per factor
 SAMPLE_TOL, MOST_SAMPLE_PASSES = 1e-2, 50
@@ -32,6 +34,22 @@ PRECISION = 0.1  # slope at the end of a line search, as a share of that at its 
 BALANCE = 1e-9  # sum of slopes at an intercept that is not regularised, as a share of the largest sum
 PROGRESS = 0.999  # a gap that does not fall to this share of itself
 MOST_IDLE = 30  # in so many iterations is at the end of what the precision of the scores allows
+
+
+class NewtonSolver(Solver):
+    """As one of the solvers."""
+
+    name, leaves = "newton", "deltas"
+
+    def suits(self, rows, inner, loss, intercept):
+        n, r = rows.shape[0], inner.n_factors
+        return self.takes_over(inner, loss) and (are_many(n, r, loss) or (loss.is_smooth and n >= r))
+
+    def takes_over(self, inner, loss):
+        return inner.n_factors <= MOST_FACTORS and not loss.joint
+
+    def solve(self, problem, tol, max_iter, random_state, start):
+        return solve_newton(problem, tol, max_iter, start)
 
 
 def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
@@ -49,7 +67,7 @@ def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
         if start is None and (sample := _sample(problem)) is not None:
             found = solve_newton(sample, SAMPLE_TOL, MOST_SAMPLE_PASSES)
             start, interrupted = found.state, found.interrupted
-        work = _Work(problem, start, began)
+        work = _NewtonRun(problem, start, began)
         try:
             for _ in track(itertools.repeat(None, 0 if interrupted else max_iter), "Newton steps", total=max_iter):
                 if work.note(tol) or work.n_iter >= max_iter:
@@ -75,7 +93,7 @@ def _sample(problem):
     )
 
 
-class _Work:
+class _NewtonRun:
     """The state of one run. Arrays hold the columns ``open`` that are not solved; best, primal, dual and deltas all."""
 
     def __init__(self, problem, start, began):

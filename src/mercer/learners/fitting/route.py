@@ -1,0 +1,103 @@
+"""From raw rows to a solver and back: what an estimator has beside its parameters and targets.
+
+    KernelRoute    any kernel, map or quantiser, and any solver
+    LevelRoute     levels of values, an additive kernel of them, coordinate descent: `mercer.learners.fitting.levels`
+
+A route reads the parameters of its estimator, and keeps nothing itself.
+"""
+
+__all__ = ["CHECKS", "KernelRoute"]
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from mercer._base.errors import InputError
+from mercer.kernels import get_kernel, needs_non_negative
+from mercer.learners.dask.rows import client_of, encoded_design
+from mercer.learners.fitting import encode
+from mercer.learners.fitting.plan import choose_map, resolve_kernel
+from mercer.maps.base import FeatureMap
+
+CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+class KernelRoute:
+    """The way of KernelClassifier and KernelRegressor.
+
+    Parameters
+    ----------
+    learner : the estimator, of which only parameters and fitted attributes are read
+
+    Attributes
+    ----------
+    checks : how raw rows are validated
+    map_kind : class of the fitted map
+    unit : what C = 1 stands for
+    """
+
+    checks = CHECKS
+    map_kind: type = FeatureMap
+    unit = 1.0
+
+    def __init__(self, learner):
+        self.learner, self.who = learner, type(learner).__name__
+
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+
+    def choices(self, X, y, seed):
+        """What is chosen from raw rows and their targets, before anything is encoded, by the names of attributes."""
+        return {}
+
+    def new_map(self, X, seed):
+        """The map for raw rows, or a sample of them, not fitted yet."""
+        learner = self.learner
+        if learner.map is None:
+            kernel = resolve_kernel(learner.kernel, X, learner.n_jobs)
+            return choose_map(kernel, X.shape[1], seed, learner.n_jobs)
+        if not isinstance(learner.map, FeatureMap):
+            raise InputError(
+                f"{self.who} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
+                f"map={learner.map!r}."
+            )
+        found = clone(learner.map)
+        own = found.get_params(deep=False)
+        unset = {name: value for name, value in (("random_state", seed), ("n_jobs", learner.n_jobs))
+                 if name in own and own[name] is None}  # fmt: skip
+        return found.set_params(**unset)
+
+    def design(self, X):
+        """The encoded rows, where the plan wants them, with their inner product."""
+        learner = self.learner
+        if client_of(X) is not None:
+            return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs)
+        return encode.design_of(learner.map_, X, learner.expansion, learner.plan_.storage, learner.n_jobs)
+
+    def described(self, plan):
+        """The plan in the words of the estimator; refused if it cannot be followed."""
+        return plan
+
+    def solver_name(self, loss, intercept):
+        """The solver as `mercer.learners.solvers.registry` calls it, or ``"auto"``."""
+        return self.learner.solver
+
+    def solver_on_dask(self, loss, n_columns):
+        """The solver for rows on the workers of a cluster."""
+        if self.learner.solver not in ("auto", "bundle"):
+            raise InputError(
+                f"{self.who}: solver={self.learner.solver!r} needs all rows in one process. Use solver='auto' or "
+                "'bundle' for rows on the workers of a cluster."
+            )
+        return "bundle"
+
+    def finished(self, solution, design):
+        """The solution for the features of the map, in the words of the estimator."""
+        return solution
+
+    def input_kinds(self):
+        """Whether rows may be sparse, and whether they must be non-negative."""
+        if self.learner.map is None:
+            return True, needs_non_negative(lambda: get_kernel(self.learner.kernel))
+        of_map = get_tags(self.learner.map).input_tags
+        return of_map.sparse, of_map.positive_only
