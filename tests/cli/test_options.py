@@ -26,14 +26,13 @@ def verbs(command: Any, path: str = "mercer") -> dict[str, Any]:
 
 def described(command: Any) -> dict[str, dict[str, Any]]:
     """What can be said to a command: names, type, choices, range, default, and where and how the help shows it."""
-    return {each.name: _described(each) for each in command.params if not NOT_OURS & set(each.opts)}
+    return {" ".join(each.opts): _described(each) for each in command.params if not NOT_OURS & set(each.opts)}
 
 
 def _described(each: Any) -> dict[str, Any]:
     shown = getattr(each, "show_default", None)
     kind = each.type_descriptor
     facts = {
-        "names": each.opts,
         "negated": each.secondary_opts,
         "metavar": each.metavar,
         "type": None if kind.choices else each.bare_type(),

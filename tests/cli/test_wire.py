@@ -273,8 +273,8 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
 @pytest.mark.parametrize(
     ("code", "words", "arguments"),
     [
-        (2, ["64,128,256", "64,x"], ["wire", "fit", "train.npz", "--rates", "64,x"]),
-        (2, ["64,128,256", "0"], ["wire", "fit", "train.npz", "--rates", "0"]),
+        (2, ["--rates must be integers", "64,x"], ["wire", "fit", "train.npz", "--rates", "64,x"]),
+        (2, ["--rates must be integers", "'0'"], ["wire", "fit", "train.npz", "--rates", "0"]),
         (2, ["'fourier'", "universal, qjl"], ["wire", "fit", "train.npz", "--embedding", "fourier"]),
         (2, ["'jql'", "Did you mean 'qjl'"], ["wire", "fit", "train.npz", "--embedding", "jql"]),
         (2, ["embedding qjl", "'n_bits'"], ["wire", "fit", "train.npz", "--embedding", "qjl:n_bits=8"]),

@@ -1,31 +1,23 @@
 """What the verbs of ``mercer detect`` share: folders of images with boxes, and detectors in files."""
 
-__all__ = ["BoxesOption", "ImagesOption", "LabelOption", "annotated", "load_detector"]
+__all__ = ["annotated", "load_detector"]
 
 from pathlib import Path
 
-import typer
-
 from mercer._base.tables import ArgumentError
 from mercer.cli.models.learning import load_model
-
-ImagesOption = typer.Option("--images", metavar="DIR", help="A folder of images, those without objects included.")
-BoxesOption = typer.Option(
-    "--boxes", metavar="FILE", help="Boxes: csv, a PASCAL VOC file or folder of XML, or COCO's JSON."
-)
-LabelOption = typer.Option("--label", metavar="NAME", help="Which objects, if the boxes are of several kinds.")
 
 
 def annotated(images: Path, boxes: Path, label: str | None):
     """(paths, boxes of each) of a folder of images; boxes of images that are not there are refused."""
     from mercer.detection import boxes_of, read_boxes
-    from mercer.vision.reading.folders import _images_below
+    from mercer.vision.reading.folders import images_below
 
     if not images.is_dir():
         raise ArgumentError(f"There is no folder {images}.")
     if not boxes.exists():
         raise ArgumentError(f"There is no file {boxes}.")
-    paths = _images_below(images)
+    paths = images_below(images)
     if not paths:
         raise ArgumentError(f"There are no images in the folder {images}.")
     table = read_boxes(boxes, label)

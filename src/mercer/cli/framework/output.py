@@ -1,6 +1,6 @@
 """What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
 
-__all__ = ["console", "note", "print_json", "print_table", "progress", "to_plain"]
+__all__ = ["console", "note", "print_json", "print_table", "progress", "to_plain", "took"]
 
 import json
 import math
@@ -63,8 +63,17 @@ def _on_one_line(found: re.Match[str]) -> str:
 
 def note(settings: Settings, text: str) -> None:
     """Tell something that is not the result, unless only the result is wanted."""
-    if not settings.quiet and not settings.json:
+    if text and not settings.quiet and not settings.json:
         console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
+
+
+def took(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> took(0.1234), took(12.3)
+    ('0.12 s', '12 s')
+    """
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 @contextmanager

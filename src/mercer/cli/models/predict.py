@@ -8,17 +8,17 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.files.steps import last_step
+from mercer._base.parameters import text
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.checks import check_standard_output, exclude
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, to_plain
-from mercer.cli.framework.rates import BitsOption, bits_of
+from mercer.cli.framework.rates import bits_of
+from mercer.cli.framework.shared import BITS, DATA, LEARNER_MODEL, OUT_FORMAT, PROBA, SCORES
 from mercer.cli.models.learning import (
-    OutFormatOption,
     answers,
     load_learner,
     missing_facts,
@@ -28,8 +28,6 @@ from mercer.cli.models.learning import (
 )
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 One label per line:
   mercer predict iris.mercer new.csv
   mercer predict iris.mercer new.csv | sort | uniq -c
@@ -47,38 +45,23 @@ By codes of 64 bits, if the model was fitted by mercer wire fit:
 """
 
 
-@option_groups(settings=common_options, rules=input_options)
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where the answers go (npy, npz, csv, tsv); - is the output.",
-            show_default="the output",
-        ),
-    ] = None,
-    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
-    bits: Annotated[int | None, BitsOption] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    LEARNER_MODEL, DATA,
+    text("out", None, "Where the answers go (npy, npz, csv, tsv); - is the output.", "FILE", "-o", shown="the output"),
+    OUT_FORMAT, SCORES, PROBA, BITS,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Settings) -> None:
     """Write the label of each row under a fitted model, or its scores or probabilities.
 
     Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
     classes above them. A model of two classes has one score, which is positive for the class named above it. Columns
     are matched by name with those that the model was fitted on; --id puts the ids of the rows beside the answers.
     """
-    if scores and proba:
-        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    exclude(scores=scores, proba=proba)
+    check_standard_output(out, settings)
     format = writable_format(out or "-", out_format)
     what = "scores" if scores else "probabilities" if proba else "labels"
     if rules["id"] is not None and format == "npy":

@@ -4,20 +4,18 @@ __all__ = ["EXAMPLES", "ask"]
 
 import csv
 import io
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import MercerError
+from mercer._base.parameters import argument, integer, text
 from mercer._base.tables import ArgumentError, Features, RowSource, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.shared import DATA
 from mercer.cli.models.learning import answers, missing_facts, open_data
 from mercer.cli.serve import token_of
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer wire ask http://127.0.0.1:8321 new.npy
   mercer wire ask http://127.0.0.1:8321 new.npy --bits 64 --token-file token.txt
   mercer wire ask http://127.0.0.1:8321 new.npy --neighbours 5
@@ -25,37 +23,18 @@ EXAMPLES = """
 _BYTES_PER_ROW = 1024  # of an answer, roughly
 
 
-@option_groups(rules=input_options, settings=common_options)
-def ask(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address that mercer serve has printed.")],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    bits: Annotated[
-        int | None,
-        typer.Option(
-            "--bits",
-            metavar="N",
-            min=1,
-            help="Bits of a code, one of the rates of the service.",
-            show_default="the most",
-        ),
-    ] = None,
-    neighbours: Annotated[
-        int | None,
-        typer.Option("--neighbours", metavar="K", min=1, help="Find the nearest K rows of its index instead."),
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="A file with the token of the service.",
-            show_default="the variable MERCER_TOKEN, if set",
-        ),
-    ] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("url", "URL", "The address that mercer serve has printed."),
+    DATA,
+    integer("bits", None, "Bits of a code, one of the rates of the service.", shown="the most", least=1),
+    integer("neighbours", None, "Find the nearest K rows of its index instead.", "K", least=1),
+    text("token_file", None, "A file with the token of the service.", "FILE",
+        shown="the variable MERCER_TOKEN, if set"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
 
     The embedding is fetched from the service and rows are encoded here: nothing but bits is sent. With --neighbours a

@@ -1,6 +1,6 @@
 """Images in one folder per class."""
 
-__all__ = ["image_folder"]
+__all__ = ["image_folder", "images_below"]
 
 import os
 from pathlib import Path
@@ -42,7 +42,7 @@ def image_folder(path):
     if not root.is_dir():
         raise InputError(f"image_folder needs a folder with one folder per class; {root} is not a folder.")
     classes = sorted((child for child in root.iterdir() if _is_shown(child.name) and child.is_dir()), key=_by_name)
-    found = [(file, folder.name) for folder in classes for file in _images_below(folder)]
+    found = [(file, folder.name) for folder in classes for file in images_below(folder)]
     if not found:
         beside = sum(_is_image(child.name) for child in root.iterdir())
         folders = "folders without images" if classes else "no folders"
@@ -52,7 +52,7 @@ def image_folder(path):
     return [file for file, _ in found], np.array([label for _, label in found])
 
 
-def _images_below(folder):
+def images_below(folder):
     """Image files in a folder and in the folders below it, sorted by their path."""
     files = []
     for place, folders, names in os.walk(folder):
