@@ -324,7 +324,7 @@ def test_rates_are_those_of_python(succeeds, fails, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "compact" in succeeds("wire", "rates", "train.npz", *options)
     fails(2, ["has the codes", "'magic'"], "wire", "rates", "train.npz", "--codes", "magic")
-    fails(2, ["--bits is a list", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
+    fails(2, ["--bits must be integers", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
     fails(2, ["divides the 64 columns"], "wire", "rates", "train.npz", "--block-size", "7")
 
 
