@@ -96,18 +96,8 @@ def _chosen(name: str, known: dict[str, Any], bench: Any) -> Any:
 
 def _list(settings: Settings, known: dict[str, Any], folder: Path) -> None:
     if settings.json:
-        print_json(
-            [
-                {
-                    "name": item.name,
-                    "title": item.title,
-                    "paper": item.paper,
-                    "source": item.source,
-                    "benchmarks": item.benchmarks,
-                }
-                for item in known.values()
-            ]
-        )
+        told = ("name", "title", "paper", "source", "benchmarks")
+        print_json([{name: getattr(item, name) for name in told} for item in known.values()])
         return
     if settings.quiet:
         print("\n".join(known))

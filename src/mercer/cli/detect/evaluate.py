@@ -11,7 +11,7 @@ from mercer._base.tables import open_for_writing
 from mercer.cli.detect.files import annotated, load_detector
 from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, DETECTOR, PHOTOS
 
 EXAMPLES = """
@@ -71,8 +71,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         ["time", took(seconds)],
     ]
     print_table(settings, f"{model} on {images}", ["", ""], rows, text_columns=1)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
 
 
 def _at(report, threshold: float) -> dict[str, float]:

@@ -12,10 +12,9 @@ from mercer._base.progress import track
 from mercer._base.tables import ArgumentError
 from mercer.cli.detect.files import load_detector
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, progress, took
+from mercer.cli.framework.output import lines_of, note, print_json, progress, took
 from mercer.cli.framework.shared import DETECTOR, IMAGES, STRICT
 from mercer.cli.images.files import note_skipped, paths_of
-from mercer.cli.models.predict import _lines
 
 EXAMPLES = """
 A line for each object: file, xmin, ymin, xmax, ymax, score:
@@ -81,7 +80,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
         about = {"model": model, "threshold": threshold, "seconds": seconds}
         print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
-        print(_lines(lines, "csv").decode(), end="")
+        print(lines_of(lines).decode(), end="")
     note_skipped(settings, skipped)
     _note_found(settings, n_found, len(answers), seconds, out)
 

@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mercer._base.errors import require_extra
 from mercer._base.parameters import Values, flag, pathname
 from mercer._base.parameters.detection import DETECTOR
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.detect.files import annotated
-from mercer.cli.framework.checks import as_argument, check_output
+from mercer.cli.framework.checks import as_argument, check_output, check_plot
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, MODEL_OUT, PHOTOS
 
 EXAMPLES = """
@@ -47,11 +46,9 @@ def train(given, settings: Settings) -> None:
     from mercer import save
 
     out, plot = given.out, given.plot
-    for file in (out, plot, given.checkpoint):
-        if file is not None:
-            check_output(file, str(given.boxes))
-    if plot is not None:
-        require_extra("matplotlib", "plot", "--plot")
+    for file in (out, given.checkpoint):
+        check_output(file, given.boxes)
+    check_plot(plot, given.boxes)
     model = _model(given, settings.seed)
     paths, found = annotated(given.images, given.boxes, given.label)
     started = time.perf_counter()
@@ -67,8 +64,7 @@ def train(given, settings: Settings) -> None:
         print_json(document)
     elif not settings.quiet:
         _print(settings, document)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
 
 
 def _model(given: Values, seed: int):

@@ -11,7 +11,7 @@ from mercer._base.parameters import pathname
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_output, exclude
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, progress, took
+from mercer.cli.framework.output import lines_of, note, print_json, progress, took
 from mercer.cli.framework.shared import IMAGE_MODEL, IMAGES, PROBA, SCORES, STRICT
 from mercer.cli.images.files import (
     check_some_kept,
@@ -19,7 +19,6 @@ from mercer.cli.images.files import (
     note_skipped,
     paths_of,
 )
-from mercer.cli.models.predict import _lines
 
 EXAMPLES = """
 A line for each image, its name and its class:
@@ -46,8 +45,7 @@ def predict(model, files, out, scores, proba, strict, settings: Settings) -> Non
     Images that cannot be read have no line; they are named on the standard error.
     """
     exclude(scores=scores, proba=proba)
-    if out is not None:
-        check_output(out, model, *files)
+    check_output(out, model, *files)
     what = "scores" if scores else "probabilities" if proba else "label"
     classifier = load_image_model(model)
     if proba and not hasattr(classifier, "predict_proba"):
@@ -84,5 +82,5 @@ def _write(out: Path | None, names: list[str], answers, titles: list[str]) -> No
     cells = answers.reshape(len(answers), -1).astype(str).tolist()
     with open_for_writing("-" if out is None else str(out)) as stream:
         if titles:
-            stream.write(_lines([["file", *titles]], "csv"))
-        stream.write(_lines(([name, *row] for name, row in zip(names, cells, strict=True)), "csv"))
+            stream.write(lines_of([["file", *titles]]))
+        stream.write(lines_of(([name, *row] for name, row in zip(names, cells, strict=True))))

@@ -8,7 +8,7 @@ from mercer._base.parameters import argument, integer, integers, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.plot import draw_recall
 from mercer.cli.index.parts.recall import Evaluation, evaluate_index, read_truth
@@ -89,5 +89,4 @@ def _print(settings: Settings, found: list[Evaluation], queries: str, n_queries:
             lines.append([each.place, line.search, line.bytes_text, *recall, f"{line.milliseconds:.3g}"])
     columns = ["index", "search", "bytes", *names, "ms/query"]
     print_table(settings, f"Recall for {n_queries:,} queries of {queries}", columns, lines, text_columns=2)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)

@@ -17,7 +17,7 @@ from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
 from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
 from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store
-from mercer.cli.models.learning import answers, missing_facts, warm_up
+from mercer.cli.models.learning import answers, missing_facts, spread, warm_up
 
 SEARCH_EXAMPLES = """
   mercer index search base.index queries.npy -k 5
@@ -219,27 +219,17 @@ def _ask(index, data: RowSource, question: Question, allowed):
     times = {"seconds": time.perf_counter() - started} | ({"bounds_seconds": started - begun} if question.exact else {})
     found = [pair for ids, values in blocks for pair in zip(ids, values, strict=True)]
     kept = [(ids[_there(values)][: question.k], values[_there(values)][: question.k]) for ids, values in found]
-    if data.kept is not None:  # rows that lack a value find nothing
-        kept = _with_gaps(kept, data)
-    labels = None if data.y is None else data.y if data.kept is None else _spread(data.y, data)
+    kept = spread(kept, data, tuple(part[:0] for part in kept[0]))  # rows that lack a value find nothing
+    labels = None if data.y is None else data.y if data.kept is None else _labels(data)
     matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, labels, data.ids_in_file)
     return matches, _joined(index, evaluations), times
 
 
-def _with_gaps(found, data: RowSource):
-    """What was found for each row of the file, nothing for those that were left out."""
-    ids, values = found[0]
-    spread = [(ids[:0], values[:0])] * data.n_rows_in_file
-    for row, pair in zip(data.kept.tolist(), found, strict=True):
-        spread[row] = pair
-    return spread
-
-
-def _spread(labels, data: RowSource):
+def _labels(data: RowSource):
     import numpy as np
 
     out = np.full(data.n_rows_in_file, "", dtype=object)
-    out[data.kept] = labels
+    out[data.kept] = data.y
     return out.astype(str)
 
 

@@ -11,7 +11,7 @@ from mercer._base.tables import ArgumentError, keep_columns, writable_format
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.commands import group
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
 from mercer.cli.framework.rates import specification_of
 from mercer.cli.framework.shared import DENSE, MAP_KERNEL, MAP_PARAM, MODEL_OUT, OUT_FORMAT, PROJECT
 from mercer.cli.map.building import build_map
@@ -161,7 +161,7 @@ def report(files, maps, kernel, project, rows, top, plot, rules, settings: Setti
     title = f"Approximate against exact {found.kernel or 'kernel'} values between {found.n_rows} rows of {data.name}"
     titles, lines = found.table()
     print_table(settings, title, titles, lines, text_columns=2 if found.kernel is None else 1)
-    note(settings, "" if plot is None else f"Plot: {plot}")
+    note_plot(settings, plot)
 
 
 def _load(path: str):

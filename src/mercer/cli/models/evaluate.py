@@ -14,7 +14,7 @@ from mercer._base.tables import ArgumentError, RowSource, open_for_writing
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
 from mercer.cli.framework.rates import bits_of
 from mercer.cli.framework.shared import BITS, DATA, LABELS, LEARNER_MODEL
 from mercer.cli.models.learning import answers, load_learner, missing_facts, open_data
@@ -74,7 +74,7 @@ def give_figures(settings: Settings, title: str, document: dict[str, Any], plot:
         print_json(document)
         return
     _print(settings, title, document)
-    note(settings, "" if plot is None else f"Plot: {plot}")
+    note_plot(settings, plot)
 
 
 def picture_of_classes(figures: dict[str, Any]):

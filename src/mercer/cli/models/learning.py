@@ -10,6 +10,7 @@ __all__ = [
     "rows_to_fit",
     "say_about_columns",
     "say_about_missing",
+    "spread",
     "warm_up",
     "whole",
     "with_gaps",
@@ -159,6 +160,16 @@ def with_gaps(blocks: Iterable[Any], data: RowSource, empty: Any) -> Iterator[An
         spread[numbers - done] = block
         done = end
         yield spread
+
+
+def spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
+    """An answer for each row of the file, an empty one for rows that were dropped."""
+    if data.kept is None:
+        return answers
+    found = [empty] * data.n_rows_in_file
+    for row, answer in zip(data.kept.tolist(), answers, strict=True):
+        found[row] = answer
+    return found
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 __all__ = ["EXAMPLES", "predict"]
 
-import csv
-import io
 import itertools
 import math
 import time
@@ -15,7 +13,7 @@ from mercer._base.parameters import text
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
 from mercer.cli.framework.checks import check_standard_output, exclude
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, progress, to_plain
+from mercer.cli.framework.output import lines_of, note, print_json, progress, to_plain
 from mercer.cli.framework.rates import bits_of
 from mercer.cli.framework.shared import BITS, DATA, LEARNER_MODEL, OUT_FORMAT, PROBA, SCORES
 from mercer.cli.models.learning import (
@@ -23,6 +21,7 @@ from mercer.cli.models.learning import (
     load_learner,
     missing_facts,
     open_data,
+    spread,
     warm_up,
     with_gaps,
 )
@@ -111,12 +110,7 @@ def _document(blocks: Iterable[Any], data: RowSource, what: str) -> dict[str, An
 
     found = np.concatenate(list(blocks))
     ids = {} if data.ids_in_file is None else {"ids": data.ids_in_file}
-    if data.kept is None:
-        return ids | {what: found}
-    answers: list[Any] = [None] * data.n_rows_in_file
-    for number, answer in zip(data.kept.tolist(), to_plain(found), strict=True):
-        answers[number] = answer
-    return ids | {what: answers}
+    return ids | {what: found if data.kept is None else spread(to_plain(found), data, None)}
 
 
 def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: str, titles: list[str]) -> None:
@@ -127,14 +121,14 @@ def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: 
         texts = (block.reshape(len(block), -1).astype(str).astype(object) for block in blocks)
         with open_for_writing(out) as stream:
             if what != "labels" or ids is not None:
-                stream.write(_lines([titles if ids is None else ["id", *titles]], format))
+                stream.write(lines_of([titles if ids is None else ["id", *titles]], format))
             done = 0
             for block in with_gaps(texts, data, ""):
                 rows = block.tolist()
                 if ids is not None:
                     rows = [[id, *row] for id, row in zip(ids[done : done + len(rows)].tolist(), rows, strict=True)]
                     done += len(rows)
-                stream.write(_lines(rows, format))
+                stream.write(lines_of(rows, format))
         return
     blocks = with_gaps(blocks, data, math.nan)
     if ids is not None:
@@ -147,10 +141,3 @@ def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: 
     first = next(blocks)
     shape = (data.n_rows_in_file, *first.shape[1:])
     write_rows(out, itertools.chain([first], blocks), shape, first.dtype, format=format, name=what)
-
-
-def _lines(rows: Iterable[Iterable[Any]], format: str) -> bytes:
-    """Lines of text, words in quotes where they could be misread."""
-    text = io.StringIO()
-    csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[format], lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

@@ -2,17 +2,15 @@
 
 __all__ = ["EXAMPLES", "ask"]
 
-import csv
-import io
 from typing import Any
 
 from mercer._base.errors import MercerError
 from mercer._base.parameters import argument, integer, text
 from mercer._base.tables import ArgumentError, Features, RowSource, open_for_writing
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.output import lines_of, note, print_json, progress
 from mercer.cli.framework.shared import DATA
-from mercer.cli.models.learning import answers, missing_facts, open_data
+from mercer.cli.models.learning import answers, missing_facts, open_data, spread
 from mercer.cli.serve import token_of
 
 EXAMPLES = """
@@ -63,28 +61,16 @@ def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None
         print_json(document | {"embedding": embedding.fingerprint} | missing_facts(data) | _document(found, data))
     else:
         lines = [line for part in found for line in (part.labels if neighbours is None else part.ids).tolist()]
-        words = [line if isinstance(line, list) else [line] for line in _spread(lines, data, [""])]
+        words = [line if isinstance(line, list) else [line] for line in spread(lines, data, [""])]
         if data.ids_in_file is not None:
             words = [[id, *line] for id, line in zip(data.ids_in_file.tolist(), words, strict=True)]
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(words)
         with open_for_writing("-") as stream:
-            stream.write(text.getvalue().encode())
+            stream.write(lines_of(words))
     note(settings, sent)
 
 
 def _dense(rows):
     return rows.toarray() if hasattr(rows, "indptr") else rows
-
-
-def _spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
-    """An answer for each row of the file, an empty one for rows that were left out."""
-    if data.kept is None:
-        return answers
-    spread = [empty] * data.n_rows_in_file
-    for number, answer in zip(data.kept.tolist(), answers, strict=True):
-        spread[number] = answer
-    return spread
 
 
 def _document(found, data: RowSource) -> dict[str, Any]:
@@ -95,5 +81,5 @@ def _document(found, data: RowSource) -> dict[str, Any]:
         if name in ("classes", "model"):
             joined[name] = parts[0]
         elif name != "bits" and parts[0] is not None:
-            joined[name] = _spread([row for part in parts for row in part.tolist()], data, None)
+            joined[name] = spread([row for part in parts for row in part.tolist()], data, None)
     return joined

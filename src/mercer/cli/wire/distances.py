@@ -38,8 +38,7 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
     Universal bits keep small distances and say only "far" of large ones: inf. The distances are those between the rows
     that were encoded, and the interval from low to high holds them with the confidence said.
     """
-    if out is not None:
-        check_folder(out)
+    check_folder(out)
     loaded = load_model(model)
     left = _message(codes)
     embedding = _embedding(at_rate(loaded, left.n_bits if hasattr(loaded, "rates_") else None, model), model)

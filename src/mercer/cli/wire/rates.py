@@ -6,10 +6,10 @@ from pathlib import Path
 
 from mercer._base.parameters import integer, integers, number, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.checks import as_argument, check_folder
+from mercer.cli.framework.checks import as_argument, check_plot
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress
 from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
 from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit
 
@@ -46,11 +46,7 @@ def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules
     Rows are split at random several times; everything a code learns, it learns from the training part. Beside the
     codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
     """
-    if plot is not None:
-        check_folder(plot)
-        from mercer._base.errors import require_extra
-
-        require_extra("matplotlib", "plot", "--plot")
+    check_plot(plot)
     wanted = sorted(set(bits))
     data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
@@ -88,5 +84,4 @@ def _print(settings: Settings, found, data, splits: int, plot: Path | None) -> N
     ]
     title = f"Accuracy against bits on {data.shape[0]} rows of {data.name}, {splits} splits"
     print_table(settings, title, [*columns[:4], "95 % interval"], lines, text_columns=1)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
