@@ -60,13 +60,13 @@ def test_help_shows_the_common_options_and_examples(succeeds, arguments):
 @pytest.mark.parametrize(
     ("option", "word", "hint"),
     [
-        ("--multi-class", "ovrr", "'crammer_singer'. Did you mean 'ovr'? See 'mercer fit --help'."),
+        ("--multi-class", "ovrr", "'crammer_singer'; got 'ovrr'. Did you mean 'ovr'? See 'mercer fit --help'."),
         ("--solver", "bundles", "Did you mean 'bundle'?"),
         ("--format", "cvs", "Did you mean 'csv'?"),
         ("--log-level", "infos", "Did you mean 'info'?"),
         ("--loss", "hing", "Did you mean 'hinge'?"),
         ("--multi-class", "o'vr", "Did you mean 'ovr'?"),
-        ("--multi-class", "zzz", "'crammer_singer'. See 'mercer fit --help'."),
+        ("--multi-class", "zzz", "'crammer_singer'; got 'zzz'. See 'mercer fit --help'."),
     ],
 )
 def test_a_word_that_is_nearly_a_choice_is_answered_by_the_choice(fails, tmp_path, option, word, hint):

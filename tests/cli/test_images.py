@@ -96,14 +96,22 @@ def test_a_trained_model_is_that_of_python(succeeds, options, expected):
     assert document["peak_bytes"] > 0
 
 
-def test_the_accuracy_is_that_of_classifiers_learnt_without_the_images(succeeds):
-    document = succeeds("images", "train", "train", *QUICK, "--out", "t.mercer", "--no-report", "--json")
+@pytest.mark.parametrize("way", ["ovr", "ovo"])
+def test_the_figures_are_those_of_classifiers_of_the_same_kind_learnt_without_the_images(succeeds, way):
+    given = [*QUICK, "--multi-class", way, "--out", "t.mercer", "--no-report", "--json"]
+    document = succeeds("images", "train", "train", *given)
     paths, kinds = image_folder("train")
     rows = mercer.load("t.mercer").encode(paths).features
+    from sklearn.metrics import average_precision_score
     from sklearn.model_selection import cross_val_predict
 
-    expected = cross_val_predict(mercer.KernelClassifier("chi2", C=10.0, random_state=0), rows, kinds, cv=2)
+    learner = mercer.KernelClassifier("chi2", C=10.0, multi_class=way, random_state=0)
+    scores = cross_val_predict(learner, rows, kinds, cv=2, method="decision_function")
+    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    expected = np.unique(kinds)[scores.argmax(axis=1)]
     assert document["cross_validation"]["accuracy"] == pytest.approx((expected == kinds).mean())
+    precision = [average_precision_score(kinds == name, scores[:, i]) for i, name in enumerate(np.unique(kinds))]
+    assert document["cross_validation"]["map"] == pytest.approx(np.mean(precision))
 
 
 def test_a_training_is_printed_and_quiet_prints_nothing(succeeds):
@@ -373,8 +381,8 @@ def _odd_folders(folder):
         (1, ["class stripes has a single one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
         (2, ["no directory nowhere"], "train train --out nowhere/t.mercer"),
-        (2, ["'--multi-class': 'all' is not one of 'auto'"], "train train --multi-class all --out t.mercer"),
-        (2, ["--sizes", "4,8"], "train train --sizes 4x --out t.mercer"),
+        (2, ["--multi-class must be one of 'auto'", "got 'all'"], "train train --multi-class all --out t.mercer"),
+        (2, ["--sizes must be integers", "4x"], "train train --sizes 4x --out t.mercer"),
         (2, ["sizes", "256"], "train train --sizes 1000 --out t.mercer"),
         (2, ["--pyramid", "1x1,2x2"], "train train --pyramid 2 --out t.mercer"),
         (2, ["pyramid"], "train train --pyramid 0x1 --out t.mercer"),

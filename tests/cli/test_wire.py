@@ -273,8 +273,8 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
 @pytest.mark.parametrize(
     ("code", "words", "arguments"),
     [
-        (2, ["64,128,256", "64,x"], ["wire", "fit", "train.npz", "--rates", "64,x"]),
-        (2, ["64,128,256", "0"], ["wire", "fit", "train.npz", "--rates", "0"]),
+        (2, ["--rates must be integers", "64,x"], ["wire", "fit", "train.npz", "--rates", "64,x"]),
+        (2, ["--rates must be integers", "'0'"], ["wire", "fit", "train.npz", "--rates", "0"]),
         (2, ["'fourier'", "universal, qjl"], ["wire", "fit", "train.npz", "--embedding", "fourier"]),
         (2, ["'jql'", "Did you mean 'qjl'"], ["wire", "fit", "train.npz", "--embedding", "jql"]),
         (2, ["embedding qjl", "'n_bits'"], ["wire", "fit", "train.npz", "--embedding", "qjl:n_bits=8"]),
@@ -324,7 +324,7 @@ def test_rates_are_those_of_python(succeeds, fails, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "compact" in succeeds("wire", "rates", "train.npz", *options)
     fails(2, ["has the codes", "'magic'"], "wire", "rates", "train.npz", "--codes", "magic")
-    fails(2, ["--bits is a list", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
+    fails(2, ["--bits must be integers", "8;9"], "wire", "rates", "train.npz", "--bits", "8;9")
     fails(2, ["divides the 64 columns"], "wire", "rates", "train.npz", "--block-size", "7")
 
 

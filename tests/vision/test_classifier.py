@@ -1,11 +1,13 @@
 """ImageClassifier: what its parts make together, which images it refuses, and whether its explanations add up."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
@@ -45,6 +47,31 @@ def scene():
 
 
 # -------------------------------------------------------------------------------------------------- what it consists of
+
+
+@pytest.mark.parametrize("way", ["ovr", "ovo"])
+def test_the_report_of_a_training_judges_classifiers_of_the_same_kind(scene, way):
+    images, kinds = scene
+    found = model(multi_class=way, cv=3, class_weight="balanced")
+    report = found.fit_report(images, kinds)
+    learner = KernelClassifier("chi2", C=10.0, multi_class=way, class_weight="balanced", random_state=0)
+    rows = found.encode(images).features
+    expected = cross_val_predict(learner, rows, kinds, cv=3, method="decision_function")
+    np.testing.assert_allclose(report.scores, expected)
+    np.testing.assert_array_equal(report.predicted, found.classes_[expected.argmax(axis=1)])
+    assert report.figures["accuracy"] == (report.predicted == kinds).mean()
+    assert report.n_folds == 3
+    np.testing.assert_array_equal(found.predict(images), clone(found).fit(images, kinds).predict(images))
+
+
+def test_mistakes_and_successes_of_a_report_come_with_the_surest_first(scene):
+    images, kinds = scene
+    report = replace(model(cv=2).fit_report(images, kinds), predicted=np.full(len(kinds), np.unique(kinds)[0]))
+    wrong, truth = report.mistakes(), np.searchsorted(np.unique(kinds), kinds)
+    assert set(wrong) == set(np.flatnonzero(kinds != report.predicted))
+    margins = report.scores.max(axis=1) - report.scores[np.arange(len(kinds)), truth]
+    assert (np.diff(margins[wrong]) <= 0).all()
+    assert [kinds[i] for i in report.surest(5)] == [np.unique(kinds)[0]]
 
 
 @pytest.mark.parametrize("reduce", [None, 6])

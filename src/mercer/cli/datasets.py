@@ -5,41 +5,30 @@ __all__ = ["EXAMPLES", "datasets"]
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import did_you_mean
+from mercer._base.parameters import argument, pathname
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer datasets
   mercer datasets --data ~/data --json
   mercer datasets scenes-sift --out ~/data/scenes-sift
 """
 
 
-@option_groups(settings=common_options)
-def datasets(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="RECIPE", help="A data set to make: scenes-sift. Without it, all are listed."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where a made set goes.", show_default="its folder in --data"),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="Directory of the data sets.", show_default="MERCER_DATA, or ."),
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("name", "RECIPE", "A data set to make: scenes-sift. Without it, all are listed.", default=None),
+    pathname("out", None, "Where a made set goes.", "DIR", "-o", shown="its folder in --data"),
+    pathname("data", None, "Directory of the data sets.", "DIR", shown="MERCER_DATA, or ."),
+)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def datasets(name, out, data, settings: Settings) -> None:
     """List the data sets that mercer.datasets loads, or make one by its recipe.
 
     Nothing is downloaded: the list says where the official files live, and which are found below the directory that

@@ -8,19 +8,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError, MercerError
-from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer._base.parameters import argument, flag
+from mercer.cli.framework.checks import check_file
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import print_json, print_table
 from mercer.cli.framework.rates import print_curve
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer inspect model.mercer
   mercer inspect model.mercer --verify
   mercer inspect codes.mrcw
@@ -30,17 +27,14 @@ EXAMPLES = """
 _ELSEWHERE = ("plan_", "history_", "specification_json_", "curve_")
 
 
-@option_groups(settings=common_options)
-def inspect(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A model file, a message of bits (.mrcw), or - for the input.")
-    ],
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Read the whole file and compare its checksum; otherwise the header only.")
-    ] = False,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("file", "FILE", "A model file, a message of bits (.mrcw), or - for the input."),
+    flag("verify", "Read the whole file and compare its checksum; otherwise the header only."),
+)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def inspect(file, verify, settings: Settings) -> None:
     """Header, sizes, fingerprint and versions of a model file.
 
     Nothing in the file is executed and no array is loaded, so this is safe and fast for any file. A damaged file is
@@ -74,10 +68,7 @@ def inspect(
 def _as_file(path: str) -> Iterator[str]:
     """The path itself, or a temporary copy of the standard input: a header names positions in a file."""
     if path != "-":
-        if Path(path).is_dir():
-            raise ArgumentError(f"{path} is a directory. Name a file; mercer index stats describes an index.")
-        if not Path(path).exists():
-            raise ArgumentError(f"There is no file {path}.")
+        check_file(path, "Name a file; mercer index stats describes an index.")
         yield path
         return
     with tempfile.NamedTemporaryFile(suffix=".mercer") as copy:

@@ -5,11 +5,10 @@ __all__ = ["EXAMPLES", "kernel"]
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import argument, flag, integer, text
 from mercer._base.tables import (
     ArgumentError,
     RowSource,
@@ -19,14 +18,14 @@ from mercer._base.tables import (
     write_columns,
     write_rows,
 )
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.checks import as_argument, check_standard_output
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
 from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.shared import KERNEL_PARAM, OUT_FORMAT
 from mercer.cli.models.learning import missing_facts, say_about_columns, say_about_missing, whole
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 The ten most similar rows of every row, under the Jensen-Shannon kernel:
   mercer kernel spectra.npy --kernel js --top 10
 
@@ -42,7 +41,6 @@ In a pipe:
 """
 _ROWS_SHOWN = 20
 _SMALL = 12  # a matrix up to this many rows and columns is printed
-_EIGENVALUES_UP_TO = 1000  # rows; a fraction of a second
 
 
 @dataclass(frozen=True)
@@ -110,61 +108,31 @@ class Comparison:
         return head | {"measure": "distance" if self.distance else "similarity"} | sources
 
 
-@option_groups(settings=common_options, rules=input_options)
-def kernel(
-    x: Annotated[str, typer.Argument(metavar="X", help="Rows to compare: a file, FILE.npz::NAME, or - for the input.")],
-    y: Annotated[
-        str | None, typer.Argument(metavar="Y", help="Rows to compare them with; X with itself if left out.")
-    ] = None,
-    name: Annotated[
-        str,
-        typer.Option(
-            "--kernel",
-            "-k",
-            metavar="NAME",
-            help="linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
-            "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2, universal-rbf.",
-        ),
-    ] = "chi2",
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Parameter of the kernel; may be repeated."),
-    ] = None,
-    signed: Annotated[
-        bool,
-        typer.Option("--signed", help="Extend an additive kernel to negative values, sign(x) sign(y) k(|x|, |y|)."),
-    ] = False,
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Divide by sqrt(K(x, x) K(y, y)), so that K(x, x) = 1.")
-    ] = False,
-    distance: Annotated[
-        bool, typer.Option("--distance", help="The distance that belongs to the kernel; smaller is then better.")
-    ] = False,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top", metavar="N", min=1, help="Only the N best matches of each row; without Y, other rows only."
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the result (npy, npz, csv, tsv); - is the output."),
-    ] = None,
-    out_format: Annotated[
-        Literal["npy", "npz", "csv", "tsv"] | None,
-        typer.Option("--out-format", metavar="FORMAT", help="Format of --out.", show_default="by suffix; csv for -"),
-    ] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("x", "X", "Rows to compare: a file, FILE.npz::NAME, or - for the input."),
+    argument("y", "Y", "Rows to compare them with; X with itself if left out.", default=None),
+    text("name", "chi2", "linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
+        "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2, universal-rbf.", "NAME",
+        "--kernel -k"),
+    KERNEL_PARAM,
+    flag("signed", "Extend an additive kernel to negative values, sign(x) sign(y) k(|x|, |y|)."),
+    flag("normalize", "Divide by sqrt(K(x, x) K(y, y)), so that K(x, x) = 1."),
+    flag("distance", "The distance that belongs to the kernel; smaller is then better."),
+    integer("top", None, "Only the N best matches of each row; without Y, other rows only.", least=1),
+    text("out", None, "Write the result (npy, npz, csv, tsv); - is the output.", "FILE", "-o"),
+    OUT_FORMAT,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+def kernel(x, y, name, param, signed, normalize, distance, top, out, out_format, rules, settings: Settings) -> None:
     """Exact kernel values, or best matches, between rows of numbers.
 
     Without --top the result is the matrix K(X, Y): written to --out, printed if it is small, otherwise summarised. With
     --top it is the best matches of each row of X, and the matrix is never held in memory.
     """
     if out is not None:
-        out_format = _checked_output(out, out_format, settings, top)  # type: ignore[assignment]
+        out_format = _checked_output(out, out_format, settings, top)
     chosen = _kernel(name, param or [], signed)
     comparison = Comparison(chosen, normalize, distance, *_read(settings, x, y, rules))
     comparison.block(comparison.rows.X[:1], comparison.candidates.X[:1])  # loads compiled code before any clock runs
@@ -176,8 +144,7 @@ def kernel(
 
 
 def _checked_output(out: str, out_format: str | None, settings: Settings, top: int | None) -> str:
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    check_standard_output(out, settings)
     found = writable_format(out, out_format)
     if top is not None and found == "npy":
         raise ArgumentError("Matches have several columns and cannot be written as npy. Use npz, csv or tsv.")
@@ -190,10 +157,8 @@ def _kernel(name: str, given: list[str], signed: bool):
     parameters = named_values(given, "--param p=-2")
     if signed:
         parameters["signed"] = True
-    try:
+    with as_argument():
         return get_kernel(name, **parameters)
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
 
 
 def _read(settings: Settings, x: str, y: str | None, rules: dict[str, Any]) -> "tuple[Side, Side | None]":
@@ -223,6 +188,8 @@ def _to(out: str | None) -> str:
 def _matches(settings: Settings, comparison: Comparison, top: int, out: str | None, out_format: str | None) -> None:
     import numpy as np
 
+    from mercer.kernels.matches import best_matches
+
     itself = comparison.base is None
     available = comparison.candidates.X.shape[0] - itself
     if available == 0:
@@ -232,9 +199,10 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
     if top > available:
         note(settings, f"There are {available} rows to match, fewer than --top {top}.")
     started = time.perf_counter()
-    scores, indices = _best(comparison, min(top, available) + itself)
-    if itself:
-        scores, indices = _without_self(scores, indices)
+    base = None if comparison.base is None else comparison.base.X
+    scores, indices = best_matches(
+        comparison.measure, comparison.rows.X, base, min(top, available), comparison.distance
+    )
     seconds = time.perf_counter() - started
     n_rows, n_best = indices.shape
     labels = comparison.candidates.y
@@ -251,35 +219,6 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
     elif out is None:
         _print_matches(settings, comparison, scores, indices)
     note(settings, f"{n_rows} rows, {n_best} matches each in {seconds:.2g} s{_to(out)}")
-
-
-def _best(comparison: Comparison, k: int):
-    """Scores and indices of the k best candidates of each row, best first."""
-    import numpy as np
-
-    X, Y = comparison.rows.X, comparison.candidates.X
-    if not comparison.distance:
-        return comparison.measure.top_k(X, Y, k=k)
-    from mercer._base.memory import row_chunks
-    from mercer._base.progress import track
-
-    scores, indices = [], []
-    for chunk in track(list(row_chunks(X.shape[0], Y.shape[0] * 24)), "Distances"):
-        block = comparison.block(X[chunk], Y)
-        order = np.argsort(block, axis=1, kind="stable")[:, :k]  # stable: of equals, the first
-        indices.append(order)
-        scores.append(np.take_along_axis(block, order, axis=1))
-    return np.concatenate(scores), np.concatenate(indices)
-
-
-def _without_self(scores, indices):
-    """Leave out each row's match with itself, or its last match where itself is not among them."""
-    import numpy as np
-
-    dropped = indices == np.arange(indices.shape[0])[:, None]
-    dropped[~dropped.any(axis=1), -1] = True
-    shape = (indices.shape[0], indices.shape[1] - 1)
-    return scores[~dropped].reshape(shape), indices[~dropped].reshape(shape)
 
 
 def _matches_document(comparison: Comparison, scores, indices, seconds: float, out: str | None) -> dict[str, Any]:
@@ -320,9 +259,11 @@ def _print_matches(settings: Settings, comparison: Comparison, scores, indices) 
 def _matrix(settings: Settings, comparison: Comparison, out: str | None, out_format: str | None) -> None:
     import numpy as np
 
+    from mercer.kernels.matches import MatrixSummary
+
     X, Y = comparison.rows.X, comparison.candidates.X
     shape = (X.shape[0], Y.shape[0])
-    summary = Summary(shape, gram=comparison.base is None and not comparison.distance)
+    summary = MatrixSummary(shape, gram=comparison.base is None and not comparison.distance)
     started = time.perf_counter()
     blocks = summary.watch(_blocks(comparison))
     if out is not None:
@@ -340,7 +281,7 @@ def _matrix(settings: Settings, comparison: Comparison, out: str | None, out_for
     note(settings, f"{shape[0]} x {shape[1]} values in {seconds:.2g} s{_to(out)}")
 
 
-def _print_matrix(settings: Settings, comparison: Comparison, summary: "Summary", values) -> None:
+def _print_matrix(settings: Settings, comparison: Comparison, summary, values) -> None:
     if values is not None:
         columns = ["", *map(str, range(values.shape[1]))]
         rows = [[i, *(f"{value:.4g}" for value in row)] for i, row in enumerate(values)]
@@ -368,38 +309,3 @@ def _blocks(comparison: Comparison) -> Iterator[Any]:
         return
     for chunk in track(chunks, "Kernel"):
         yield comparison.block(X[chunk], Y)
-
-
-class Summary:
-    """Facts about a matrix that passes by in blocks of rows."""
-
-    def __init__(self, shape: tuple[int, int], gram: bool):
-        self.shape = shape
-        self.gram = gram  # the matrix is that of one set of rows with itself
-        self.n_blocks = 0
-        self.only_block: Any = None
-        self.smallest, self.largest, self.total = float("inf"), float("-inf"), 0.0
-
-    def watch(self, blocks: Iterator[Any]) -> Iterator[Any]:
-        """Pass the blocks on and remember what is needed of them."""
-        for block in blocks:
-            self.n_blocks += 1
-            self.only_block = block if self.n_blocks == 1 else None
-            self.smallest = min(self.smallest, float(block.min()))
-            self.largest = max(self.largest, float(block.max()))
-            self.total += float(block.sum(dtype="float64"))
-            self.dtype = str(block.dtype)
-            yield block
-
-    def facts(self) -> dict[str, Any]:
-        """Size and range; for a Gram matrix of moderate size also symmetry and definiteness."""
-        import numpy as np
-
-        mean = self.total / (self.shape[0] * self.shape[1])
-        found = {"shape": self.shape, "dtype": self.dtype, "min": self.smallest, "max": self.largest, "mean": mean}
-        K = self.only_block
-        if self.gram and K is not None:
-            found["symmetric"] = bool((K == K.T).all())
-            if self.shape[0] <= _EIGENVALUES_UP_TO:
-                found["smallest_eigenvalue"] = float(np.linalg.eigvalsh(K.astype(np.float64))[0])
-        return found

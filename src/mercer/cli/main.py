@@ -3,28 +3,28 @@
 __all__ = ["app", "run"]
 
 import platform
-from importlib import metadata
-from typing import Annotated
+from importlib import import_module, metadata
 
 import typer
 
 from mercer import __version__
-from mercer.cli import datasets, inspect, kernel, reproduce, serve
-from mercer.cli.demo import demo
-from mercer.cli.detect import app as detect
-from mercer.cli.framework.commands import Verb, Verbs, flowing
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer._base.parameters import flag
+from mercer.cli.datasets import datasets
+from mercer.cli.demo.demo import demo
+from mercer.cli.framework.commands import Verbs, add_verbs, epilog
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import print_json
-from mercer.cli.images import app as images
-from mercer.cli.index import app as index
-from mercer.cli.map import app as map
-from mercer.cli.models import encode, evaluate, fit, predict
-from mercer.cli.wire import app as wire
+from mercer.cli.inspect import inspect
+from mercer.cli.kernel import kernel
+from mercer.cli.models.encode import encode
+from mercer.cli.models.evaluate import evaluate
+from mercer.cli.models.fit import fit
+from mercer.cli.models.predict import predict
+from mercer.cli.reproduce import reproduce
+from mercer.cli.serve import serve
 
 _DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer", "rich")
 _EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer demo                                   what a kernel buys, on digits
   mercer kernel X.npy --kernel js --top 10      the most similar rows
   mercer fit X.csv --label kind --out m.mercer  a classifier
@@ -46,26 +46,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for verb in (demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce, serve):
-    verb_name = verb.__name__.rpartition(".")[2]
-    function = getattr(verb, verb_name)
-    app.command(verb_name, cls=Verb, help=flowing(function.__doc__), epilog=verb.EXAMPLES)(function)
-app.add_typer(map.app, name="map")
-app.add_typer(index.app, name="index")
-app.add_typer(wire.app, name="wire")
-app.add_typer(images.app, name="images")
-app.add_typer(detect.app, name="detect")
+add_verbs(app, demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce, serve)
+for name in ("map", "index", "wire", "images", "detect"):
+    app.add_typer(import_module(f"mercer.cli.{name}.app").app, name=name)
 
 
-@app.callback(invoke_without_command=True, epilog=_EXAMPLES)
-@option_groups(settings=common_options)
-def mercer(
-    ctx: typer.Context,
-    settings: Settings,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version; with --json also those of the dependencies.")
-    ] = False,
-) -> None:
+VERSION = flag("version", "Print the version; with --json also those of the dependencies.")
+
+
+@app.callback(invoke_without_command=True, epilog=epilog(_EXAMPLES))
+@options([VERSION], settings=COMMON)
+def mercer(ctx: typer.Context, settings: Settings, version) -> None:
     """Mercer: non-linear kernels at linear cost.
 
     Exact chi2, intersection, Jensen-Shannon and other kernels, their linear maps, and what can be done with them.

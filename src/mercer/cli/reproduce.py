@@ -7,18 +7,15 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import MercerError, did_you_mean
+from mercer._base.parameters import argument, flag, pathname
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer reproduce list
   mercer reproduce wu10fast-table-5 --stored
   mercer reproduce wu10fast-table-5
@@ -26,33 +23,18 @@ EXAMPLES = """
 """
 
 
-@option_groups(settings=common_options)
-def reproduce(
-    name: Annotated[
-        str, typer.Argument(metavar="list|all|NAME", help="List the tables and figures, or reproduce all or one.")
-    ],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, to see that everything runs; numbers cannot be compared.")
-    ] = False,
-    stored: Annotated[
-        bool, typer.Option("--stored", help="Measure nothing: print from the results that are stored.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where the results go.", show_default="benchmarks/results"),
-    ] = None,
-    benchmarks: Annotated[
-        Path | None,
-        typer.Option(
-            "--benchmarks",
-            metavar="DIR",
-            help="The directory of the benchmarks.",
-            show_default="./benchmarks, or that of the source checkout",
-        ),
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("name", "list|all|NAME", "List the tables and figures, or reproduce all or one."),
+    flag("quick", "Small sizes, to see that everything runs; numbers cannot be compared."),
+    flag("stored", "Measure nothing: print from the results that are stored."),
+    pathname("out", None, "Where the results go.", "DIR", "-o", shown="benchmarks/results"),
+    pathname("benchmarks", None, "The directory of the benchmarks.", "DIR", shown="./benchmarks, or that of the source "
+        "checkout"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
     """Measure a published table or figure again, and print what was published beside what we find.
 
     Every one says what data takes the place of the paper's, is written as a JSON file, and draws its figure. What is
@@ -114,18 +96,8 @@ def _chosen(name: str, known: dict[str, Any], bench: Any) -> Any:
 
 def _list(settings: Settings, known: dict[str, Any], folder: Path) -> None:
     if settings.json:
-        print_json(
-            [
-                {
-                    "name": item.name,
-                    "title": item.title,
-                    "paper": item.paper,
-                    "source": item.source,
-                    "benchmarks": item.benchmarks,
-                }
-                for item in known.values()
-            ]
-        )
+        told = ("name", "title", "paper", "source", "benchmarks")
+        print_json([{name: getattr(item, name) for name in told} for item in known.values()])
         return
     if settings.quiet:
         print("\n".join(known))

@@ -181,7 +181,7 @@ class PartDetector(BaseEstimator):
         boxes : sequence of arrays of shape (n, 4)
             xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without them.
         """
-        self._check_parameters()
+        self.check_parameters()
         boxes = checked_boxes(images, boxes)
         self._check_both_kinds(boxes)
         check_all_inside(images, boxes, self.n_jobs)
@@ -392,7 +392,8 @@ class PartDetector(BaseEstimator):
 
     # --------------------------------------------------------------------------------------------------------- checks
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be used, before any image is read."""
         for name, least in (
             ("n_components", 1), ("n_parts", 0), ("margin", 0), ("interval", 1), ("padding", 0), ("cache_size", 1),
             ("per_image", 1), ("root_rounds", 1), ("part_rounds", 1), ("minings", 1),
@@ -434,7 +435,7 @@ class PartDetector(BaseEstimator):
             )
 
     def _check_loaded(self):
-        self._check_parameters()
+        self.check_parameters()
         n = self._n_learnt()
         lists = [getattr(self, name) for name in ("roots_", "parts_", "anchors_", "deformations_", "biases_")]
         if any(not isinstance(one, (list, np.ndarray)) or len(one) != n for one in lists):

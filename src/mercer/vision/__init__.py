@@ -13,6 +13,7 @@ from mercer.vision.explaining.located_words import LocatedWords, locate_words
 from mercer.vision.reading.batches import SkippedImagesWarning, describe_images
 from mercer.vision.reading.folders import image_folder
 from mercer.vision.reading.images import read_image, resize
+from mercer.vision.reporting.training import TrainingReport
 from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import Encoding
 from mercer.vision.words.fisher import FisherVectors
@@ -33,6 +34,7 @@ __all__ = [
     "LocalCENTRIST",
     "LocatedWords",
     "SkippedImagesWarning",
+    "TrainingReport",
     "Vocabulary",
     "centrist",
     "color_histogram",

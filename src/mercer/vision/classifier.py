@@ -5,18 +5,21 @@ images --encoder_--> histograms of words, or Fisher vectors --reduction_--> fewe
 
 __all__ = ["ImageClassifier"]
 
+import time
 import warnings
 from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.evaluation.figures import class_figures, scores_by_class
 from mercer._base.files.loaded import check_kind
 from mercer.kernels import Linear, get_kernel
 from mercer.learners import KernelClassifier, KernelClassifierCV
@@ -30,6 +33,7 @@ from mercer.vision.descriptors.sift import DenseSIFT
 from mercer.vision.explaining.explanation import explain
 from mercer.vision.explaining.located_words import MOST, locate_words
 from mercer.vision.reading.batches import SkippedImagesWarning, warn_skipped
+from mercer.vision.reporting.training import TrainingReport
 from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.fisher import FisherVectors
@@ -235,11 +239,68 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return locate_words(image, self.encoder_, self.reduction_, n)
 
+    def fit_report(self, images, y):
+        """Fit, and judge the classifier by cross-validation: what ``mercer images train`` shows.
+
+        Images that could not be read are named in ``skipped_``, without a warning.
+
+        Parameters
+        ----------
+        images : sequence of paths, bytes of files or arrays; or a stack of images
+        y : class of each image
+
+        Returns
+        -------
+        TrainingReport
+            With ``figures``, ``predicted``, ``scores`` and ``seconds``.
+        """
+        started = time.perf_counter()
+        encoding, kept = self._fit_encoder(images, y)
+        encoded = time.perf_counter()
+        self._fit_classifier(encoding.features, kept)
+        learnt = time.perf_counter()
+        predicted, scores = self.cross_validate(encoding.features, kept) if self.n_folds(kept) > 1 else (None, None)
+        seconds = {
+            "words and rows": encoded - started,
+            "learning": learnt - encoded,
+            "cross-validation": time.perf_counter() - learnt,
+        }
+        figures = {} if predicted is None else class_figures(kept, predicted, scores, self.classes_)
+        return TrainingReport(self, images, np.asarray(y), encoding, predicted, scores, figures, seconds)
+
+    def cross_validate(self, rows, y):
+        """Classify rows by classifiers that were learnt without them: those of the fit, with the C it has chosen.
+
+        The words are those of the fit.
+
+        Parameters
+        ----------
+        rows : features of :meth:`encode`
+        y : class of each row, each class twice or more
+
+        Returns
+        -------
+        predicted : ndarray of shape (n,)
+        scores : ndarray of shape (n, classes)
+        """
+        check_is_fitted(self)
+        fitted = self.classifier_
+        shared = ("kernel", "multi_class", "class_weight", "random_state", "n_jobs")
+        options = {name: getattr(fitted, name) for name in shared}
+        learner = KernelClassifier(C=getattr(fitted, "C_", None) or fitted.C, **options)
+        found = cross_val_predict(learner, rows, y, cv=self.n_folds(y), method="decision_function")
+        scores = scores_by_class(found)
+        return self.classes_[scores.argmax(axis=1)], scores
+
+    def n_folds(self, y):
+        """Parts of a cross-validation: ``cv``, and as many as the smallest class has images at most."""
+        return min(int(self.cv), int(np.unique(y, return_counts=True)[1].min()))
+
     # ------------------------------------------------------------------------------------------------------- fitting
 
     def _fit_encoder(self, images, y):
         """Set ``encoder_`` and ``reduction_``; (encoding of the images that can be read, their classes)."""
-        self._check_parameters()
+        self.check_parameters()
         given = self.random_state
         is_seed = given is None or isinstance(given, Integral)
         self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
@@ -301,7 +362,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
                 f"class {classes[counts.argmin()]!s} has a single one. Give it more, or pass a number as C."
             )
         scale = float(np.mean(get_kernel(self._kernel()).diag(rows))) or 1.0
-        return KernelClassifierCV(self._kernel(), Cs=Cs / scale, cv=min(int(self.cv), smallest), **options)
+        return KernelClassifierCV(self._kernel(), Cs=Cs / scale, cv=self.n_folds(y), **options)
 
     def _kernel(self):
         """The kernel between rows, in its signed form if they have values of both signs."""
@@ -337,7 +398,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------- checks
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be used, before any image is read."""
         who = type(self).__name__
         if not (isinstance(self.encoder, ImageEncoder) or self.encoder in tuple(ENCODERS)):
             raise InputError(

@@ -130,7 +130,7 @@ def test_numbers_are_judged_by_their_errors(succeeds, digits, folder):
 @pytest.mark.parametrize("n_classes", [2, 20, 70])
 def test_confusion_is_drawn_for_few_and_many_classes(n_classes, tmp_path):
     pytest.importorskip("matplotlib")
-    from mercer.cli.models.evaluate_plot import draw_confusion
+    from mercer._base.evaluation.plots import draw_confusion
 
     confusion = np.eye(n_classes, dtype=int) * 9
     confusion[0, 0] = 0  # a class without rows
@@ -144,7 +144,7 @@ def test_nothing_of_a_confusion_matrix_is_cut_off(n_classes):
     pytest.importorskip("matplotlib")
     from PIL import Image
 
-    from mercer.cli.models.evaluate_plot import draw_confusion
+    from mercer._base.evaluation.plots import draw_confusion
 
     stream = io.BytesIO()
     draw_confusion(np.eye(n_classes, dtype=int), [f"class {i}" for i in range(n_classes)], "", stream)

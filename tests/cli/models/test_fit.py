@@ -146,7 +146,7 @@ def test_ctrl_c_keeps_the_best_model_so_far(command, digits, monkeypatch, tmp_pa
     import mercer.learners.base as base
 
     run = base.run
-    monkeypatch.setattr(base, "run", lambda *a, **k: replace(solve(*a, **k), converged=False, interrupted=True))
+    monkeypatch.setattr(base, "run", lambda *a, **k: replace(run(*a, **k), converged=False, interrupted=True))
     result = command("fit", "X.npy", "--labels", "y.npy", "--out", "m.mercer")
     assert result.exit_code == 130
     assert "interrupted" in result.stderr

@@ -274,6 +274,7 @@ def test_data_without_values_has_empty_features():
         ({"n_neighbors": 3}, "an even n_neighbors"),
         ({"grid": "even"}, "does not know grid='even'"),
         ({"grid": [2.0, 1.0]}, "finite ascending grid points"),
+        ({"grid": [0.1, 1.0], "n_points": 6}, "n_points=6 and a grid of points"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(params, message):

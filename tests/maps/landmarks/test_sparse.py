@@ -149,6 +149,7 @@ def test_float32_rows_give_the_kernel_of_float64_rows(method, clusters):
         ({"n_nonzero": 0}, "n_nonzero >= 1"),
         ({"alpha": 0.0}, "0 < alpha < 1"),
         ({"alpha": "small"}, "0 < alpha < 1"),
+        ({"alpha": 0.5}, "alpha=0.5 with method='omp'"),
         ({"landmarks": "best"}, "does not know landmarks='best'"),
     ],
 )

@@ -9,8 +9,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from mercer import CompactEmbedding, InputError, ProductQuantizer, QuantizedJL, UniversalEmbedding
+from mercer._base.evaluation.intervals import wilson_interval
 from mercer.serving import rate_accuracy
-from mercer.serving.wire.intervals import wilson_interval
 from mercer.serving.wire.rate_codes import CODES, RawQuantizer, SharedQuantizer, dense_features, rates_of, split_of
 
 X, y = load_digits(return_X_y=True)

@@ -7,19 +7,17 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import MissingExtraError
+from mercer._base.parameters import text
 from mercer._base.progress import track
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.checks import check_standard_output
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer demo
   mercer demo --out digits.png --seed 3
   mercer demo --json --threads 1
@@ -103,14 +101,11 @@ class Line:
     peak_bytes: int
 
 
-@option_groups(settings=common_options)
-def demo(
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PNG", help="The plot; - writes it to the standard output.")
-    ] = "mercer-demo.png",
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (text("out", "mercer-demo.png", "The plot; - writes it to the standard output.", "PNG", "-o"),)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def demo(out, settings: Settings) -> None:
     """Compare a linear SVM, an exact chi2-kernel SVM and Mercer on scikit-learn's digits.
 
     1,000 images of handwritten digits train, 797 test; a row is 64 pixel values between 0 and 1. For every contender
@@ -124,8 +119,7 @@ def demo(
     during fit and prediction, measured in a run of its own that is not timed; what the SVM solvers allocate inside is
     not seen.
     """
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    check_standard_output(out, settings)
     if not Path(out).parent.is_dir():
         raise ArgumentError(f"There is no directory {Path(out).parent} to write {Path(out).name} into.")
     with progress(settings):

@@ -3,45 +3,38 @@
 __all__ = ["EXAMPLES", "evaluate"]
 
 import time
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from mercer._base.errors import InputError, require_extra
+from mercer._base.errors import InputError
+from mercer._base.parameters import pathname
 from mercer._base.tables import open_for_writing
-from mercer.cli.detect.files import BoxesOption, ImagesOption, LabelOption, annotated, load_detector
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.images.files import check_output, took
+from mercer.cli.detect.files import annotated, load_detector
+from mercer.cli.framework.checks import check_plot
+from mercer.cli.framework.options import COMMON, Settings, options
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
+from mercer.cli.framework.shared import BOX_LABEL, BOXES, DETECTOR, PHOTOS
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer detect evaluate person.mercer --images test --boxes test.csv
   mercer detect evaluate person.mercer --images test --boxes test.csv --plot curve.png --json
 """
 
 
-@option_groups(settings=common_options)
-def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer detect train.")],
-    images: Annotated[Path, ImagesOption],
-    boxes: Annotated[Path, BoxesOption],
-    label: Annotated[str | None, LabelOption] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw precision against recall.")] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    DETECTOR, PHOTOS, BOXES, BOX_LABEL,
+    pathname("plot", None, "Draw precision against recall.", "PNG"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
     """How good the detections are on images that the model has not seen.
 
     AP is the area under precision against recall, and by the older rule of PASCAL VOC 2007 the mean precision at eleven
     recalls. The miss rate is the geometric mean at nine rates of false positives per image, from 0.01 to 1. The best
     threshold is that of the largest F1, for the option --threshold of mercer detect run, whose default is 0.
     """
-    if plot is not None:
-        check_output(plot, model, str(boxes))
-        require_extra("matplotlib", "plot", "--plot")
+    check_plot(plot, model, str(boxes))
     detector = load_detector(model)
     paths, found = annotated(images, boxes, label)
     if not any(map(len, found)):
@@ -78,8 +71,7 @@ def evaluate(
         ["time", took(seconds)],
     ]
     print_table(settings, f"{model} on {images}", ["", ""], rows, text_columns=1)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
 
 
 def _at(report, threshold: float) -> dict[str, float]:

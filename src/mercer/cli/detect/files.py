@@ -1,19 +1,11 @@
 """What the verbs of ``mercer detect`` share: folders of images with boxes, and detectors in files."""
 
-__all__ = ["BoxesOption", "ImagesOption", "LabelOption", "annotated", "load_detector"]
+__all__ = ["annotated", "load_detector"]
 
 from pathlib import Path
 
-import typer
-
 from mercer._base.tables import ArgumentError
 from mercer.cli.models.learning import load_model
-
-ImagesOption = typer.Option("--images", metavar="DIR", help="A folder of images, those without objects included.")
-BoxesOption = typer.Option(
-    "--boxes", metavar="FILE", help="Boxes: csv, a PASCAL VOC file or folder of XML, or COCO's JSON."
-)
-LabelOption = typer.Option("--label", metavar="NAME", help="Which objects, if the boxes are of several kinds.")
 
 
 def annotated(images: Path, boxes: Path, label: str | None):

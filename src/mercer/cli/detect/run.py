@@ -4,22 +4,19 @@ __all__ = ["EXAMPLES", "run"]
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError, require_extra
+from mercer._base.parameters import number, pathname
 from mercer._base.progress import track
 from mercer._base.tables import ArgumentError
 from mercer.cli.detect.files import load_detector
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
-from mercer.cli.images.files import StrictOption, note_skipped, paths_of, took
-from mercer.cli.models.predict import _lines
+from mercer.cli.framework.options import COMMON, Settings, options
+from mercer.cli.framework.output import lines_of, note, print_json, progress, took
+from mercer.cli.framework.shared import DETECTOR, IMAGES, STRICT
+from mercer.cli.images.files import note_skipped, paths_of
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 A line for each object: file, xmin, ymin, xmax, ymax, score:
   mercer detect run person.mercer new/*.jpg > found.csv
 
@@ -31,20 +28,16 @@ Boxes of the parts too:
 """
 
 
-@option_groups(settings=common_options)
-def run(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer detect train.")],
-    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where pictures with boxes go.")
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", metavar="SCORE", help="Objects score more than this.")
-    ] = 0.0,
-    strict: Annotated[bool, StrictOption] = False,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    DETECTOR, IMAGES,
+    pathname("out", None, "Where pictures with boxes go.", "FOLDER", "-o"),
+    number("threshold", 0.0, "Objects score more than this.", "SCORE"),
+    STRICT,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def run(model, files, out, threshold, strict, settings: Settings) -> None:
     """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts.
 
     Images that cannot be read, or are smaller than the objects that the detector knows, are skipped and named.
@@ -62,13 +55,13 @@ def run(
     lines = [["file", "xmin", "ymin", "xmax", "ymax", "score"]]
     skipped: dict[int, str] = {}
     with progress(settings):
-        for number, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
+        for i, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
             try:
                 found = detector.detect(path, threshold)
             except InputError as error:
-                skipped[number] = str(error) if str(path) in str(error) else f"{path}: {error}"
+                skipped[i] = str(error) if str(path) in str(error) else f"{path}: {error}"
                 if strict or len(paths) == 1:
-                    raise InputError(skipped[number]) from error
+                    raise InputError(skipped[i]) from error
                 continue
             n_found += len(found)
             lines += [
@@ -77,7 +70,7 @@ def run(
             ]
             answer = _answer(path, found)
             if target is not None:
-                found.plot(read(path, number)).figure.savefig(target, dpi=100)
+                found.plot(read(path, i)).figure.savefig(target, dpi=100)
                 answer["overlay"] = str(target)
             answers.append(answer)
     if not answers:
@@ -87,7 +80,7 @@ def run(
         about = {"model": model, "threshold": threshold, "seconds": seconds}
         print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
-        print(_lines(lines, "csv").decode(), end="")
+        print(lines_of(lines).decode(), end="")
     note_skipped(settings, skipped)
     _note_found(settings, n_found, len(answers), seconds, out)
 
@@ -105,9 +98,9 @@ def _answer(path: Path, found) -> dict[str, Any]:
 def _pictures(folder: Path, paths: list[Path]) -> list[Path]:
     """Where the picture of each image goes: its name, with its number in front if an earlier one has that name."""
     found: dict[Path, Path] = {}
-    for number, path in enumerate(paths):
+    for i, path in enumerate(paths):
         target = folder / f"{path.stem}.png"
-        target = folder / f"{number:04}-{path.stem}.png" if target in found else target
+        target = folder / f"{i:04}-{path.stem}.png" if target in found else target
         found[target] = path
     for target in found:
         if target.exists() and any(target.samefile(path) for path in paths if path.exists()):

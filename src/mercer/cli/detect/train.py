@@ -4,20 +4,18 @@ __all__ = ["EXAMPLES", "train"]
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from mercer._base.errors import InputError, require_extra
+from mercer._base.parameters import Values, flag, pathname
+from mercer._base.parameters.detection import DETECTOR
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.detect.files import BoxesOption, ImagesOption, LabelOption, annotated
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.images.files import check_output, took
+from mercer.cli.detect.files import annotated
+from mercer.cli.framework.checks import as_argument, check_output, check_plot
+from mercer.cli.framework.options import COMMON, Group, Settings, options
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
+from mercer.cli.framework.shared import BOX_LABEL, BOXES, MODEL_OUT, PHOTOS
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Boxes as csv, with the columns file, xmin, ymin, xmax, ymax:
   mercer detect train --images photos --boxes boxes.csv --parts 6 --components 2 --pq 256 --out person.mercer
 
@@ -28,100 +26,31 @@ Annotations of PASCAL VOC or COCO; a picture of what was learnt:
 A training that can be interrupted and goes on when it is said again:
   mercer detect train --images photos --boxes boxes.csv --checkpoint state.npz --out person.mercer
 """
-_TRAINING = "Training"
 
 
-@option_groups(settings=common_options)
-def train(
-    images: Annotated[Path, ImagesOption],
-    boxes: Annotated[Path, BoxesOption],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")],
-    components: Annotated[
-        int, typer.Option("--components", metavar="N", min=1, help="Views of the object, in mirrored pairs.")
-    ] = 2,
-    parts: Annotated[int, typer.Option("--parts", metavar="N", min=0, help="Parts of each view.")] = 6,
-    pq: Annotated[
-        int, typer.Option("--pq", metavar="WORDS", min=0, help="Words for cells of gradients; 0 keeps them as bytes.")
-    ] = 256,
-    label: Annotated[str | None, LabelOption] = None,
-    unpaired: Annotated[bool, typer.Option("--unpaired", help="Views that do not mirror each other.")] = False,
-    C: Annotated[float, typer.Option("--C", metavar="NUMBER", help="Weight of the losses.")] = 0.008,
-    rounds: Annotated[
-        int,
-        typer.Option("--rounds", metavar="N", min=1, help="Times that objects are placed.", rich_help_panel=_TRAINING),
-    ] = 4,
-    interval: Annotated[
-        int, typer.Option("--interval", metavar="N", min=1, help="Sizes per octave.", rich_help_panel=_TRAINING)
-    ] = 6,
-    margin: Annotated[
-        int,
-        typer.Option(
-            "--margin", metavar="N", min=0, help="Cells around objects that count.", rich_help_panel=_TRAINING
-        ),
-    ] = 2,
-    kernel: Annotated[
-        str,
-        typer.Option("--kernel", metavar="NAME", help="Of words: rbf or linear.", rich_help_panel=_TRAINING),
-    ] = "rbf",
-    cache_size: Annotated[
-        int,
-        typer.Option("--cache-size", metavar="N", min=1, help="Hard negatives kept.", rich_help_panel=_TRAINING),
-    ] = 20_000,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache", metavar="FOLDER", help="Keep cells in a file, not in memory.", rich_help_panel=_TRAINING
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint", metavar="FILE", help="Keep the state, and go on from it.", rich_help_panel=_TRAINING
-        ),
-    ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw what was learnt.")] = None,
-    *,
-    settings: Settings,
-) -> None:
+_COMPONENTS, _PARTS, _WORDS, *_TRAINING = DETECTOR
+TRAIN = Group((
+    PHOTOS, BOXES, MODEL_OUT, _COMPONENTS, _PARTS, _WORDS, BOX_LABEL,
+    flag("unpaired", "Views that do not mirror each other."),
+    *_TRAINING,
+    pathname("plot", None, "Draw what was learnt.", "PNG"),
+))  # fmt: skip
+
+
+@options(examples=EXAMPLES, given=TRAIN, settings=COMMON)
+def train(given, settings: Settings) -> None:
     """Learn to find objects from a folder of images and the boxes of the objects in them, and write a detector.
 
     Images of the folder without boxes are taken to show no object; there must be some.
     """
     from mercer import save
-    from mercer.detection import PartDetector
 
-    for path in (out, plot, checkpoint):
-        if path is not None:
-            check_output(path, str(boxes))
-    if components > 1 and components % 2 and not unpaired:
-        raise ArgumentError(
-            f"--components is even, for views come in mirrored pairs, or 1 for one that is its own mirror image, not "
-            f"{components}. Say --unpaired for views without mirror images."
-        )
-    if plot is not None:
-        require_extra("matplotlib", "plot", "--plot")
-    model = PartDetector(
-        components,
-        parts,
-        pq or None,
-        kernel=kernel,
-        mirrored=not unpaired,
-        storage="bytes" if pq == 0 else "dense",
-        margin=margin,
-        interval=interval,
-        C=C,
-        cache_size=cache_size,
-        part_rounds=rounds,
-        root_rounds=rounds if parts == 0 else 2,
-        cache=None if cache is None else str(cache),
-        checkpoint=None if checkpoint is None else str(checkpoint),
-        random_state=settings.seed,
-    )
-    try:
-        model._check_parameters()
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
-    paths, found = annotated(images, boxes, label)
+    out, plot = given.out, given.plot
+    for file in (out, given.checkpoint):
+        check_output(file, given.boxes)
+    check_plot(plot, given.boxes)
+    model = _model(given, settings.seed)
+    paths, found = annotated(given.images, given.boxes, given.label)
     started = time.perf_counter()
     with progress(settings):
         model.fit(paths, found)
@@ -135,8 +64,31 @@ def train(
         print_json(document)
     elif not settings.quiet:
         _print(settings, document)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
+
+
+def _model(given: Values, seed: int):
+    """The detector, not fitted."""
+    from mercer.detection import PartDetector
+
+    n = given.n_components
+    if n > 1 and n % 2 and not given.unpaired:
+        raise ArgumentError(
+            f"--components is even, for views come in mirrored pairs, or 1 for one that is its own mirror image, not "
+            f"{n}. Say --unpaired for views without mirror images."
+        )
+    said = {each.name: given[each.name] for each in DETECTOR}
+    said |= {name: None if said[name] is None else str(said[name]) for name in ("cache", "checkpoint")}
+    model = PartDetector(
+        **said | {"codewords": given.codewords or None},
+        mirrored=not given.unpaired,
+        storage="dense" if given.codewords else "bytes",
+        root_rounds=2 if given.n_parts else given.part_rounds,
+        random_state=seed,
+    )
+    with as_argument():
+        model.check_parameters()
+    return model
 
 
 def _document(model, boxes, seconds: float, out: Path) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """How typer is bent to our customs: errors end in one place, flags show no type in the help."""
 
-__all__ = ["Verb", "Verbs", "flowing"]
+__all__ = ["Verbs", "add_verbs", "epilog", "group"]
 
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -47,7 +47,33 @@ class Verbs(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def flowing(docstring: str | None) -> str:
+def group(about: str, examples: str, *verbs: Callable[..., None]) -> typer.Typer:
+    """A command of several verbs, which alone prints its help."""
+    title, _, _ = about.partition("\n\n")
+    app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help=title)
+    add_verbs(app, *verbs)
+
+    def alone(ctx: typer.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            print(ctx.get_help(), end="")
+
+    app.callback(invoke_without_command=True, help=_flowing(about), epilog=epilog(examples))(alone)
+    return app
+
+
+def add_verbs(app: typer.Typer, *verbs: Callable[..., None]) -> None:
+    """Register functions under their names, with their docstrings as the help."""
+    for verb in verbs:
+        about = {"help": _flowing(verb.__doc__), "epilog": epilog(verb.examples)}  # type: ignore[attr-defined]
+        app.command(verb.__name__, cls=Verb, **about)(verb)  # type: ignore[arg-type]
+
+
+def epilog(examples: str) -> str:
+    """The end of a help text."""
+    return f"\n[bold]Examples[/bold]\n{examples}"
+
+
+def _flowing(docstring: str | None) -> str:
     """A docstring for the help: paragraphs without line breaks, which the terminal then sets to its own width."""
     paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

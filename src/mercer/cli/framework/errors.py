@@ -6,9 +6,7 @@ object, ``--debug`` shows the traceback above it.
 
 __all__ = ["FAILURE", "INTERRUPTED", "USAGE", "explain", "report"]
 
-import ast
 import json
-import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,13 +14,11 @@ from typing import Any
 
 import typer
 
-from mercer._base.errors import MercerError, did_you_mean
+from mercer._base.errors import MercerError
 from mercer._base.tables import ArgumentError
 from mercer._base.terminal import escaped
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # a text as repr writes it
-_NO_CHOICE = re.compile(rf"(?P<word>{_QUOTED}) is not one of (?P<choices>{_QUOTED}(?:, {_QUOTED})*)")
 
 
 def report(error: Exception, arguments: Sequence[str]) -> int:
@@ -64,17 +60,7 @@ def explain(error: Exception) -> tuple[str, int]:
 def _usage(error: Any) -> tuple[str, int]:
     context = getattr(error, "ctx", None)
     help_of = context.command_path if context is not None else "mercer"
-    said = error.format_message().replace(": Value error, ", ": ")  # which typer says of words that are no choice
-    return f"{_sentence(said)} {_nearest_choice(said)}See '{help_of} --help'.", error.exit_code
-
-
-def _nearest_choice(said: str) -> str:
-    """The choice that was perhaps meant by a word that is none; typer says only in its message which there are."""
-    found = _NO_CHOICE.search(said)
-    if found is None:
-        return ""
-    word, *choices = ast.literal_eval(f"[{found['word']}, {found['choices']}]")
-    return did_you_mean(word, choices)
+    return f"{_sentence(error.format_message())} See '{help_of} --help'.", error.exit_code
 
 
 def _sentence(message: str) -> str:

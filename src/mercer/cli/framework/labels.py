@@ -1,23 +1,14 @@
 """The labels of rows: beside them in their file, or in a file of their own."""
 
-__all__ = ["LabelsOption", "labels_of"]
+__all__ = ["labels_of"]
 
-from pathlib import Path
 from typing import Any
-
-import typer
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, InputRules, format_of
 from mercer._base.tables.limits import Limit
 from mercer._base.tables.rules import settle_labels
-
-LabelsOption = typer.Option(
-    "--labels",
-    metavar="FILE",
-    help="File of the labels, one for each row of DATA: npy, FILE.npz::NAME, or one column of csv, tsv or parquet.",
-    rich_help_panel="Input",
-)
+from mercer.cli.framework.checks import check_file
 
 
 def labels_of(data, file: str | None, rules: dict[str, Any]):
@@ -41,10 +32,7 @@ def _read(file: str, rules: dict[str, Any], n_rows: int):
     path, separator, member = file.rpartition("::")
     if not separator or not path.lower().endswith(".npz"):
         path, member = file, ""
-    if Path(path).is_dir():
-        raise ArgumentError(f"{path} is a directory. Name the file of the labels.")
-    if not Path(path).is_file():
-        raise ArgumentError(f"There is no file {path}.")
+    check_file(path, "Name the file of the labels.")
     format = format_of(path)
     if format in ("npy", "npz"):
         return _array(path, member, Limit.of(rules["max_unpacked"]))

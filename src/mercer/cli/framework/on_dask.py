@@ -1,6 +1,6 @@
 """Rows of Parquet files on the workers of a Dask cluster, for the commands."""
 
-__all__ = ["DaskOption", "rows_on_dask"]
+__all__ = ["rows_on_dask"]
 
 import glob
 from collections.abc import Iterator
@@ -8,17 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from mercer._base.errors import require_extra
 from mercer._base.tables import ArgumentError, InputRules, RowSource
 
-DaskOption = typer.Option(
-    "--dask",
-    metavar="ADDRESS",
-    help="Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for one made here. "
-    "DATA are then Parquet files that the workers can read.",
-)
 _SECONDS = "10s"  # for a scheduler to answer
 
 

@@ -1,25 +1,125 @@
-"""Options that several verbs share, each group written once as a function from options to one object.
+"""From tables of parameters to the options of a verb, and the two groups of options that most verbs share.
 
-``@option_groups(settings=common_options)`` on a verb makes its argument ``settings`` appear on the command line as all
-the options of ``common_options``; the verb receives what that function returns.
+``@options(TABLE, settings=COMMON)`` on a verb makes its arguments that the table names appear on the command line, and
+its argument ``settings`` as all the options of the group ``COMMON``; the verb receives what the group makes of them.
 """
 
-__all__ = ["Settings", "common_options", "input_options", "option_groups"]
+__all__ = ["COMMON", "INPUT", "Group", "OptionError", "Settings", "options"]
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
 import typer
 
+from mercer._base.errors import InputError
+from mercer._base.parameters import REQUIRED, Parameter, Values, choice, flag, integer, named, text, texts
+from mercer._base.tables import FORMATS
 from mercer.cli.framework.runtime import prepared
 
-LogLevel = Literal["debug", "info", "warning", "error"]
-Format = Literal["npy", "npz", "csv", "tsv", "parquet", "svmlight", "fvecs", "bvecs", "ivecs"]
-_COMMON = "Common options (before or after the command)"
-_INPUT = "Input"
+
+class OptionError(typer.BadParameter):
+    """A value that an option does not accept."""
+
+    def format_message(self) -> str:
+        """The sentence, which names the option."""
+        return self.message
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that a verb receives as one object, which ``make`` makes of their values."""
+
+    table: tuple[Parameter, ...]
+    make: Callable[..., Any] = Values
+    panel: str | None = None
+    takes_context: bool = False
+
+    @property
+    def declared(self) -> dict[str, inspect.Parameter]:
+        """The options as typer reads them."""
+        context = {"ctx": inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)}
+        made = {each.name: _declared(each.but(panel=each.panel or self.panel)) for each in self.table}
+        return (context if self.takes_context else {}) | made
+
+
+def options(
+    own: Iterable[Parameter] = (), examples: str = "", **groups: Group
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give the arguments of a verb the options of its own table and of the named groups, and its help examples."""
+    table = named(own)
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        arguments = inspect.signature(verb, eval_str=True).parameters
+        declared = {name: group.declared for name, group in groups.items()}
+        merged: dict[str, inspect.Parameter] = {}
+        for name, argument in arguments.items():
+            merged |= (
+                declared[name] if name in groups else {name: _declared(table[name]) if name in table else argument}
+            )
+
+        @functools.wraps(verb)
+        def command(**values: Any) -> None:
+            given = {name: values[name] for name in arguments if name not in groups}
+            for name, group in groups.items():
+                given[name] = group.make(**{option: values[option] for option in declared[name]})
+            verb(**given)
+
+        # typer reads the signature and the annotations, and passes everything by keyword
+        by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in merged.values()]
+        command.__signature__ = inspect.Signature(by_keyword)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in by_keyword}
+        command.examples = examples  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _declared(each: Parameter) -> inspect.Parameter:
+    """A parameter as typer reads it."""
+    about: dict[str, Any] = {"metavar": each.metavar, "help": each.help, "show_default": each.shown}
+    about["rich_help_panel"] = each.panel
+    if each.kind in (int, float, tuple) or each.words:
+        about["parser"] = functools.partial(_parsed, each)
+    if each.kind in (int, float) and not each.words:
+        about |= {"min": each.least, "max": each.most}
+    said = typer.Argument(**about) if each.positional else typer.Option(*_flags(each), **about)
+    default = inspect.Parameter.empty if each.default is REQUIRED else each.default
+    annotation = Annotated[_annotation(each) | None if default is None else _annotation(each), said]  # type: ignore[valid-type]
+    return inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _annotation(each: Parameter) -> Any:
+    """The type that the help is to show."""
+    if each.kind is list:
+        return list[str]
+    if each.kind is tuple or (each.kind in (int, float) and each.words):
+        return str
+    return Literal[each.words] if each.words else each.kind
+
+
+def _flags(each: Parameter) -> list[str]:
+    """The names of an option.
+
+    >>> _flags(integer("n_features", None, "Columns.")), _flags(text("out", None, "The file.", "FILE", "-o"))
+    (['--n-features'], ['--out', '-o'])
+    """
+    usual = f"--{each.name.replace('_', '-')}"
+    return each.flags.split() if "--" in each.flags else [usual, *each.flags.split()]
+
+
+def _parsed(each: Parameter, said: Any) -> Any:
+    """The value of an option; what is refused is refused under the option's name."""
+    try:
+        return each.parse(said)
+    except InputError as error:
+        name = each.metavar if each.positional else _flags(each)[0].partition("/")[0]
+        raise OptionError(str(error).replace(f"`{each.name}`", str(name), 1)) from error
+
+
+# ------------------------------------------------------------------------------------------------- options of all verbs
 
 
 @dataclass(frozen=True)
@@ -34,79 +134,11 @@ class Settings:
     debug: bool = False
 
 
-def option_groups(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace arguments of a verb by the options of the named groups."""
-
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(verb, eval_str=True).parameters
-        options = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
-        merged: dict[str, inspect.Parameter] = {}
-        for name, parameter in own.items():
-            merged.update(options.get(name, {name: parameter}))
-
-        @functools.wraps(verb)
-        def command(**values: Any) -> None:
-            arguments = {name: values[name] for name in own if name not in groups}
-            for name, group in groups.items():
-                arguments[name] = group(**{option: values[option] for option in options[name]})
-            verb(**arguments)
-
-        # typer reads the signature and the annotations, and passes everything by keyword
-        by_keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in merged.values()]
-        command.__signature__ = inspect.Signature(by_keyword)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in by_keyword}
-        return command
-
-    return decorate
-
-
-def common_options(
-    ctx: typer.Context,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document; errors are JSON too.", rich_help_panel=_COMMON)
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the result and nothing else.", rich_help_panel=_COMMON)
-    ] = False,
-    log_level: Annotated[
-        LogLevel,
-        typer.Option(
-            "--log-level",
-            metavar="LEVEL",
-            help="Report on the standard error: debug, info, warning or error.",
-            rich_help_panel=_COMMON,
-        ),
-    ] = "warning",
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            help="Threads to use; -1 is every core, -2 all but one.",
-            show_default="every core",
-            rich_help_panel=_COMMON,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.", rich_help_panel=_COMMON),
-    ] = 0,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_COMMON)
-    ] = False,
-) -> Settings:
+def _settings(ctx: typer.Context, **values: Any) -> Settings:
     """Put the options into effect for the verb; those said before the verb hold unless said again after it."""
-    if threads == 0:
-        raise typer.BadParameter("0 threads cannot work; use 1 or more, or -1 for every core.", param_hint="--threads")
-    said: dict[str, Any] = {
-        "json": json,
-        "quiet": quiet,
-        "log_level": log_level,
-        "threads": threads,
-        "seed": seed,
-        "debug": debug,
-    }
-    said = {name: value for name, value in said.items() if _is_said(ctx, name)}
+    if values["threads"] == 0:
+        raise OptionError("--threads must be an integer other than 0, as -1 for every core; got 0.", ctx=ctx)
+    said = {name: value for name, value in values.items() if _is_said(ctx, name)}
     settings = replace(ctx.obj if isinstance(ctx.obj, Settings) else Settings(), **said)
     ctx.obj = settings
     if ctx.parent is not None:  # a verb, not the bare command
@@ -119,138 +151,56 @@ def _is_said(ctx: typer.Context, name: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def input_options(
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or ivecs; needed for -.",
-            show_default="by suffix",
-            rich_help_panel=_INPUT,
+_LEVELS = "debug info warning error"
+COMMON = Group(
+    (
+        flag("json", "Print one JSON document; errors are JSON too."),
+        flag("quiet", "Print the result and nothing else.", "-q"),
+        choice(
+            "log_level", _LEVELS, "warning", "Report on the standard error: debug, info, warning or error.", "LEVEL"
         ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            help="Column of the labels, by name or position (-1 is the last); it is then no feature.",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first csv line names the columns.",
-            show_default="by looking",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHAR",
-            help="What separates csv cells: a character, tab or space.",
-            show_default="by looking",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    dtype: Annotated[
-        Literal["float32", "float64"] | None,
-        typer.Option(
-            "--dtype",
-            metavar="TYPE",
-            help="float32 or float64.",
-            show_default="float64 where stored so, else float32",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    array: Annotated[
-        str | None,
-        typer.Option(
-            "--array",
-            metavar="NAME",
-            help="Member of an npz file, also written FILE.npz::NAME.",
-            show_default="X, or the only one",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column of the ids of the rows, by name or position; it is then no feature.",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--drop",
-            metavar="COLUMN",
-            help="Column to leave out, by name or position; may be repeated.",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B,...",
-            help="The columns that are features, by names or positions; all others are left out.",
-            show_default="all",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing",
-            metavar="HOW",
-            help="Cells without a value (empty, NA, N/A, nan, null): error, drop-rows, fill:VALUE, or mean, that of "
-            "the training rows.",
-            show_default="error; mean for a model fitted so",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    n_features: Annotated[
-        int | None,
-        typer.Option(
-            "--n-features",
-            metavar="N",
-            min=1,
-            help="Number of columns of an svmlight file.",
-            show_default="largest index",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-    max_unpacked: Annotated[
-        str | None,
-        typer.Option(
-            "--max-unpacked",
-            metavar="SIZE",
-            help="Memory that a file may take once unpacked, as 8GB.",
-            show_default="a quarter of the memory available",
-            rich_help_panel=_INPUT,
-        ),
-    ] = None,
-) -> dict[str, Any]:
+        integer("threads", None, "Threads to use; -1 is every core, -2 all but one.", shown="every core"),
+        integer("seed", 0, "Seed of everything random.", least=0),
+        flag("debug", "Show the traceback of an error."),
+    ),
+    _settings,
+    panel="Common options (before or after the command)",
+    takes_context=True,
+)
+assert [each.name for each in COMMON.table] == [each.name for each in fields(Settings)]
+
+
+# ------------------------------------------------------------------------------------------------- how input is read
+
+
+def _rules(drop: list[str] | None, columns: str | None, **others: Any) -> dict[str, Any]:
     """The rules for reading input, as keywords of ``mercer.open_rows``."""
-    return {
-        "format": format,
-        "label": label,
-        "header": header,
-        "delimiter": delimiter,
-        "dtype": dtype,
-        "array": array,
-        "n_features": n_features,
-        "max_unpacked": max_unpacked,
-        "id": id,
-        "drop": tuple(drop or ()),
-        "columns": tuple(column.strip() for column in columns.split(",")) if columns else (),
-        "missing": missing,
-    }
+    wanted = tuple(column.strip() for column in columns.split(",")) if columns else ()
+    return others | {"drop": tuple(drop or ()), "columns": wanted}
+
+
+_FORMATS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; needed for -."
+INPUT = Group(
+    (
+        choice("format", " ".join(FORMATS), None, _FORMATS, "FORMAT", shown="by suffix"),
+        text("label", None, "Column of the labels, by name or position (-1 is the last); it is then no feature.",
+            "COLUMN"),
+        flag("header", "Whether the first csv line names the columns.", "--header/--no-header", None,
+            shown="by looking"),
+        text("delimiter", None, "What separates csv cells: a character, tab or space.", "CHAR", shown="by looking"),
+        choice("dtype", "float32 float64", None, "float32 or float64.", "TYPE",
+            shown="float64 where stored so, else float32"),
+        text("array", None, "Member of an npz file, also written FILE.npz::NAME.", shown="X, or the only one"),
+        text("id", None, "Column of the ids of the rows, by name or position; it is then no feature.", "COLUMN"),
+        texts("drop", None, "Column to leave out, by name or position; may be repeated.", "COLUMN"),
+        text("columns", None, "The columns that are features, by names or positions; all others are left out.",
+            "A,B,...", shown="all"),
+        text("missing", None, "Cells without a value (empty, NA, N/A, nan, null): error, drop-rows, fill:VALUE, or "
+            "mean, that of the training rows.", "HOW", shown="error; mean for a model fitted so"),
+        integer("n_features", None, "Number of columns of an svmlight file.", shown="largest index", least=1),
+        text("max_unpacked", None, "Memory that a file may take once unpacked, as 8GB.", "SIZE",
+            shown="a quarter of the memory available"),
+    ),
+    _rules,
+    panel="Input",
+)  # fmt: skip

@@ -1,7 +1,9 @@
 """What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
 
-__all__ = ["console", "note", "print_json", "print_table", "progress", "to_plain"]
+__all__ = ["console", "lines_of", "note", "note_plot", "print_json", "print_table", "progress", "to_plain", "took"]
 
+import csv
+import io
 import json
 import math
 import re
@@ -63,8 +65,29 @@ def _on_one_line(found: re.Match[str]) -> str:
 
 def note(settings: Settings, text: str) -> None:
     """Tell something that is not the result, unless only the result is wanted."""
-    if not settings.quiet and not settings.json:
+    if text and not settings.quiet and not settings.json:
         console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
+
+
+def note_plot(settings: Settings, plot: Any) -> None:
+    """Tell where a plot went, if there is one."""
+    note(settings, "" if plot is None else f"Plot: {plot}")
+
+
+def took(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> took(0.1234), took(12.3)
+    ('0.12 s', '12 s')
+    """
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def lines_of(rows: Iterable[Iterable[Any]], format: str = "csv") -> bytes:
+    """Lines of text, words in quotes where they could be misread."""
+    text = io.StringIO()
+    csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[format], lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 @contextmanager

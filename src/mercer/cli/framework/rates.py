@@ -1,18 +1,12 @@
 """Models that make bits, at one rate or at several: which rate a command means, and accuracy against bits."""
 
-__all__ = ["BitsOption", "at_rate", "bits_of", "print_curve", "specification_of"]
+__all__ = ["at_rate", "bits_of", "print_curve", "specification_of"]
 
 from typing import Any
-
-import typer
 
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import print_table
-
-BitsOption = typer.Option(
-    "--bits", metavar="N", min=1, help="Bits of a code, of a model with several rates.", show_default="the most"
-)
 
 
 def at_rate(model, bits: int | None, path: str):

@@ -3,52 +3,45 @@
 __all__ = ["EXAMPLES", "evaluate"]
 
 import time
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from mercer._base.errors import InputError, require_extra
-from mercer._base.tables import open_for_writing
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
+from mercer._base.errors import InputError
+from mercer._base.evaluation.figures import class_figures, scores_by_class
+from mercer._base.parameters import pathname
+from mercer.cli.framework.checks import check_plot
+from mercer.cli.framework.options import COMMON, Settings, options
+from mercer.cli.framework.output import progress
+from mercer.cli.framework.shared import CLASS_FOLDER, IMAGE_MODEL, STRICT
 from mercer.cli.images.files import (
-    StrictOption,
-    check_output,
     check_some_kept,
     folder_of_classes,
     load_image_model,
     note_skipped,
-    scores_by_class,
 )
-from mercer.cli.models.evaluate import _print, class_figures
+from mercer.cli.models.evaluate import give_figures, picture_of_classes
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer images evaluate scenes.mercer test
   mercer images evaluate scenes.mercer test --plot confusion.png
   mercer images evaluate scenes.mercer test --json
 """
 
 
-@option_groups(settings=common_options)
-def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer images train.")],
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder with one folder of images per class.")],
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw the confusion matrix.")] = None,
-    strict: Annotated[bool, StrictOption] = False,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    IMAGE_MODEL, CLASS_FOLDER,
+    pathname("plot", None, "Draw the confusion matrix.", "PNG"),
+    STRICT,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def evaluate(model, folder, plot, strict, settings: Settings) -> None:
     """How good the predictions of a model are, on a folder of images that it has not seen.
 
     Accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for each class
     precision, recall and the average precision (AP) of its scores against all other classes.
     """
-    if plot is not None:
-        check_output(plot, model)
-        require_extra("matplotlib", "plot", "--plot")
+    check_plot(plot, model)
     classifier = load_image_model(model)
     paths, truth = folder_of_classes(folder)
     started = time.perf_counter()
@@ -57,15 +50,7 @@ def evaluate(
     document = {"model": model, "folder": folder, "images": len(paths) - len(skipped)} | figures
     document |= {"skipped": list(skipped.values()), "seconds": time.perf_counter() - started}
     title = f"{model} on {document['images']} images of {folder}"
-    if plot is not None:
-        _draw(figures, title, plot)
-        document["plot"] = str(plot)
-    if settings.json:
-        print_json(document)
-        return
-    _print(settings, title, document)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    give_figures(settings, title, document, plot, picture_of_classes(figures))
     note_skipped(settings, skipped)
 
 
@@ -87,14 +72,3 @@ def _judged(classifier, paths, truth, folder: str, strict: bool) -> tuple[dict[s
     figures = class_figures(truth, predicted, scores, classes)
     n_unknown = int((~np.isin(truth, classes)).sum())
     return figures | ({"unknown_rows": n_unknown} if n_unknown else {}), encoding.skipped
-
-
-def _draw(figures: dict[str, Any], title: str, plot: Path) -> None:
-    import numpy as np
-
-    from mercer.cli.models.evaluate_plot import draw_confusion
-
-    names = [str(one["label"]) for one in figures["classes"]]
-    caption = f"{title}\naccuracy {100 * figures['accuracy']:.1f} %"
-    with open_for_writing(plot) as stream:
-        draw_confusion(np.array(figures["confusion"]), names, caption, stream)

@@ -3,19 +3,18 @@
 __all__ = ["EXAMPLES", "explain"]
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError, require_extra
+from mercer._base.parameters import REQUIRED, argument, flag, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.checks import check_output, exclude
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.images.files import check_output, load_image_model
+from mercer.cli.framework.shared import IMAGE_MODEL
+from mercer.cli.images.files import load_image_model
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Why the class that is predicted, and why, or why not, another one:
   mercer images explain scenes.mercer new/1.jpg --out why.png
   mercer images explain scenes.mercer new/1.jpg --class Forest --out why.png
@@ -27,21 +26,17 @@ _WORDS = 5  # shown on either side
 _CLASSES = 8  # whose scores are shown
 
 
-@option_groups(settings=common_options)
-def explain(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer images train.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An image.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PNG", help="The picture to write.")],
-    label: Annotated[
-        str | None,
-        typer.Option("--class", metavar="NAME", help="The class to explain.", show_default="the predicted one"),
-    ] = None,
-    words: Annotated[
-        bool, typer.Option("--words", help="Draw which patches have the commonest words, instead of a class.")
-    ] = False,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    IMAGE_MODEL,
+    argument("file", "FILE", "An image."),
+    pathname("out", REQUIRED, "The picture to write.", "PNG", "-o"),
+    text("label", None, "The class to explain.", "NAME", "--class", shown="the predicted one"),
+    flag("words", "Draw which patches have the commonest words, instead of a class."),
+)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def explain(model, file, out, label, words, settings: Settings) -> None:
     """Draw which patches and words of an image spoke for a class, and which against it.
 
     With an additive kernel between histograms of words, the score of a class is a sum over patches, which the picture
@@ -49,8 +44,7 @@ def explain(
     what the score loses. With --words it shows where the words are that the image has most of, or the groups of words
     that a reduction has merged.
     """
-    if words and label is not None:
-        raise ArgumentError("--words and --class exclude each other. Leave one of them out.")
+    exclude(**{"words": words, "class": label})
     check_output(out, model, file)
     require_extra("matplotlib", "plot", "The picture of an explanation")
     classifier = load_image_model(model)

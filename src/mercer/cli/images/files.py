@@ -1,16 +1,12 @@
 """What the verbs of ``mercer images`` share: models of images, image files, and those that cannot be read."""
 
 __all__ = [
-    "StrictOption",
-    "check_output",
     "check_some_kept",
     "folder_of_classes",
     "load_image_model",
     "note_skipped",
     "paths_of",
     "said_command",
-    "scores_by_class",
-    "took",
 ]
 
 import shlex
@@ -23,18 +19,9 @@ from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import console
-from mercer.cli.models.learning import check_folder, load_model
+from mercer.cli.models.learning import load_model
 
-StrictOption = typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it by name.")
 _NAMED = 20  # skipped images that a note names
-
-
-def check_output(out: Path, *inputs: str) -> None:
-    """Refuse a file that cannot be written, or that would replace one that is read."""
-    check_folder(out)
-    for name in inputs:
-        if out.exists() and Path(name).exists() and out.samefile(name):
-            raise ArgumentError(f"{name} would be replaced by what is written to it. Name another file.")
 
 
 def load_image_model(path: str):
@@ -98,18 +85,6 @@ def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
         lines.append(f"  and {len(skipped) - _NAMED} more; --json names all")
     for line in lines:  # not broken: a name stays in one piece
         console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
-
-
-def scores_by_class(scores):
-    """One column for each class; two classes have one score, positive for the second."""
-    import numpy as np
-
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
-def took(seconds: float) -> str:
-    """Seconds in words."""
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 def said_command(ctx: typer.Context) -> str:

@@ -4,28 +4,23 @@ __all__ = ["EXAMPLES", "predict"]
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mercer._base.evaluation.figures import scores_by_class
+from mercer._base.parameters import pathname
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.checks import check_output, exclude
+from mercer.cli.framework.options import COMMON, Settings, options
+from mercer.cli.framework.output import lines_of, note, print_json, progress, took
+from mercer.cli.framework.shared import IMAGE_MODEL, IMAGES, PROBA, SCORES, STRICT
 from mercer.cli.images.files import (
-    StrictOption,
-    check_output,
     check_some_kept,
     load_image_model,
     note_skipped,
     paths_of,
-    scores_by_class,
-    took,
 )
-from mercer.cli.models.predict import _lines
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 A line for each image, its name and its class:
   mercer images predict scenes.mercer new/*.jpg
   mercer images predict scenes.mercer new | cut -d, -f2 | sort | uniq -c
@@ -36,28 +31,21 @@ The scores of all classes; probabilities, if the model was trained with --probab
 """
 
 
-@option_groups(settings=common_options)
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer images train.")],
-    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="CSV", help="Where the answers go.", show_default="the output"),
-    ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
-    strict: Annotated[bool, StrictOption] = False,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    IMAGE_MODEL, IMAGES,
+    pathname("out", None, "Where the answers go.", "CSV", "-o", shown="the output"),
+    SCORES, PROBA, STRICT,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def predict(model, files, out, scores, proba, strict, settings: Settings) -> None:
     """Write the class of each image, or its scores or probabilities, as lines of csv: the name of the image first.
 
     Images that cannot be read have no line; they are named on the standard error.
     """
-    if scores and proba:
-        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
-    if out is not None:
-        check_output(out, model, *files)
+    exclude(scores=scores, proba=proba)
+    check_output(out, model, *files)
     what = "scores" if scores else "probabilities" if proba else "label"
     classifier = load_image_model(model)
     if proba and not hasattr(classifier, "predict_proba"):
@@ -94,5 +82,5 @@ def _write(out: Path | None, names: list[str], answers, titles: list[str]) -> No
     cells = answers.reshape(len(answers), -1).astype(str).tolist()
     with open_for_writing("-" if out is None else str(out)) as stream:
         if titles:
-            stream.write(_lines([["file", *titles]], "csv"))
-        stream.write(_lines(([name, *row] for name, row in zip(names, cells, strict=True)), "csv"))
+            stream.write(lines_of([["file", *titles]]))
+        stream.write(lines_of(([name, *row] for name, row in zip(names, cells, strict=True))))

@@ -4,20 +4,17 @@ __all__ = ["EXAMPLES", "rows"]
 
 import re
 import time
-from pathlib import Path
-from typing import Annotated, Literal
 
-import typer
-
+from mercer._base.parameters import REQUIRED, choice, pathname, text, texts
 from mercer._base.tables import ArgumentError, writable_format, write_rows
-from mercer.cli.framework.options import Settings, common_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.checks import as_argument, check_output
+from mercer.cli.framework.options import COMMON, Settings, options
+from mercer.cli.framework.output import note, print_json, progress, took
 from mercer.cli.framework.parameters import parameters_of
-from mercer.cli.images.files import check_output, paths_of, took
+from mercer.cli.framework.shared import IMAGES
+from mercer.cli.images.files import paths_of
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Gradients of images that are made 128 x 128 pixels first, 16 x 16 cells of 36 numbers:
   mercer images rows photos --as hog --size 128x128 -p cell_size=8 -p variant=dalal-triggs --out X.npy
 
@@ -28,36 +25,20 @@ Colours, and transforms of neighbouring pixels in 2 x 2 parts:
 _USUAL_SIZE = "128x128"  # of hog, whose images must be alike
 
 
-@option_groups(settings=common_options)
-def rows(
-    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Images, and folders of them.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The rows: npy, npz, csv or tsv.")],
-    kind: Annotated[
-        Literal["hog", "centrist", "color"],
-        typer.Option(
-            "--as", metavar="NAME", help="hog, gradients in cells; centrist, census transforms; color, histograms."
-        ),
-    ] = "hog",
-    size: Annotated[
-        str | None,
-        typer.Option(
-            "--size",
-            metavar="HxW",
-            help="Height and width that images are warped to first.",
-            show_default="as they are; 128x128 for hog",
-        ),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option("--grid", metavar="RxC", help="Parts of an image, of centrist and color.", show_default="1x1"),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Another parameter of HOG, CENTRIST, ColorHistogram."),
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    IMAGES,
+    pathname("out", REQUIRED, "The rows: npy, npz, csv or tsv.", "FILE", "-o"),
+    choice("kind", "hog centrist color", "hog", "hog, gradients in cells; centrist, census transforms; color, "
+        "histograms.", flags="--as"),
+    text("size", None, "Height and width that images are warped to first.", "HxW",
+        shown="as they are; 128x128 for hog"),
+    text("grid", None, "Parts of an image, of centrist and color.", "RxC", shown="1x1"),
+    texts("param", None, "Another parameter of HOG, CENTRIST, ColorHistogram.", "NAME=VALUE", "-p"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def rows(files, out, kind, size, grid, param, settings: Settings) -> None:
     """Write a row of numbers for each image, in the order of the files; images of a folder come by their names.
 
     An image that cannot be read ends the command, for every row must be there.
@@ -78,7 +59,6 @@ def rows(
 
 
 def _transformer(kind: str, grid: str | None, param: list[str]):
-    from mercer._base.errors import InputError
     from mercer.vision import CENTRIST, HOG, ColorHistogram
 
     made = {"hog": HOG, "centrist": CENTRIST, "color": ColorHistogram}[kind]()
@@ -87,10 +67,8 @@ def _transformer(kind: str, grid: str | None, param: list[str]):
         if kind == "hog":
             raise ArgumentError("--grid is for centrist and color; hog has cells, -p cell_size=8.")
         given["grid"] = _pair("--grid", grid)
-    try:
+    with as_argument():
         made.set_params(**given).fit(_blank())
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
     return made
 
 

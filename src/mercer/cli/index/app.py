@@ -2,18 +2,19 @@
 
 __all__ = ["app"]
 
-import typer
+from mercer.cli.framework.commands import group
+from mercer.cli.index.build import add, build
+from mercer.cli.index.evaluate import evaluate
+from mercer.cli.index.manage import compact, remove, stats
+from mercer.cli.index.search import exact, search
+from mercer.cli.index.stores import push
 
-from mercer.cli.framework.commands import Verb, Verbs, flowing
-from mercer.cli.index import build as index_build
-from mercer.cli.index import evaluate as index_evaluate
-from mercer.cli.index import manage as index_manage
-from mercer.cli.index import search as index_search
-from mercer.cli.index import stores as index_stores
+ABOUT = """Search for the nearest rows under a kernel, in a few bytes per row, exactly on request.
 
+An index is a directory. What is added or removed is on the disk when the command ends, and a command that is
+interrupted or killed leaves a sound index. Many may search while one writes.
+"""
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index build base.npy --kernel chi2 --bytes 16 --out base.index
   mercer index search base.index queries.npy -k 10
   mercer index exact base.index queries.npy -k 10
@@ -25,29 +26,5 @@ EXAMPLES = """
 
   mercer index push base.index --to postgresql://me@host/shop --table images
 """
-_VERBS = (
-    (index_build.build, index_build.BUILD_EXAMPLES),
-    (index_build.add, index_build.ADD_EXAMPLES),
-    (index_manage.remove, index_manage.REMOVE_EXAMPLES),
-    (index_search.search, index_search.SEARCH_EXAMPLES),
-    (index_search.exact, index_search.EXACT_EXAMPLES),
-    (index_manage.stats, index_manage.STATS_EXAMPLES),
-    (index_manage.compact, index_manage.COMPACT_EXAMPLES),
-    (index_evaluate.evaluate, index_evaluate.EXAMPLES),
-    (index_stores.push, index_stores.PUSH_EXAMPLES),
-)
 
-app = typer.Typer(cls=Verbs, rich_markup_mode="rich", help="Search for the nearest rows under a kernel.")
-for function, examples in _VERBS:
-    app.command(function.__name__, cls=Verb, help=flowing(function.__doc__), epilog=examples)(function)
-
-
-@app.callback(invoke_without_command=True, epilog=EXAMPLES)
-def index_group(ctx: typer.Context) -> None:
-    """Search for the nearest rows under a kernel, in a few bytes per row, exactly on request.
-
-    An index is a directory. What is added or removed is on the disk when the command ends, and a command that is
-    interrupted or killed leaves a sound index. Many may search while one writes.
-    """
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help(), end="")
+app = group(ABOUT, EXAMPLES, build, add, remove, search, exact, stats, compact, evaluate, push)

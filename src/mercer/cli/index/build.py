@@ -3,23 +3,20 @@
 __all__ = ["ADD_EXAMPLES", "BUILD_EXAMPLES", "add", "build"]
 
 import time
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mercer._base.parameters import flag, integer, pathname
 from mercer._base.tables import ArgumentError, keep_columns
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.index.parts.adding import IdsOption, RowsToAdd, add_rows, check_rows, open_rows_to_add
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.shared import DATA, DIR, IDS
+from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
-from mercer.cli.index.parts.files import DirArgument, check_new_place, open_index
-from mercer.cli.index.parts.options import index_options, new_index
+from mercer.cli.index.parts.files import check_new_place, open_index
+from mercer.cli.index.parts.options import INDEX, new_index
 from mercer.cli.models.learning import blaming, missing_facts
 
 BUILD_EXAMPLES = """
-[bold]Examples[/bold]
-
 Histograms, 16 bytes each; ids from a column, or from a file with one per line:
   mercer index build base.npy --kernel chi2 --out base.index
   mercer index build spectra.parquet --kernel js --id name --out spectra.index
@@ -34,8 +31,6 @@ Shorter codes and no kept rows; longer search for a good code; kernel distances:
   mercer index build base.npy --kernel rbf -p gamma=0.5 --measure distance --out rbf.index
 """
 ADD_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index add base.index more.npy
   mercer index add spectra.index more.parquet --id name
 
@@ -46,30 +41,18 @@ FIT_ROWS = 2**17  # as many as a fit looks at
 FIT_BYTES = 2**30  # of dense rows
 
 
-@option_groups(choices=index_options, rules=input_options, settings=common_options)
-def build(
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Directory of the index, new or empty."),
-    ] = None,
-    ids: Annotated[str | None, IdsOption] = None,
-    fit_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--fit-rows",
-            metavar="N",
-            min=2,
-            help="Rows, chosen at random, that embedding and code are learnt from.",
-            show_default="131072, at most 1 GiB",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and write nothing.")] = False,
-    *,
-    choices: dict[str, Any],
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+BUILD_OPTIONS = (
+    DATA,
+    pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
+    IDS,
+    integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learnt from.",
+        shown="131072, at most 1 GiB", least=2),
+    flag("dry_run", "Print the plan and write nothing."),
+)  # fmt: skip
+
+
+@options(BUILD_OPTIONS, examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)
+def build(x, out, ids, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
     """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
 
     All rows are read once before anything is learnt, so that bad ones are found first; rows need not fit into memory.
@@ -102,18 +85,14 @@ def build(
         _print_built(settings, index, str(out), head | times)
 
 
-@option_groups(rules=input_options, settings=common_options)
-def add(
-    place: Annotated[str, DirArgument],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    ids: Annotated[str | None, IdsOption] = None,
-    skip: Annotated[
-        int, typer.Option("--skip", metavar="N", min=0, help="Leave out the first N rows, and their ids.")
-    ] = 0,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+ADD_OPTIONS = (
+    DIR, DATA, IDS,
+    integer("skip", 0, "Leave out the first N rows, and their ids.", least=0),
+)  # fmt: skip
+
+
+@options(ADD_OPTIONS, examples=ADD_EXAMPLES, rules=INPUT, settings=COMMON)
+def add(place, x, ids, skip, rules, settings: Settings) -> None:
     """Add rows to an index, under the embedding and code that it has.
 
     Without --id or --ids, rows get whole numbers after the largest so far. All rows are read once before the first is
@@ -146,7 +125,7 @@ def _print_plan(settings: Settings, index, found: dict[str, Any]) -> None:
     if settings.json:
         print_json(found | {"parameters": index.get_params(deep=False), "plan": index.plan_})
         return
-    rows = [*facts_of_plan(index), ["fitted on", f"{found['fitted_on']:,} rows, in {_seconds(found['fit_seconds'])}"]]
+    rows = [*facts_of_plan(index), ["fitted on", f"{found['fitted_on']:,} rows, in {took(found['fit_seconds'])}"]]
     print_table(settings, f"Plan for {found['rows']:,} rows of {found['data']}", ["", "value"], rows, text_columns=2)
 
 
@@ -157,12 +136,8 @@ def _print_built(settings: Settings, index, place: str, found: dict[str, Any]) -
     if settings.quiet:  # the directory is the result
         return
     times = [
-        ["fitted on", f"{found['fitted_on']:,} rows, in {_seconds(found['fit_seconds'])}"],
-        ["added in", _seconds(found["add_seconds"])],
+        ["fitted on", f"{found['fitted_on']:,} rows, in {took(found['fit_seconds'])}"],
+        ["added in", took(found["add_seconds"])],
     ]
     rows = [*facts_of_plan(index), *facts_of_rows(index, place), *times]
     print_table(settings, f"Index of {found['data']} in {place}", ["", "value"], rows, text_columns=2)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"

@@ -3,21 +3,17 @@
 __all__ = ["EXAMPLES", "evaluate"]
 
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-
+from mercer._base.parameters import argument, integer, integers, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.checks import check_folder
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.plot import draw_recall
 from mercer.cli.index.parts.recall import Evaluation, evaluate_index, read_truth
-from mercer.cli.models.learning import check_folder
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index evaluate base.index queries.npy
   mercer index evaluate base.index queries.npy -k 20 --ranks 1,5,20,100 --plot recall.png
 
@@ -30,35 +26,19 @@ True neighbours that are known:
 """
 
 
-@option_groups(rules=input_options, settings=common_options)
-def evaluate(
-    files: Annotated[
-        list[str], typer.Argument(metavar="DIR... QUERIES", help="One index or more, and at the end the queries.")
-    ],
-    k: Annotated[int, typer.Option("-k", "--neighbours", metavar="K", min=1, help="Of recall_k@k.")] = 10,
-    ranks: Annotated[
-        str, typer.Option("--ranks", metavar="R,...", help="The ranks R of recall_1@R, with commas.")
-    ] = "1,10,100",
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            "--truth",
-            metavar="FILE",
-            help="Ids of the true nearest rows, a row for each query, nearest first: npy or ivecs.",
-            show_default="an exact search of each index",
-        ),
-    ] = None,
-    n_queries: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="Queries used, from the first on.")
-    ] = 1000,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="PNG", help="Draw recall against R and, of several indexes, against bytes."),
-    ] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("files", "DIR... QUERIES", "One index or more, and at the end the queries.", kind=list),
+    integer("k", 10, "Of recall_k@k.", "K", "-k --neighbours", least=1),
+    integers("ranks", "1,10,100", "The ranks R of recall_1@R, with commas.", "R,..."),
+    text("truth", None, "Ids of the true nearest rows, a row for each query, nearest first: npy or ivecs.", "FILE",
+        shown="an exact search of each index"),
+    integer("n_queries", 1000, "Queries used, from the first on.", "N", "--rows", least=1),
+    pathname("plot", None, "Draw recall against R and, of several indexes, against bytes.", "PNG"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings) -> None:
     """How many of the true nearest rows an index finds, by its codes and after re-ranking, and how fast.
 
     recall_1@R is the share of queries whose true nearest row is among the first R found; recall_k@k the mean share of
@@ -68,9 +48,8 @@ def evaluate(
     *places, q = files
     if not places:
         raise ArgumentError("Name the directories of one index or more, and at the end the file of the queries.")
-    if plot is not None:
-        check_folder(plot)
-    wanted = _ranks(ranks)
+    check_folder(plot)
+    wanted = sorted(set(ranks))
     found = []
     for place in places:
         with open_index(place) as index, progress(settings):
@@ -85,18 +64,6 @@ def evaluate(
         with open_for_writing(plot) as stream:
             draw_recall(found, f"{queries.shape[0]:,} queries of {data.name}", stream)
     _print(settings, found, data.name, queries.shape[0], plot)
-
-
-def _ranks(text: str) -> list[int]:
-    """Ascending ranks from a list with commas.
-
-    >>> _ranks("1,100,10")
-    [1, 10, 100]
-    """
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and int(word) >= 1 for word in words):
-        raise ArgumentError(f"--ranks takes whole numbers of at least 1 with commas, as in 1,10,100, not {text!r}.")
-    return sorted({int(word) for word in words})
 
 
 def _point_out_selves(settings: Settings, found: list[Evaluation]) -> None:
@@ -122,5 +89,4 @@ def _print(settings: Settings, found: list[Evaluation], queries: str, n_queries:
             lines.append([each.place, line.search, line.bytes_text, *recall, f"{line.milliseconds:.3g}"])
     columns = ["index", "search", "bytes", *names, "ms/query"]
     print_table(settings, f"Recall for {n_queries:,} queries of {queries}", columns, lines, text_columns=2)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)

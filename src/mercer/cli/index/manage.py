@@ -3,48 +3,39 @@
 __all__ = ["COMPACT_EXAMPLES", "REMOVE_EXAMPLES", "STATS_EXAMPLES", "compact", "remove", "stats"]
 
 import time
-from typing import Annotated
 
-import typer
-
+from mercer._base.parameters import argument, flag, text
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
-from mercer.cli.index.parts.files import DirArgument, bytes_on_disk, open_index
+from mercer.cli.index.parts.files import bytes_on_disk, open_index
 from mercer.cli.index.parts.ids import as_id, known_ids, read_ids
 
 REMOVE_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index remove base.index 17 42
   mercer index remove spectra.index --ids outdated.txt
   mercer index remove base.index -- -3
 """
 STATS_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index stats base.index
   mercer index stats base.index --verify --json
 """
 COMPACT_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index compact base.index
 """
 
 
-@option_groups(settings=common_options)
-def remove(
-    place: Annotated[str, DirArgument],
-    words: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of the rows.")] = None,
-    file: Annotated[
-        str | None,
-        typer.Option("--ids", metavar="FILE", help="File of ids, one per line, or npy; - is the input."),
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+REMOVE_OPTIONS = (
+    DIR,
+    argument("words", "ID...", "Ids of the rows.", default=None, kind=list),
+    text("file", None, "File of ids, one per line, or npy; - is the input.", "FILE", "--ids"),
+)
+
+
+@options(REMOVE_OPTIONS, examples=REMOVE_EXAMPLES, settings=COMMON)
+def remove(place, words, file, settings: Settings) -> None:
     """Remove rows by their ids, all of them or, if one is not there, none.
 
     Other rows keep their ids. The space is given back by mercer index compact.
@@ -61,15 +52,14 @@ def remove(
     note(settings, f"{len(wanted)} rows removed; {place} has {left} rows.")
 
 
-@option_groups(settings=common_options)
-def stats(
-    place: Annotated[str, DirArgument],
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Read everything and compare all checksums; damage is named.")
-    ] = False,
-    *,
-    settings: Settings,
-) -> None:
+STATS_OPTIONS = (
+    DIR,
+    flag("verify", "Read everything and compare all checksums; damage is named."),
+)
+
+
+@options(STATS_OPTIONS, examples=STATS_EXAMPLES, settings=COMMON)
+def stats(place, verify, settings: Settings) -> None:
     """What an index holds, how its codes were chosen, and what it takes on the disk.
 
     Rows unlike the sample are those of which the embedding loses more than of almost all rows that it was learnt from:
@@ -83,8 +73,11 @@ def stats(
     print_table(settings, place, ["", "value"], [*rows, *([["verified", "yes"]] if verify else [])], text_columns=2)
 
 
-@option_groups(settings=common_options)
-def compact(place: Annotated[str, DirArgument], *, settings: Settings) -> None:
+COMPACT_OPTIONS = (DIR,)
+
+
+@options(COMPACT_OPTIONS, examples=COMPACT_EXAMPLES, settings=COMMON)
+def compact(place, settings: Settings) -> None:
     """Give back the space of removed rows.
 
     Checksums are compared first, so that damage is not copied. Searches that are under way are not disturbed.

@@ -4,23 +4,22 @@ __all__ = ["EXACT_EXAMPLES", "SEARCH_EXAMPLES", "exact", "search"]
 
 import time
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import argument, flag, integer, number, text
 from mercer._base.tables import ArgumentError, RowSource
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.checks import exclude
+from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
 from mercer.cli.framework.output import note, print_json, progress
-from mercer.cli.index.parts.files import DirArgument, open_index, open_rows_for
+from mercer.cli.framework.shared import DIR, MATCHES_FORMAT, MATCHES_OUT
+from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
 from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
-from mercer.cli.index.stores import StorePlace, allowed_in_store, open_store, store_options
-from mercer.cli.models.learning import OutFormatOption, answers, missing_facts, warm_up
+from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store
+from mercer.cli.models.learning import answers, missing_facts, spread, warm_up
 
 SEARCH_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index search base.index queries.npy -k 5
   mercer index search base.index queries.npy --out found.csv
   mercer index search spectra.index new.parquet --id name --json
@@ -35,8 +34,6 @@ In PostgreSQL or Milvus, where mercer index push has brought the index:
   mercer index search queries.npy --store milvus://host:19530 --table images --where 'year > 2000'
 """
 EXACT_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index exact base.index queries.npy -k 10
   mercer index exact base.index queries.npy -k 100 --out truth.npy
   mercer index exact base.index queries.npy --min-similarity 0.95 --out pairs.parquet
@@ -49,11 +46,11 @@ _BYTES_PER_PAIR = 100  # of a query and a row that gets its exact value, roughly
 class Question:
     """What is asked of an index about every query."""
 
-    place: str
     k: int | None
     min_similarity: float | None
     max_distance: float | None
     filter: str | None
+    place: str = ""
     exact: bool | str = False
     rerank: bool = True
     at: StorePlace | None = None
@@ -64,59 +61,25 @@ class Question:
         return self.min_similarity is not None or self.max_distance is not None
 
 
-def question_options(
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            "--neighbours",
-            metavar="K",
-            min=1,
-            help="Rows wanted for each query; with a limit, at most so many.",
-            show_default="10, or all within a limit",
-        ),
-    ] = None,
-    min_similarity: Annotated[
-        float | None, typer.Option("--min-similarity", metavar="S", help="All rows at least so similar.")
-    ] = None,
-    max_distance: Annotated[
-        float | None, typer.Option("--max-distance", metavar="D", help="All rows at most so far.")
-    ] = None,
-    filter: Annotated[
-        str | None,
-        typer.Option("--filter", metavar="FILE", help="Ids that may be found, one per line, or npy; - is the input."),
-    ] = None,
-) -> Question:
-    """What is asked, but for the way of searching."""
-    return Question("", k, min_similarity, max_distance, filter)
+QUESTION = Group((
+    integer("k", None, "Rows wanted for each query; with a limit, at most so many.", "K", "-k --neighbours",
+        shown="10, or all within a limit", least=1),
+    number("min_similarity", None, "All rows at least so similar.", "S"),
+    number("max_distance", None, "All rows at most so far.", "D"),
+    text("filter", None, "Ids that may be found, one per line, or npy; - is the input.", "FILE"),
+), Question)  # fmt: skip
+QUERIES = argument("q", "QUERIES", "Rows: a file, FILE.npz::NAME, or - for the input.")
+SEARCH_OPTIONS = (
+    DIR.but(help="The directory of an index; none with --store."),
+    QUERIES.but(default=None, shown=False),
+    flag("rerank", "Rank the best of the scan by exact values, or by the codes alone.", "--rerank/--no-rerank",
+        default=True),
+    MATCHES_OUT, MATCHES_FORMAT,
+)  # fmt: skip
 
 
-QueriesArgument = typer.Argument(metavar="QUERIES", help="Rows: a file, FILE.npz::NAME, or - for the input.")
-OutOption = typer.Option(
-    "--out", "-o", metavar="FILE", help="Write what is found (csv, tsv, json, parquet, npz, npy); - is the output."
-)
-OutFormat = Literal["csv", "tsv", "json", "parquet", "npz", "npy"]
-
-
-@option_groups(question=question_options, at=store_options, rules=input_options, settings=common_options)
-def search(
-    place: Annotated[str, typer.Argument(metavar="DIR", help="The directory of an index; none with --store.")],
-    q: Annotated[
-        str | None,
-        typer.Argument(metavar="QUERIES", help="Rows: a file, FILE.npz::NAME, or - for the input.", show_default=False),
-    ] = None,
-    rerank: Annotated[
-        bool,
-        typer.Option("--rerank/--no-rerank", help="Rank the best of the scan by exact values, or by the codes alone."),
-    ] = True,
-    out: Annotated[str | None, OutOption] = None,
-    out_format: Annotated[OutFormat | None, OutFormatOption] = None,
-    *,
-    question: Question,
-    at: StorePlace,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+@options(SEARCH_OPTIONS, examples=SEARCH_EXAMPLES, question=QUESTION, at=STORE, rules=INPUT, settings=COMMON)
+def search(place, q, rerank, out, out_format, question, at, rules, settings: Settings) -> None:
     """The nearest rows of each query: a scan of all codes, and exact kernel values for the best of it.
 
     The values are exact unless the index keeps no rows or --no-rerank is said; which rows are found depends on the
@@ -136,30 +99,22 @@ def search(
     _run(settings, replace(question, place=place, rerank=rerank, at=at_store), q, rules, out, out_format)
 
 
-@option_groups(question=question_options, rules=input_options, settings=common_options)
-def exact(
-    place: Annotated[str, DirArgument],
-    q: Annotated[str, QueriesArgument],
-    probable: Annotated[
-        bool, typer.Option("--probable", help="Faster, by relaxed bounds; the certificate says how sure it is.")
-    ] = False,
-    stored: Annotated[
-        bool, typer.Option("--stored", help="Exact on the rows as the index keeps them, should they be rounded.")
-    ] = False,
-    out: Annotated[str | None, OutOption] = None,
-    out_format: Annotated[OutFormat | None, OutFormatOption] = None,
-    *,
-    question: Question,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+EXACT_OPTIONS = (
+    DIR, QUERIES,
+    flag("probable", "Faster, by relaxed bounds; the certificate says how sure it is."),
+    flag("stored", "Exact on the rows as the index keeps them, should they be rounded."),
+    MATCHES_OUT, MATCHES_FORMAT,
+)  # fmt: skip
+
+
+@options(EXACT_OPTIONS, examples=EXACT_EXAMPLES, question=QUESTION, rules=INPUT, settings=COMMON)
+def exact(place, q, probable, stored, out, out_format, question, rules, settings: Settings) -> None:
     """The true nearest rows of each query, as brute force would find them, with a certificate.
 
     Bounds on the kernel rule out almost all rows; the others get their exact value. The certificate says for how many
     rows that was. The bounds are computed anew by every command, so ask all queries at once.
     """
-    if probable and stored:
-        raise ArgumentError("--probable and --stored exclude each other. Leave one of them out.")
+    exclude(probable=probable, stored=stored)
     way: bool | str = "probable" if probable else "stored" if stored else True
     _run(settings, replace(question, place=place, exact=way), q, rules, out, out_format)
 
@@ -264,27 +219,17 @@ def _ask(index, data: RowSource, question: Question, allowed):
     times = {"seconds": time.perf_counter() - started} | ({"bounds_seconds": started - begun} if question.exact else {})
     found = [pair for ids, values in blocks for pair in zip(ids, values, strict=True)]
     kept = [(ids[_there(values)][: question.k], values[_there(values)][: question.k]) for ids, values in found]
-    if data.kept is not None:  # rows that lack a value find nothing
-        kept = _with_gaps(kept, data)
-    labels = None if data.y is None else data.y if data.kept is None else _spread(data.y, data)
+    kept = spread(kept, data, tuple(part[:0] for part in kept[0]))  # rows that lack a value find nothing
+    labels = None if data.y is None else data.y if data.kept is None else _labels(data)
     matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, labels, data.ids_in_file)
     return matches, _joined(index, evaluations), times
 
 
-def _with_gaps(found, data: RowSource):
-    """What was found for each row of the file, nothing for those that were left out."""
-    ids, values = found[0]
-    spread = [(ids[:0], values[:0])] * data.n_rows_in_file
-    for number, pair in zip(data.kept.tolist(), found, strict=True):
-        spread[number] = pair
-    return spread
-
-
-def _spread(labels, data: RowSource):
+def _labels(data: RowSource):
     import numpy as np
 
     out = np.full(data.n_rows_in_file, "", dtype=object)
-    out[data.kept] = labels
+    out[data.kept] = data.y
     return out.astype(str)
 
 

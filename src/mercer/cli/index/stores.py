@@ -1,25 +1,24 @@
 """``mercer index push``: an index into PostgreSQL or Milvus; and opening it there for a search."""
 
-__all__ = ["PUSH_EXAMPLES", "StorePlace", "allowed_in_store", "open_store", "push", "store_options"]
+__all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push"]
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import REQUIRED, choice, flag, integer, text
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.checks import exclude
+from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.index.parts.files import DirArgument, open_index
+from mercer.cli.framework.shared import DIR, TABLE
+from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.ids import read_ids
 
 PUSH_EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer index push base.index --to postgresql://me@host/shop --table images
   mercer index push base.index --to milvus://host:19530 --table images
   mercer index push base.index --to milvus://images.db --table images --replace
@@ -27,7 +26,6 @@ PUSH_EXAMPLES = """
 Then:
   mercer index search queries.npy --store postgresql://me@host/shop --table images -k 10
 """
-_PANEL = "Store"
 # what the library calls things in its messages, and what they are called on the command line
 _HERE = {
     "Connect to it, push with replace=True,": "Search it with mercer index search --store, push with --replace,",
@@ -52,53 +50,23 @@ class StorePlace:
     ef: int | None
 
 
-TableOption = typer.Option(
-    "--table", "--collection", metavar="NAME", help="Table or collection of the index.", rich_help_panel=_PANEL
-)
-
-
-def store_options(
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="URL",
-            help="Search in postgresql://... or milvus://... instead of a directory.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    table: Annotated[str | None, TableOption] = None,
-    column: Annotated[
-        str,
-        typer.Option("--embedding-column", metavar="NAME", help="Column of the embedded rows.", rich_help_panel=_PANEL),
-    ] = "embedding",
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where",
-            metavar="CONDITION",
-            help="Rows that may be found, in SQL or as an expression of Milvus.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    ef: Annotated[
-        int | None,
-        typer.Option(
-            "--ef",
-            metavar="N",
-            min=1,
-            help="Candidates that a graph keeps while it is searched.",
-            show_default="as many as are asked for, 100 at least",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-) -> StorePlace:
-    """What is said about a store."""
-    if store is None and (table is not None or where is not None or ef is not None):
+def _place(**said: Any) -> StorePlace:
+    place = StorePlace(**said)
+    if place.store is None and (place.table, place.where, place.ef) != (None, None, None):
         raise ArgumentError("--table, --where and --ef are for a search in a store. Name it with --store.")
-    if store is not None and table is None:
+    if place.store is not None and place.table is None:
         raise ArgumentError("Say with --table which table or collection of the store holds the index.")
-    return StorePlace(store, table, column, where, ef)
+    return place
+
+
+STORE = Group((
+    text("store", None, "Search in postgresql://... or milvus://... instead of a directory.", "URL"),
+    TABLE,
+    text("column", "embedding", "Column of the embedded rows.", "NAME", "--embedding-column"),
+    text("where", None, "Rows that may be found, in SQL or as an expression of Milvus.", "CONDITION"),
+    integer("ef", None, "Candidates that a graph keeps while it is searched.", shown="as many as are asked for, 100 at "
+        "least", least=1),
+), _place, panel="Store")  # fmt: skip
 
 
 def open_store(place: StorePlace):
@@ -123,42 +91,43 @@ def _said_here() -> Iterator[None]:
 
 def allowed_in_store(place: StorePlace, index, file: str | None):
     """The filter of a search: a condition, the ids of a file, or None."""
-    if place.where is not None and file is not None:
-        raise ArgumentError("--where and --filter exclude each other. Leave one of them out.")
+    exclude(where=place.where, filter=file)
     if file is None:
         return place.where
     ids = read_ids(file)
     return [str(value) for value in ids] if index.stats()["ids"] == "texts" else ids
 
 
-@option_groups(settings=common_options)
+OPTIONS = (
+    DIR,
+    text("to", REQUIRED, "postgresql://..., milvus://HOST:PORT or milvus://FILE.db.", "URL"),
+    TABLE.but(default=REQUIRED),
+    flag("replace", "Drop an index that is there under this name."),
+    choice("method", "hnsw exact", "hnsw", "hnsw: a graph; exact: a scan of all rows."),
+    integer("m", 16, "Neighbours of a row in the graph."),
+    integer("ef_construction", 128, "Candidates while the graph is built."),
+    flag("half", "Keep embedded rows in 16 bits: a halfvec."),
+    flag("rows", "Keep the rows as well, which exact values need.", "--rows/--no-rows", default=True),
+    text("id_column", "id", "Column of the ids."),
+    text("embedding_column", "embedding", "Column of the embedded rows."),
+    text("row_column", "features", "Column of the rows themselves."),
+)
+
+
+@options(OPTIONS, examples=PUSH_EXAMPLES, settings=COMMON)
 def push(
-    place: Annotated[str, DirArgument],
-    to: Annotated[
-        str, typer.Option("--to", metavar="URL", help="postgresql://..., milvus://HOST:PORT or milvus://FILE.db.")
-    ],
-    table: Annotated[str, TableOption],
-    replace: Annotated[bool, typer.Option("--replace", help="Drop an index that is there under this name.")] = False,
-    method: Annotated[
-        Literal["hnsw", "exact"],
-        typer.Option("--method", metavar="NAME", help="hnsw: a graph; exact: a scan of all rows."),
-    ] = "hnsw",
-    m: Annotated[int, typer.Option("--m", metavar="N", help="Neighbours of a row in the graph.")] = 16,
-    ef_construction: Annotated[
-        int, typer.Option("--ef-construction", metavar="N", help="Candidates while the graph is built.")
-    ] = 128,
-    half: Annotated[bool, typer.Option("--half", help="Keep embedded rows in 16 bits: a halfvec.")] = False,
-    rows: Annotated[
-        bool, typer.Option("--rows/--no-rows", help="Keep the rows as well, which exact values need.")
-    ] = True,
-    id_column: Annotated[str, typer.Option("--id-column", metavar="NAME", help="Column of the ids.")] = "id",
-    embedding_column: Annotated[
-        str, typer.Option("--embedding-column", metavar="NAME", help="Column of the embedded rows.")
-    ] = "embedding",
-    row_column: Annotated[
-        str, typer.Option("--row-column", metavar="NAME", help="Column of the rows themselves.")
-    ] = "features",
-    *,
+    place,
+    to,
+    table,
+    replace,
+    method,
+    m,
+    ef_construction,
+    half,
+    rows,
+    id_column,
+    embedding_column,
+    row_column,
     settings: Settings,
 ) -> None:
     """Bring the embedding and all rows of an index into PostgreSQL (with pgvector) or Milvus.

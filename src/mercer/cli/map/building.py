@@ -5,8 +5,9 @@ __all__ = ["build_embedding", "build_map"]
 from collections.abc import Sequence
 from typing import Any
 
-from mercer._base.errors import InputError, did_you_mean
+from mercer._base.errors import did_you_mean
 from mercer._base.tables import ArgumentError
+from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.parameters import named_values
 
 _OF_KERNEL = "kernel__"  # scikit-learn's way of naming the parameters of a parameter
@@ -61,10 +62,8 @@ def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any]
     from mercer.kernels import get_kernel
 
     its_own = made.resolved_kernel()
-    try:
+    with as_argument():
         chosen = get_kernel(kernel or its_own.name, **of_kernel)
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
     if "kernel" in defaults:
         return made.set_params(kernel=chosen)
     if chosen != its_own:

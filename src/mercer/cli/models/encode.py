@@ -1,16 +1,15 @@
 """``mercer encode``: rows as a quantiser, a map or a learner stores them, and codes back to rows."""
 
-__all__ = ["EXAMPLES", "encode"]
+__all__ = ["EXAMPLES", "encode", "write_features"]
 
 import itertools
 import math
 import time
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import REQUIRED, argument, flag, text
 from mercer._base.tables import (
     ArgumentError,
     Features,
@@ -20,11 +19,12 @@ from mercer._base.tables import (
     writable_format,
     write_rows,
 )
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
+from mercer.cli.framework.checks import check_standard_output
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress
-from mercer.cli.framework.rates import BitsOption, at_rate, specification_of
+from mercer.cli.framework.rates import at_rate, specification_of
+from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
 from mercer.cli.models.learning import (
-    OutFormatOption,
     answers,
     load_model,
     missing_facts,
@@ -34,8 +34,6 @@ from mercer.cli.models.learning import (
 )
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 A quantiser, the codes of rows under it, and the rows that the codes stand for:
   mercer map fit X.npy --map pq:block_size=8,bits=8 --out pq.mercer
   mercer encode pq.mercer X.npy --out codes.npy
@@ -52,36 +50,21 @@ Bits as a message to mercer serve; a shorter code of a model with several rates:
 _MESSAGE = "mrcw"  # the format of docs/wire-format.md
 
 
-@option_groups(settings=common_options, rules=input_options)
-def encode(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire fit.",
-        ),
-    ],
-    x: Annotated[
-        str,
-        typer.Argument(metavar="DATA", help="Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
-    ],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where the codes go (npy, npz, csv, tsv; mrcw for a message of bits); - is the output.",
-        ),
-    ],
-    out_format: Annotated[Literal["npy", "npz", "csv", "tsv", "mrcw"] | None, OutFormatOption] = None,
-    bits: Annotated[int | None, BitsOption] = None,
-    decode: Annotated[bool, typer.Option("--decode", help="From codes back to the rows they stand for.")] = False,
-    dense: Annotated[bool, typer.Option("--dense", help="Write the zeros of sparse features too.")] = False,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("model", "MODEL", "A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire "
+        "fit."),
+    argument("x", "DATA", "Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
+    text("out", REQUIRED, "Where the codes go (npy, npz, csv, tsv; mrcw for a message of bits); - is the output.",
+        "FILE", "-o"),
+    OUT_FORMAT.but(words=(*OUT_FORMAT.words, "mrcw")),
+    BITS,
+    flag("decode", "From codes back to the rows they stand for."),
+    DENSE,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
     """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 
     A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
@@ -89,8 +72,7 @@ def encode(
     gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a message that mercer serve takes.
     The order is that of the rows, and labels are left out.
     """
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    check_standard_output(out, settings)
     format = _format(out, out_format)
     encoder, columns = _encoder(model, decode, bits)
     specification = specification_of(encoder)
@@ -112,7 +94,7 @@ def encode(
         if format == _MESSAGE:
             written = _write_message(blocks, specification, out)
         else:
-            written = _write(blocks, data, out, format, dense)
+            written = write_features(blocks, data, out, format, dense)
     seconds = time.perf_counter() - started
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
@@ -183,15 +165,15 @@ def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, 
     return {"shape": codes.shape, "dtype": "uint8", "sparse": False, "bytes_per_row": codes.shape[1]}
 
 
-def _write(blocks: Iterator[Any], data: RowSource, out: str, format: str, dense: bool) -> dict[str, Any]:
+def write_features(blocks: Iterator[Any], data: RowSource, out: str, format: str, dense: bool) -> dict[str, Any]:
     """Write the blocks one after the other; what was written."""
     first = next(blocks)
     is_sparse = hasattr(first, "indptr") and not dense
     shape = (data.n_rows_in_file, first.shape[1])
     if data.kept is not None and (is_sparse or first.dtype.kind != "f"):
         raise ArgumentError(
-            "Sparse features and bits have no empty value for the rows that were left out. Say --missing fill:0 or "
-            "mean, or --dense."
+            "Codes, bits and sparse features have no empty value for the rows that were left out. Say --missing fill:0 "
+            "or mean, or --dense."
         )
     found = {"shape": shape, "dtype": str(first.dtype), "sparse": is_sparse}
     everything = itertools.chain([first], blocks)

@@ -1,25 +1,25 @@
 """``mercer evaluate``: how good the predictions of a fitted model are on rows whose labels are known."""
 
-__all__ = ["EXAMPLES", "evaluate"]
+__all__ = ["EXAMPLES", "evaluate", "give_figures", "picture_of_classes"]
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import InputError
+from mercer._base.evaluation.figures import class_figures, scores_by_class, value_figures
 from mercer._base.files.steps import last_step
+from mercer._base.parameters import pathname
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing
-from mercer.cli.framework.labels import LabelsOption, labels_of
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.framework.rates import BitsOption, bits_of
-from mercer.cli.models.learning import answers, check_folder, load_learner, missing_facts, open_data
+from mercer.cli.framework.checks import check_folder
+from mercer.cli.framework.labels import labels_of
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
+from mercer.cli.framework.rates import bits_of
+from mercer.cli.framework.shared import BITS, DATA, LABELS, LEARNER_MODEL
+from mercer.cli.models.learning import answers, load_learner, missing_facts, open_data
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer evaluate iris.mercer test.csv --label species
   mercer evaluate digits.mercer X.npy --labels y.npy --plot confusion.png
   mercer evaluate digits.mercer test.npz --json
@@ -29,28 +29,22 @@ _CONFUSION_UP_TO = 12  # classes; a wider table does not fit a terminal
 _LABELS_SHOWN = 5
 
 
-@option_groups(settings=common_options, rules=input_options)
-def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    labels: Annotated[str | None, LabelsOption] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="PNG", help="Draw the confusion matrix, or predicted against true values."),
-    ] = None,
-    bits: Annotated[int | None, BitsOption] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    LEARNER_MODEL, DATA, LABELS,
+    pathname("plot", None, "Draw the confusion matrix, or predicted against true values.", "PNG"),
+    BITS,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+def evaluate(model, x, labels, plot, bits, rules, settings: Settings) -> None:
     """How good the predictions of a fitted model are, on labelled rows that it has not seen.
 
     For classes: accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for
     each class precision, recall and the average precision (AP) of its scores against all other classes. For numbers:
     R2, mean absolute error (MAE) and root mean squared error (RMSE).
     """
-    if plot is not None:
-        check_folder(plot)
+    check_folder(plot)
     learner, columns = load_learner(model, bits)
     last = last_step(learner)
     if getattr(last, "multi_class_", None) == "labels" or getattr(last, "n_targets_", 0):
@@ -67,6 +61,11 @@ def evaluate(
     document = head | rate | found | {"seconds": time.perf_counter() - started}
     at = f" at {rate['bits']} bits" if rate else ""
     title = f"{model}{at} on {data.shape[0]} rows of {data.name}"
+    give_figures(settings, title, document, plot, picture)
+
+
+def give_figures(settings: Settings, title: str, document: dict[str, Any], plot: Path | None, picture) -> None:
+    """Figures of merit as a picture and as JSON or tables; ``picture(title, stream)`` draws."""
     if plot is not None:
         with open_for_writing(plot) as stream:
             picture(title, stream)
@@ -75,8 +74,18 @@ def evaluate(
         print_json(document)
         return
     _print(settings, title, document)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)
+
+
+def picture_of_classes(figures: dict[str, Any]):
+    """What draws the confusion matrix, by ``picture(title, stream)``."""
+    import numpy as np
+
+    from mercer._base.evaluation.plots import draw_confusion
+
+    names = [str(one["label"]) for one in figures["classes"]]
+    accuracy = f"accuracy {100 * figures['accuracy']:.1f} %"
+    return lambda title, stream: draw_confusion(np.array(figures["confusion"]), names, f"{title}\n{accuracy}", stream)
 
 
 # ---- classes
@@ -97,7 +106,7 @@ def _judge_classes(learner, data: RowSource, truth):
 
     def ask(block):
         predicted = [numbers[name] for name in learner.predict(block).tolist()]
-        return np.column_stack([predicted, _one_vs_rest(learner.decision_function(block))])
+        return np.column_stack([predicted, scores_by_class(learner.decision_function(block))])
 
     found = np.concatenate(list(answers(data, ask, bytes_per_row=16 * len(classes))))
     predicted, scores = classes[found[:, 0].astype(np.intp)], found[:, 1:]
@@ -105,54 +114,7 @@ def _judge_classes(learner, data: RowSource, truth):
     if not known.all():
         figures["unknown_rows"] = int((~known).sum())
 
-    def picture(title, stream):
-        from mercer.cli.models.evaluate_plot import draw_confusion
-
-        names = [str(one["label"]) for one in figures["classes"]]
-        caption = f"{title}\naccuracy {100 * figures['accuracy']:.1f} %"
-        draw_confusion(np.array(figures["confusion"]), names, caption, stream)
-
-    return figures, picture
-
-
-def class_figures(truth, predicted, scores, classes) -> dict[str, Any]:
-    """Figures of merit of predicted labels, and of scores with one column for each of ``classes``.
-
-    What is not defined is None: the precision of a class that is never predicted, recall and AP of one that never
-    occurs. Labels that are no class of the model have a line of their own and count as mistakes.
-    """
-    import numpy as np
-    from sklearn.metrics import average_precision_score, confusion_matrix
-
-    names = np.unique(np.concatenate([classes, truth]))
-    confusion = confusion_matrix(truth, predicted, labels=names)
-    column = {name: i for i, name in enumerate(classes.tolist())}
-    lines = []
-    for i, name in enumerate(names.tolist()):
-        n_true, n_predicted, n_right = confusion[i].sum(), confusion[:, i].sum(), confusion[i, i]
-        line = {
-            "label": name,
-            "rows": n_true,
-            "precision": _ratio(n_right, n_predicted),
-            "recall": _ratio(n_right, n_true),
-        }
-        has_scores = n_true > 0 and name in column
-        line["ap"] = float(average_precision_score(truth == name, scores[:, column[name]])) if has_scores else None
-        lines.append(line)
-    return {
-        "accuracy": float((truth == predicted).mean()),
-        "balanced_accuracy": _mean(line["recall"] for line in lines),
-        "map": _mean(line["ap"] for line in lines),
-        "classes": lines,
-        "confusion": confusion,
-    }
-
-
-def _one_vs_rest(scores):
-    """One column for each class; two classes have one score, positive for the second."""
-    import numpy as np
-
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    return figures, picture_of_classes(figures)
 
 
 def _are_words(labels) -> bool:
@@ -162,15 +124,6 @@ def _are_words(labels) -> bool:
 def _some(labels) -> str:
     shown = ", ".join(map(str, labels[:_LABELS_SHOWN].tolist()))
     return shown if len(labels) <= _LABELS_SHOWN else f"{shown} and {len(labels) - _LABELS_SHOWN} more"
-
-
-def _ratio(part, whole) -> float | None:
-    return float(part / whole) if whole else None
-
-
-def _mean(values) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 # ---- numbers
@@ -190,24 +143,11 @@ def _judge_values(learner, data: RowSource, truth):
     figures = value_figures(truth, predicted)
 
     def picture(title, stream):
-        from mercer.cli.models.evaluate_plot import draw_values
+        from mercer._base.evaluation.plots import draw_values
 
         draw_values(truth, predicted, f"{title}\nRMSE {figures['rmse']:.4g}", stream)
 
     return figures, picture
-
-
-def value_figures(truth, predicted) -> dict[str, Any]:
-    """R2, MAE and RMSE of predicted numbers; R2 is None where all true numbers are equal."""
-    import numpy as np
-
-    errors = predicted - truth
-    spread = float(((truth - truth.mean()) ** 2).sum())
-    return {
-        "r2": 1 - float((errors**2).sum()) / spread if spread > 0 else None,
-        "mae": float(np.abs(errors).mean()),
-        "rmse": float(np.sqrt((errors**2).mean())),
-    }
 
 
 # ---- printing

@@ -5,24 +5,24 @@ __all__ = ["EXAMPLES", "fit"]
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import flag, text
 from mercer._base.tables import ArgumentError, RowSource, keep_columns
+from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.errors import INTERRUPTED
-from mercer.cli.framework.labels import LabelsOption, labels_of
-from mercer.cli.framework.on_dask import DaskOption, rows_on_dask
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.models.learner_building import Choices, build_learner, learner_options
-from mercer.cli.models.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit, say_about_missing
+from mercer.cli.framework.labels import labels_of
+from mercer.cli.framework.on_dask import rows_on_dask
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.shared import DATA, LABELS, MODEL_OUT
+from mercer.cli.models.learner_building import LEARNER, build_learner
+from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, say_about_missing
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Histograms in csv, with a column of labels:
   mercer fit train.csv --label species --kernel chi2 --out species.mercer
 
@@ -46,21 +46,18 @@ More rows than one machine holds, on a Dask cluster:
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
 
 
-@option_groups(choices=learner_options, rules=input_options, settings=common_options)
-def fit(
-    x: Annotated[
-        list[str],
-        typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
-    ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")] = None,
-    labels: Annotated[str | None, LabelsOption] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
-    dask: Annotated[str | None, DaskOption] = None,
-    *,
-    choices: Choices,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    DATA.but(kind=list, help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
+    MODEL_OUT.but(default=None),
+    LABELS,
+    flag("dry_run", "Print the plan and stop."),
+    text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for "
+        "one made here. DATA are then Parquet files that the workers can read.", "ADDRESS"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, choices=LEARNER, rules=INPUT, settings=COMMON)
+def fit(x, out, labels, dry_run, dask, choices, rules, settings: Settings) -> None:
     """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
 
     The plan says how rows are encoded, with which inner product, by which solver they are learned on and how much
@@ -113,7 +110,7 @@ def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _point_out_quantities(settings: Settings, choices: Choices, y) -> None:
+def _point_out_quantities(settings: Settings, choices, y) -> None:
     """Say what can be done about whole numbers that are hardly classes; refuse ids, which are none."""
     import numpy as np
 
@@ -151,7 +148,6 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
         return
     rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
     if found:
-        seconds = found["seconds"]
         objective = f"{found['objective'].sum():.6g}"
         if len(found["objective"]) > 1:
             objective += f", the sum of {len(found['objective'])} problems"
@@ -163,7 +159,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
             ["objective", objective],
             ["relative gap", f"{found['gap']:.1e}"],
             ["iterations", found["iterations"]],
-            ["time", f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"],
+            ["time", took(found["seconds"])],
             ["written to", found["out"]],
         ]
     title = f"{document['learner']} on {document['rows']} rows of {document['data']}"

@@ -1,10 +1,8 @@
 """What ``mercer fit``, ``predict``, ``evaluate`` and ``encode`` share: rows, model files, answers block by block."""
 
 __all__ = [
-    "OutFormatOption",
     "answers",
     "blaming",
-    "check_folder",
     "load_learner",
     "load_model",
     "missing_facts",
@@ -12,6 +10,7 @@ __all__ = [
     "rows_to_fit",
     "say_about_columns",
     "say_about_missing",
+    "spread",
     "warm_up",
     "whole",
     "with_gaps",
@@ -19,22 +18,17 @@ __all__ = [
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-
-import typer
 
 from mercer._base.errors import InputError, MercerError
 from mercer._base.files.steps import last_step, listed_name, without_names, word_columns
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
 from mercer._base.tables.columns import listed
+from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note
 from mercer.cli.framework.rates import at_rate
 
-OutFormatOption = typer.Option(
-    "--out-format", metavar="FORMAT", help="Format of --out.", show_default="by suffix; csv for -"
-)
 _MOST_ROWS = 8192  # of a block
 _MEMORY_SHARE = 0.25  # of the available memory that rows may take before they are read block by block
 
@@ -101,22 +95,11 @@ def rows_to_fit(data: RowSource, storage: str):
     return whole(data)
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a file whose folder does not exist, or that is a folder, before anything is computed."""
-    if path.is_dir():
-        raise ArgumentError(f"{path} is a directory. Name a file in it.")
-    if not path.parent.is_dir():
-        raise ArgumentError(f"There is no directory {path.parent} to write {path.name} into.")
-
-
 def load_model(path: str):
     """Whatever a model file holds."""
     from mercer import load
 
-    if Path(path).is_dir():
-        raise ArgumentError(f"{path} is a directory. Name the file of a model; the verbs of mercer index ask an index.")
-    if not Path(path).exists():
-        raise ArgumentError(f"There is no file {path}.")
+    check_file(path, "Name the file of a model; the verbs of mercer index ask an index.")
     return load(path)
 
 
@@ -177,6 +160,16 @@ def with_gaps(blocks: Iterable[Any], data: RowSource, empty: Any) -> Iterator[An
         spread[numbers - done] = block
         done = end
         yield spread
+
+
+def spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
+    """An answer for each row of the file, an empty one for rows that were dropped."""
+    if data.kept is None:
+        return answers
+    found = [empty] * data.n_rows_in_file
+    for row, answer in zip(data.kept.tolist(), answers, strict=True):
+        found[row] = answer
+    return found
 
 
 @contextmanager

@@ -2,34 +2,31 @@
 
 __all__ = ["EXAMPLES", "predict"]
 
-import csv
-import io
 import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from mercer._base.files.steps import last_step
+from mercer._base.parameters import text
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress, to_plain
-from mercer.cli.framework.rates import BitsOption, bits_of
+from mercer.cli.framework.checks import check_standard_output, exclude
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import lines_of, note, print_json, progress, to_plain
+from mercer.cli.framework.rates import bits_of
+from mercer.cli.framework.shared import BITS, DATA, LEARNER_MODEL, OUT_FORMAT, PROBA, SCORES
 from mercer.cli.models.learning import (
-    OutFormatOption,
     answers,
     load_learner,
     missing_facts,
     open_data,
+    spread,
     warm_up,
     with_gaps,
 )
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 One label per line:
   mercer predict iris.mercer new.csv
   mercer predict iris.mercer new.csv | sort | uniq -c
@@ -47,38 +44,23 @@ By codes of 64 bits, if the model was fitted by mercer wire fit:
 """
 
 
-@option_groups(settings=common_options, rules=input_options)
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file written by mercer fit or mercer wire fit.")],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where the answers go (npy, npz, csv, tsv); - is the output.",
-            show_default="the output",
-        ),
-    ] = None,
-    out_format: Annotated[Literal["npy", "npz", "csv", "tsv"] | None, OutFormatOption] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="The score of each class instead of the label.")] = False,
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of each class instead of the label.")] = False,
-    bits: Annotated[int | None, BitsOption] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    LEARNER_MODEL, DATA,
+    text("out", None, "Where the answers go (npy, npz, csv, tsv); - is the output.", "FILE", "-o", shown="the output"),
+    OUT_FORMAT, SCORES, PROBA, BITS,
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Settings) -> None:
     """Write the label of each row under a fitted model, or its scores or probabilities.
 
     Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
     classes above them. A model of two classes has one score, which is positive for the class named above it. Columns
     are matched by name with those that the model was fitted on; --id puts the ids of the rows beside the answers.
     """
-    if scores and proba:
-        raise ArgumentError("--scores and --proba exclude each other. Leave one of them out.")
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    exclude(scores=scores, proba=proba)
+    check_standard_output(out, settings)
     format = writable_format(out or "-", out_format)
     what = "scores" if scores else "probabilities" if proba else "labels"
     if rules["id"] is not None and format == "npy":
@@ -128,12 +110,7 @@ def _document(blocks: Iterable[Any], data: RowSource, what: str) -> dict[str, An
 
     found = np.concatenate(list(blocks))
     ids = {} if data.ids_in_file is None else {"ids": data.ids_in_file}
-    if data.kept is None:
-        return ids | {what: found}
-    answers: list[Any] = [None] * data.n_rows_in_file
-    for number, answer in zip(data.kept.tolist(), to_plain(found), strict=True):
-        answers[number] = answer
-    return ids | {what: answers}
+    return ids | {what: found if data.kept is None else spread(to_plain(found), data, None)}
 
 
 def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: str, titles: list[str]) -> None:
@@ -144,14 +121,14 @@ def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: 
         texts = (block.reshape(len(block), -1).astype(str).astype(object) for block in blocks)
         with open_for_writing(out) as stream:
             if what != "labels" or ids is not None:
-                stream.write(_lines([titles if ids is None else ["id", *titles]], format))
+                stream.write(lines_of([titles if ids is None else ["id", *titles]], format))
             done = 0
             for block in with_gaps(texts, data, ""):
                 rows = block.tolist()
                 if ids is not None:
                     rows = [[id, *row] for id, row in zip(ids[done : done + len(rows)].tolist(), rows, strict=True)]
                     done += len(rows)
-                stream.write(_lines(rows, format))
+                stream.write(lines_of(rows, format))
         return
     blocks = with_gaps(blocks, data, math.nan)
     if ids is not None:
@@ -164,10 +141,3 @@ def _write(out: str, blocks: Iterator[Any], data: RowSource, format: str, what: 
     first = next(blocks)
     shape = (data.n_rows_in_file, *first.shape[1:])
     write_rows(out, itertools.chain([first], blocks), shape, first.dtype, format=format, name=what)
-
-
-def _lines(rows: Iterable[Iterable[Any]], format: str) -> bytes:
-    """Lines of text, words in quotes where they could be misread."""
-    text = io.StringIO()
-    csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[format], lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

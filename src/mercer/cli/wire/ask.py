@@ -2,22 +2,18 @@
 
 __all__ = ["EXAMPLES", "ask"]
 
-import csv
-import io
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mercer._base.errors import MercerError
+from mercer._base.parameters import argument, integer, text
 from mercer._base.tables import ArgumentError, Features, RowSource, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
-from mercer.cli.models.learning import answers, missing_facts, open_data
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import lines_of, note, print_json, progress
+from mercer.cli.framework.shared import DATA
+from mercer.cli.models.learning import answers, missing_facts, open_data, spread
 from mercer.cli.serve import token_of
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer wire ask http://127.0.0.1:8321 new.npy
   mercer wire ask http://127.0.0.1:8321 new.npy --bits 64 --token-file token.txt
   mercer wire ask http://127.0.0.1:8321 new.npy --neighbours 5
@@ -25,37 +21,18 @@ EXAMPLES = """
 _BYTES_PER_ROW = 1024  # of an answer, roughly
 
 
-@option_groups(rules=input_options, settings=common_options)
-def ask(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address that mercer serve has printed.")],
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    bits: Annotated[
-        int | None,
-        typer.Option(
-            "--bits",
-            metavar="N",
-            min=1,
-            help="Bits of a code, one of the rates of the service.",
-            show_default="the most",
-        ),
-    ] = None,
-    neighbours: Annotated[
-        int | None,
-        typer.Option("--neighbours", metavar="K", min=1, help="Find the nearest K rows of its index instead."),
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="A file with the token of the service.",
-            show_default="the variable MERCER_TOKEN, if set",
-        ),
-    ] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("url", "URL", "The address that mercer serve has printed."),
+    DATA,
+    integer("bits", None, "Bits of a code, one of the rates of the service.", shown="the most", least=1),
+    integer("neighbours", None, "Find the nearest K rows of its index instead.", "K", least=1),
+    text("token_file", None, "A file with the token of the service.", "FILE",
+        shown="the variable MERCER_TOKEN, if set"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
 
     The embedding is fetched from the service and rows are encoded here: nothing but bits is sent. With --neighbours a
@@ -84,28 +61,16 @@ def ask(
         print_json(document | {"embedding": embedding.fingerprint} | missing_facts(data) | _document(found, data))
     else:
         lines = [line for part in found for line in (part.labels if neighbours is None else part.ids).tolist()]
-        words = [line if isinstance(line, list) else [line] for line in _spread(lines, data, [""])]
+        words = [line if isinstance(line, list) else [line] for line in spread(lines, data, [""])]
         if data.ids_in_file is not None:
             words = [[id, *line] for id, line in zip(data.ids_in_file.tolist(), words, strict=True)]
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(words)
         with open_for_writing("-") as stream:
-            stream.write(text.getvalue().encode())
+            stream.write(lines_of(words))
     note(settings, sent)
 
 
 def _dense(rows):
     return rows.toarray() if hasattr(rows, "indptr") else rows
-
-
-def _spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
-    """An answer for each row of the file, an empty one for rows that were left out."""
-    if data.kept is None:
-        return answers
-    spread = [empty] * data.n_rows_in_file
-    for number, answer in zip(data.kept.tolist(), answers, strict=True):
-        spread[number] = answer
-    return spread
 
 
 def _document(found, data: RowSource) -> dict[str, Any]:
@@ -116,5 +81,5 @@ def _document(found, data: RowSource) -> dict[str, Any]:
         if name in ("classes", "model"):
             joined[name] = parts[0]
         elif name != "bits" and parts[0] is not None:
-            joined[name] = _spread([row for part in parts for row in part.tolist()], data, None)
+            joined[name] = spread([row for part in parts for row in part.tolist()], data, None)
     return joined

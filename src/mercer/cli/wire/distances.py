@@ -4,20 +4,17 @@ __all__ = ["EXAMPLES", "distances"]
 
 import itertools
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import argument, number, pathname
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.checks import check_folder
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json
 from mercer.cli.framework.rates import at_rate
-from mercer.cli.models.learning import check_folder, load_model
+from mercer.cli.models.learning import load_model
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Each row of one message against each row of another; the rows of one with each other:
   mercer encode wire.mercer X.npy --out codes.mrcw
   mercer wire distances wire.mercer codes.mrcw others.mrcw
@@ -25,27 +22,23 @@ Each row of one message against each row of another; the rows of one with each o
 """
 
 
-@option_groups(settings=common_options)
-def distances(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model with universal bits, of mercer wire fit.")],
-    codes: Annotated[str, typer.Argument(metavar="CODES", help="A message of mercer encode, .mrcw.")],
-    others: Annotated[str | None, typer.Argument(metavar="OTHERS", help="Another one.", show_default="CODES")] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="SHARE", help="Of the interval that the bits leave open.")
-    ] = 0.95,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="CSV", help="Where they go.", show_default="the output")
-    ] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("model", "MODEL", "A model with universal bits, of mercer wire fit."),
+    argument("codes", "CODES", "A message of mercer encode, .mrcw."),
+    argument("others", "OTHERS", "Another one.", default=None, shown="CODES"),
+    number("confidence", 0.95, "Of the interval that the bits leave open.", "SHARE"),
+    pathname("out", None, "Where they go.", "CSV", "-o", shown="the output"),
+)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def distances(model, codes, others, confidence, out, settings: Settings) -> None:
     """Write the distances of rows as their bits tell them, a line of csv for each pair: row, row, distance, low, high.
 
     Universal bits keep small distances and say only "far" of large ones: inf. The distances are those between the rows
     that were encoded, and the interval from low to high holds them with the confidence said.
     """
-    if out is not None:
-        check_folder(out)
+    check_folder(out)
     loaded = load_model(model)
     left = _message(codes)
     embedding = _embedding(at_rate(loaded, left.n_bits if hasattr(loaded, "rates_") else None, model), model)

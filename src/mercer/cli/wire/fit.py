@@ -1,26 +1,24 @@
 """``mercer wire fit``: a classifier of bits at several rates, learned from labelled rows."""
 
-__all__ = ["EXAMPLES", "fit", "rates_of_text"]
+__all__ = ["EXAMPLES", "fit"]
 
 import re
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mercer._base.parameters import integer, integers, text
 from mercer._base.tables import ArgumentError, RowSource, keep_columns
-from mercer.cli.framework.labels import LabelsOption, labels_of
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.checks import check_folder
+from mercer.cli.framework.labels import labels_of
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note, print_json, progress, took
 from mercer.cli.framework.rates import print_curve
+from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS, MODEL_OUT
 from mercer.cli.map.building import build_embedding
-from mercer.cli.models.learner_building import number_or_auto
-from mercer.cli.models.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit
+from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Codes of 32 to 1024 bits, everything else by cross-validation:
   mercer wire fit train.npz --out wire.mercer
   mercer wire fit train.csv --label species --out wire.mercer
@@ -35,47 +33,21 @@ _PICTURE = re.compile(r"(drawing|image):(\d{1,5})x(\d{1,5})(?::(\d+(?:\.\d+)?))?
 _MAXIMUM = {"drawing": 1, "image": 255}  # of a pixel, if it is not said
 
 
-@option_groups(rules=input_options, settings=common_options)
-def fit(
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")],
-    labels: Annotated[str | None, LabelsOption] = None,
-    embedding: Annotated[
-        str,
-        typer.Option(
-            "--embedding",
-            metavar="NAME[:P=V,...]",
-            help="universal for distances, qjl for inner products, or compact, learned from the rows; parameters "
-            "behind a colon.",
-        ),
-    ] = "universal",
-    rates: Annotated[
-        str | None,
-        typer.Option(
-            "--rates",
-            metavar="N,...",
-            help="Bits of a code, shortest to longest.",
-            show_default="powers of two from 32 projections on, to 1024 bits",
-        ),
-    ] = None,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--input",
-            metavar="KIND",
-            help="What a row is, for the page of mercer serve: drawing:HxW[:MAX] or image:HxW[:MAX], pixels from 0 to "
-            "MAX (1; 255) line by line, or vector.",
-        ),
-    ] = "vector",
-    C: Annotated[
-        str,
-        typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates for each rate."),
-    ] = "auto",
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Parts of the cross-validation.")] = 5,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    DATA, MODEL_OUT, LABELS,
+    text("embedding", "universal", "universal for distances, qjl for inner products, or compact, learned from the "
+        "rows; parameters behind a colon.", "NAME[:P=V,...]"),
+    integers("rates", None, "Bits of a code, shortest to longest.", "N,...", shown="powers of two from 32 projections "
+        "on, to 1024 bits"),
+    text("kind", "vector", "What a row is, for the page of mercer serve: drawing:HxW[:MAX] or image:HxW[:MAX], pixels "
+        "from 0 to MAX (1; 255) line by line, or vector.", "KIND", "--input"),
+    C_OR_AUTO.but(help="Weight of the losses; auto cross-validates for each rate."),
+    integer("folds", 5, "Parts of the cross-validation.", least=2),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+def fit(x, out, labels, embedding, rates, kind, C, folds, rules, settings: Settings) -> None:
     """Learn to classify rows by the bits of an embedding, at several rates, and write the model to a file.
 
     A client sends what its line allows, and the classifier of that length answers. The delta of universal bits, if it
@@ -83,8 +55,7 @@ def fit(
     time, which --C shortens. How good the model is on rows it has not seen, mercer evaluate --bits tells.
     """
     check_folder(out)
-    chosen = number_or_auto(C)
-    wanted = None if rates is None else rates_of_text(rates, "--rates")
+    wanted = None if rates is None else sorted(set(rates))
     template = build_embedding(embedding, settings.seed)
     data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
@@ -95,8 +66,8 @@ def fit(
 
     projections = _projections(template, embedding, wanted, data.shape[1])
     made = WireClassifier(template, rates=projections, cv=folds, input=input, random_state=settings.seed)
-    if chosen != "auto":
-        made.set_params(Cs=[chosen])
+    if C != "auto":
+        made.set_params(Cs=[C])
     started = time.perf_counter()
     with progress(settings), blaming(data):
         made.fit(rows_to_fit(data, "memory"), y)
@@ -123,20 +94,11 @@ def _print(settings: Settings, made, data: RowSource, seconds: float, out: Path)
     print_curve(settings, title, made.curve_)
     name = type(made.embedding_).__name__
     delta = f", delta {made.embedding_.delta_:.4g}" if hasattr(made.embedding_, "delta_") else ""
-    took = f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
     count = f"{len(made.rates_)} classifier{'s' if len(made.rates_) > 1 else ''}"
-    note(settings, f"{name}{delta}, {count}, fitted in {took}, written to {out}")
+    note(settings, f"{name}{delta}, {count}, fitted in {took(seconds)}, written to {out}")
 
 
 # ------------------------------------------------------------------------------------------------------ rates in bits
-
-
-def rates_of_text(text: str, option: str) -> list[int]:
-    """Numbers of bits, ascending."""
-    words = text.split(",")
-    if not all(word.isascii() and word.isdigit() and 0 < int(word) < 2**31 for word in words):
-        raise ArgumentError(f"{option} is a list of whole numbers of bits, as in 64,128,256, not {text}.")
-    return sorted({int(word) for word in words})
 
 
 def _projections(template, text: str, rates: list[int] | None, n_columns: int) -> list[int] | None:

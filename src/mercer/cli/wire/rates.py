@@ -3,22 +3,17 @@
 __all__ = ["EXAMPLES", "rates"]
 
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-
-from mercer._base.errors import InputError
+from mercer._base.parameters import integer, integers, number, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.labels import LabelsOption, labels_of
-from mercer.cli.framework.options import Settings, common_options, input_options, option_groups
-from mercer.cli.framework.output import note, print_json, print_table, progress
-from mercer.cli.models.learner_building import number_or_auto
-from mercer.cli.models.learning import blaming, check_folder, missing_facts, open_data, rows_to_fit
-from mercer.cli.wire.fit import rates_of_text
+from mercer.cli.framework.checks import as_argument, check_plot
+from mercer.cli.framework.labels import labels_of
+from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress
+from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
+from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
 Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
   mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
 
@@ -30,50 +25,29 @@ Local descriptors of 36 numbers, bits for each:
 """
 
 
-@option_groups(rules=input_options, settings=common_options)
-def rates(
-    x: Annotated[str, typer.Argument(metavar="DATA", help="Rows: a file, FILE.npz::NAME, or - for the input.")],
-    labels: Annotated[str | None, LabelsOption] = None,
-    bits: Annotated[
-        str, typer.Option("--bits", metavar="N,...", help="Bits of a row, or of a block with --block-size.")
-    ] = "32,64,128,256,512,1024",
-    codes: Annotated[
-        str | None,
-        typer.Option(
-            "--codes",
-            metavar="NAME,...",
-            help="unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
-            "cross-validation), universal-F (F times the delta of the rule), compact, pq.",
-            show_default="all but universal-F",
-        ),
-    ] = None,
-    block_size: Annotated[
-        int | None,
-        typer.Option("--block-size", metavar="N", min=1, help="Columns of local descriptors, coded one by one."),
-    ] = None,
-    splits: Annotated[int, typer.Option("--splits", metavar="N", min=1, help="Random splits of the rows.")] = 5,
-    train_size: Annotated[
-        float, typer.Option("--train-size", metavar="SHARE", min=0.01, max=0.99, help="Share that is learned from.")
-    ] = 0.7,
-    C: Annotated[
-        str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of the losses; auto cross-validates.")
-    ] = "auto",
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="PNG", help="Draw accuracy against bits.")] = None,
-    *,
-    rules: dict[str, Any],
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    DATA, LABELS,
+    integers("bits", "32,64,128,256,512,1024", "Bits of a row, or of a block with --block-size.", "N,..."),
+    text("codes", None, "unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
+        "cross-validation), universal-F (F times the delta of the rule), compact, pq.", "NAME,...",
+        shown="all but universal-F"),
+    integer("block_size", None, "Columns of local descriptors, coded one by one.", least=1),
+    integer("splits", 5, "Random splits of the rows.", least=1),
+    number("train_size", 0.7, "Share that is learned from.", "SHARE", least=0.01, most=0.99),
+    C_OR_AUTO,
+    pathname("plot", None, "Draw accuracy against bits.", "PNG"),
+)  # fmt: skip
+
+
+@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules, settings: Settings) -> None:
     """Compare codes by the accuracy that a linear classifier has on them, at several lengths.
 
     Rows are split at random several times; everything a code learns, it learns from the training part. Beside the
     codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
     """
-    if plot is not None:
-        check_folder(plot)
-        from mercer._base.errors import require_extra
-
-        require_extra("matplotlib", "plot", "--plot")
-    wanted, chosen = rates_of_text(bits, "--bits"), number_or_auto(C)
+    check_plot(plot)
+    wanted = sorted(set(bits))
     data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
@@ -82,15 +56,13 @@ def rates(
     from mercer.serving.wire.rates import rate_accuracy
 
     names = list(CODES) if codes is None else codes.split(",")
-    try:
+    with as_argument():
         check_codes(names)
         check_block_size(block_size, data.shape[1])
-    except InputError as error:
-        raise ArgumentError(str(error)) from error
     with progress(settings), blaming(data):
         found = rate_accuracy(
             rows_to_fit(data, "memory"), y, wanted, codes=names, block_size=block_size, n_splits=splits,
-            train_size=train_size, Cs=10 if chosen == "auto" else [chosen], random_state=settings.seed,
+            train_size=train_size, Cs=10 if C == "auto" else [C], random_state=settings.seed,
         )  # fmt: skip
     if plot is not None:
         with open_for_writing(plot) as stream:
@@ -112,5 +84,4 @@ def _print(settings: Settings, found, data, splits: int, plot: Path | None) -> N
     ]
     title = f"Accuracy against bits on {data.shape[0]} rows of {data.name}, {splits} splits"
     print_table(settings, title, [*columns[:4], "95 % interval"], lines, text_columns=1)
-    if plot is not None:
-        note(settings, f"Plot: {plot}")
+    note_plot(settings, plot)

@@ -2,33 +2,29 @@
 
 __all__ = ["EXAMPLES", "specification"]
 
-from typing import Annotated
 
-import typer
-
+from mercer._base.parameters import argument
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings, common_options, option_groups
+from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import print_json
-from mercer.cli.framework.rates import BitsOption, at_rate, specification_of
+from mercer.cli.framework.rates import at_rate, specification_of
+from mercer.cli.framework.shared import BITS
 from mercer.cli.models.learning import load_model
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
   mercer wire specification wire.mercer
   mercer wire specification wire.mercer --bits 128 > embedding.json
 """
 
 
-@option_groups(settings=common_options)
-def specification(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file of mercer wire fit, or of another model that makes bits.")
-    ],
-    bits: Annotated[int | None, BitsOption] = None,
-    *,
-    settings: Settings,
-) -> None:
+OPTIONS = (
+    argument("model", "MODEL", "A file of mercer wire fit, or of another model that makes bits."),
+    BITS,
+)
+
+
+@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+def specification(model, bits, settings: Settings) -> None:
     """Print the embedding of a model in whole numbers, from which any program makes the same bits, and its fingerprint.
 
     The output is the JSON document that mercer serve gives at /v1/embedding. Messages carry the beginning of the

@@ -41,6 +41,7 @@ from mercer.spaces import BlockFactor, CumulativeSum, GridPredictor, InnerProduc
 from mercer.spaces.placement import MOST_NEIGHBORS, Placement, intersection_exponent, nonzeros
 
 BLOCK_VALUES = 2**16  # non-zero values per task
+POINTS = 32  # of a grid, unless n_points says otherwise
 TRIAL_ROWS = 1024  # rows on which grid="auto" compares the rules: half of them make the grids ...
 JUDGED_ROWS = 128  # ... and up to this many of the other half are the judges
 
@@ -97,7 +98,7 @@ class SparseAdditiveMap(FeatureMap):
     """
 
     def __init__(
-        self, kernel="chi2", n_points=32, grid="auto", signed=False, n_neighbors=2, random_state=None, n_jobs=None
+        self, kernel="chi2", n_points=POINTS, grid="auto", signed=False, n_neighbors=2, random_state=None, n_jobs=None
     ):
         self.kernel = kernel
         self.n_points = n_points
@@ -110,6 +111,11 @@ class SparseAdditiveMap(FeatureMap):
     def fit(self, X, y=None):
         """Place the points of the grid. ``y`` is ignored."""
         self._check_parameters()
+        if not isinstance(self.grid, str) and self.n_points != POINTS:
+            raise InputError(
+                f"SparseAdditiveMap has n_points for grids that it places itself, got n_points={self.n_points!r} and a "
+                "grid of points. Leave one of them out."
+            )
         X = self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         random_state = check_random_state(self.random_state)

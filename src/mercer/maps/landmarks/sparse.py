@@ -36,6 +36,7 @@ from mercer.maps.landmarks.choice import check_count, choose_landmarks
 from mercer.spaces import Factor, InnerProduct
 
 METHODS = ("omp", "mp", "nearest", "lasso")
+ALPHA = 1e-3  # of the lasso, unless it is said
 # What counts as rounding, by the type of the kernel values: squared distances of landmarks of norm 1 from the span of
 # others, and inner products relative to the largest one.
 TOLERANCE = {"f": 1e-6, "d": 1e-12}
@@ -109,7 +110,7 @@ class SparseMap(FeatureMap):
         n_nonzero=8,
         method="omp",
         landmarks="rpcholesky",
-        alpha=1e-3,
+        alpha=ALPHA,
         max_candidates=None,
         random_state=None,
         n_jobs=None,
@@ -127,6 +128,11 @@ class SparseMap(FeatureMap):
     def fit(self, X, y=None):
         """Choose landmarks from X. ``y`` is ignored."""
         self._check_parameters()
+        if self.method != "lasso" and self.alpha != ALPHA:
+            raise InputError(
+                f"SparseMap has alpha for method='lasso' only, got alpha={self.alpha!r} with method={self.method!r}. "
+                "Leave alpha out."
+            )
         X = self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         self.landmarks_, self.landmark_indices_ = choose_landmarks(

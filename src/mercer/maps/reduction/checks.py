@@ -42,6 +42,11 @@ def check_parameters(reduction):
             raise InputError(f"ConvexReduction does not know {name}={value!r}. Use one of {choices}.")
     if reduction.alpha is not None and reduction.method != "convex":
         raise InputError("ConvexReduction has alpha for method='convex' only. Use n_dims or tolerance.")
+    if reduction.pairs != "auto" and reduction.method != "convex":
+        raise InputError(
+            f"ConvexReduction has pairs for method='convex' only, got pairs={reduction.pairs!r} with "
+            f"method={reduction.method!r}. Leave pairs out."
+        )
     _check_kernel(get_kernel(reduction.kernel), reduction.pairs)
 
 

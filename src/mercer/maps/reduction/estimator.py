@@ -78,7 +78,7 @@ class ConvexReduction(FeatureMap):
         linear and the Hellinger kernel have. ``"uniform"``: ``n_pairs`` drawn evenly; ``"informative"``: drawn such
         that their kernel values are spread over their range. ``"auto"``: all where that is less work, else uniform.
     n_pairs : int
-        Pairs that are drawn.
+        Pairs that are drawn, for ``method="convex"``, for ``refit``, and to measure the error that is left.
     random_state : int, RandomState or None
         Which pairs and rows are looked at; with ``method="random"`` also the columns.
     n_jobs : int or None

@@ -12,11 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.evaluation.intervals import wilson_interval
 from mercer._base.progress import told, track
 from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.learners import KernelClassifierCV
-from mercer.serving.wire.intervals import wilson_interval
 
 SHORTEST = 32  # bits of the lowest rate by default
 STEPS = (0.5, 0.71, 1.0, 1.41, 2.0, 2.83)  # times the delta of the rule, tried by cross-validation

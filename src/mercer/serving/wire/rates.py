@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, check_X_y
 
 from mercer._base.errors import InputError
+from mercer._base.evaluation.intervals import wilson_interval
 from mercer._base.progress import track
 from mercer.learners import KernelClassifierCV
-from mercer.serving.wire.intervals import wilson_interval
 from mercer.serving.wire.ladder import STEPS, trial_rows, trial_values
 from mercer.serving.wire.rate_codes import (
     CODES,

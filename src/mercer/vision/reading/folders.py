@@ -1,6 +1,6 @@
 """Images in one folder per class."""
 
-__all__ = ["image_folder"]
+__all__ = ["image_folder", "images_below"]
 
 import os
 from pathlib import Path

@@ -207,7 +207,8 @@ class BagOfWords(ImageEncoder):
     def _n_features_out(self):
         return len(self.vocabulary_.words_) * len(Pyramid(self.pyramid).cells)
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be used, before any image is read."""
         who = "BagOfWords"
         check_vocabulary_parameters(self, who)
         check_count(self.soft, "soft", who)
@@ -224,7 +225,7 @@ class BagOfWords(ImageEncoder):
 
     def _check_fits(self):
         """Raise if parameters that words were learnt with have changed since."""
-        self._check_parameters()
+        self.check_parameters()
         mine, theirs = self.vocabulary_, ("n_words", "method", "assignment")
         if any(getattr(self, name) != getattr(mine, name) for name in theirs) or (
             (self.bandwidth_ is None) != (self.soft == 1)

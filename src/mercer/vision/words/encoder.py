@@ -42,7 +42,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     A subclass has the parameters ``descriptor``, ``root``, ``n_samples``, ``strict``, ``cache``, ``random_state`` and
     ``n_jobs``, and defines
 
-    - ``_check_parameters()``,
+    - ``check_parameters()``,
     - ``default_samples()``, how many descriptors it learns from if ``n_samples`` is None,
     - ``_learn(values, random_state)``, which sets its fitted attributes from a sample of descriptors,
     - ``prepared()``, what all images need, computed once per call of transform,
@@ -60,7 +60,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         who = type(self).__name__
         self._check_common(who)
-        self._check_parameters()
+        self.check_parameters()
         pictures = self._pictures(images, reset=True)
         self.descriptor_ = clone(checked_descriptor(self.descriptor, who), safe=False)
         random_state = check_random_state(self.random_state)

@@ -266,7 +266,7 @@ class FisherVectors(ImageEncoder):
     # ------------------------------------------------------------------------------------------------------ encoding
 
     def prepared(self):
-        self._check_parameters()
+        self.check_parameters()
         pyramid = Pyramid(self.pyramid)
         return pyramid, self._cell_factors(pyramid), self._mixture(), self._mixture().linear_form()
 
@@ -332,7 +332,8 @@ class FisherVectors(ImageEncoder):
 
     # ------------------------------------------------------------------------------------------------------ checks
 
-    def _check_parameters(self):
+    def check_parameters(self):
+        """Refuse parameters that cannot be used, before any image is read."""
         who = "FisherVectors"
         check_count(self.n_words, "n_words", who)
         check_count(self.n_iter, "n_iter", who)
@@ -349,7 +350,7 @@ class FisherVectors(ImageEncoder):
 
     def _check_loaded(self):
         super()._check_loaded()
-        self._check_parameters()
+        self.check_parameters()
         d, (K, D) = self.n_descriptor_values_, checked_array(self, "means_", FLOATS, ndim=2).shape
         wanted = {"mean_": (d,), "weights_": (K,), "means_": (K, D), "variances_": (K, D)}
         if self.components_ is None:

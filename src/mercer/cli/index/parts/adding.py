@@ -4,7 +4,7 @@ Every block is on the disk when the next one is begun. Whatever ends the work ea
 it is said how many they are and how to go on.
 """
 
-__all__ = ["IdsOption", "RowsToAdd", "add_rows", "check_rows", "open_rows_to_add"]
+__all__ = ["RowsToAdd", "add_rows", "check_rows", "open_rows_to_add"]
 
 import sys
 from collections.abc import Iterator
@@ -24,12 +24,6 @@ from mercer.cli.index.parts.files import open_rows_for
 from mercer.cli.index.parts.ids import checked_ids, ids_of_column, read_ids
 from mercer.cli.models.learning import blaming
 
-IdsOption = typer.Option(
-    "--ids",
-    metavar="FILE",
-    help="Ids of the rows: a file with one per line, or npy. A column of DATA is named with --id.",
-    show_default="numbers in turn",
-)
 BLOCK_ROWS = 2**16  # rows added at a time
 BLOCK_BYTES = 2**26  # memory of such a block, as float64
 

@@ -1,20 +1,17 @@
 """What the verbs of ``mercer index`` share: opening an index and rows for it, what an index takes on the disk."""
 
-__all__ = ["DirArgument", "bytes_on_disk", "check_new_place", "open_index", "open_rows_for", "sizes"]
+__all__ = ["bytes_on_disk", "check_new_place", "open_index", "open_rows_for", "sizes"]
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.options import Settings
 from mercer.cli.models.learning import open_data
 
-DirArgument = typer.Argument(metavar="DIR", help="The directory of an index.")
 _OVERHEAD = ("flags", "id_number", "id_text")  # columns of an index that are neither codes nor kept rows
 
 

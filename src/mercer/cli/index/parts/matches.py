@@ -10,6 +10,7 @@ from typing import Any
 
 from mercer._base.errors import require_extra
 from mercer._base.tables import ArgumentError, open_for_writing, write_columns, write_rows
+from mercer.cli.framework.checks import check_standard_output
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note, print_table, to_plain
 
@@ -78,8 +79,7 @@ def as_column(ids: list[Any]):
 
 def output_format(out: str, said: str | None, settings: Settings) -> str:
     """The format of ``--out``, checked before anything is computed."""
-    if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+    check_standard_output(out, settings)
     found = said or ("csv" if out == "-" else _FORMAT_OF_SUFFIX.get(Path(out).suffix.lower()))
     if found is None:
         raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")

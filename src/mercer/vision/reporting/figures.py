@@ -1,4 +1,4 @@
-"""The pictures of the report of ``mercer images train``, as data URIs: nothing has to be fetched to see them."""
+"""The pictures of the report of a training, as data URIs: nothing has to be fetched to see them."""
 
 __all__ = ["accuracy_against_C", "confusion_figure", "explanation_figure", "thumbnail"]
 
@@ -7,6 +7,8 @@ import io
 from typing import Any
 
 from mercer._base.errors import InputError, require_extra
+from mercer._base.evaluation.plots import draw_confusion
+from mercer.vision.reading.images import read_image, resize
 
 _BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by colour-blind readers
 _THUMBNAIL = 132  # pixels of the longer side
@@ -15,8 +17,6 @@ _JPEG_QUALITY = 82
 
 def thumbnail(path) -> str | None:
     """A small copy of an image, or None if the file cannot be read any more."""
-    from mercer.vision import read_image, resize
-
     Image = require_extra("PIL.Image", extra="vision", purpose="Thumbnails of images")
     try:
         pixels = read_image(path)
@@ -33,8 +33,6 @@ def thumbnail(path) -> str | None:
 
 def confusion_figure(confusion, names: list[str]) -> str:
     """Counts of true against predicted classes."""
-    from mercer.cli.models.evaluate_plot import draw_confusion
-
     buffer = io.BytesIO()
     draw_confusion(confusion, names, "", buffer)
     return _uri(buffer, "png")

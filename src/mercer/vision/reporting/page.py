@@ -1,17 +1,18 @@
-"""The report of ``mercer images train``: one page of HTML that needs nothing beside it, neither files nor scripts."""
+"""The report of a training as one page of HTML that needs nothing beside it, neither files nor scripts."""
 
-__all__ = ["write_report"]
+__all__ = ["write_page"]
 
 import html
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from mercer import __version__
+from mercer._base.evaluation.intervals import wilson_interval
 from mercer._base.tables import open_for_writing
-from mercer.cli.images.figures import accuracy_against_C, confusion_figure, explanation_figure, thumbnail
-from mercer.cli.images.files import took
 from mercer.kernels import get_kernel
+from mercer.vision.reporting.figures import accuracy_against_C, confusion_figure, explanation_figure, thumbnail
 
 _MISTAKES = 24  # shown, the most confident first
 _EXPLAINED = 2  # images whose explanations are shown
@@ -59,28 +60,41 @@ footer { color: var(--soft); font-size: 13px; margin-top: 26px; }
 """
 
 
-def write_report(found, page: Path) -> None:
-    """Write the report of a training to a file.
+@dataclass(frozen=True)
+class Circumstances:
+    """What a page tells besides the report: where images came from, what was said, how much room it took."""
+
+    folder: str
+    command: str
+    model_bytes: int
+    peak_bytes: int
+
+
+def write_page(report, page: Path, **circumstances: Any) -> None:
+    """Write the report of a training whose images are paths to a file.
 
     Parameters
     ----------
-    found : Training
+    report : TrainingReport
     page : the file
+    circumstances : ``folder`` of the images, ``command`` line, ``model_bytes`` of the model's file, ``peak_bytes`` of
+        memory, 0 if that is not known
     """
+    found, about = report, Circumstances(**circumstances)
     parts = [
-        _head(found),
-        _cards(found),
-        _classes(found),
+        _head(found, about),
+        _cards(found, about),
+        _classes(found, about),
         _confusion(found),
         _mistakes(found),
         _explanations(found),
         _plan(found),
         _choice_of_C(found),
-        _costs(found),
+        _costs(found, about),
         _skipped(found),
-        _section("The command", "", f"<pre>{_text(found.command)}</pre>"),
+        _section("The command", "", f"<pre>{_text(about.command)}</pre>"),
     ]
-    title = _text(f"Images of {_name(found.folder)}")
+    title = _text(f"Images of {_name(about.folder)}")
     document = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -95,21 +109,19 @@ def write_report(found, page: Path) -> None:
 # ------------------------------------------------------------------------------------------------------ what was found
 
 
-def _head(found) -> str:
+def _head(found, about: Circumstances) -> str:
     n_kept, n_classes = int(found.encoding.kept.sum()), len(found.model.classes_)
-    kernel = get_kernel(found.model._kernel())
+    kernel = get_kernel(found.model.classifier_.kernel).name
     return (
-        f"<h1>Images of {_text(_name(found.folder))}</h1>\n"
+        f"<h1>Images of {_text(_name(about.folder))}</h1>\n"
         f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
-        f"{_text(type(found.model.encoder_).__name__)} and the {_text(kernel.name)} kernel.</p>\n"
+        f"{_text(type(found.model.encoder_).__name__)} and the {_text(kernel)} kernel.</p>\n"
     )
 
 
-def _cards(found) -> str:
+def _cards(found, about: Circumstances) -> str:
     cards = []
     if found.figures:
-        from mercer.serving.wire.intervals import wilson_interval
-
         accuracy, n = found.figures["accuracy"], len(found.predicted)
         low, high = wilson_interval(accuracy, n)
         cards.append((_percent(accuracy), f"accuracy; {_percent(low)} to {_percent(high)} with 95 % confidence"))
@@ -117,7 +129,7 @@ def _cards(found) -> str:
     cards += [
         (f"{int(found.encoding.kept.sum()):,}", f"images of {len(found.model.classes_)} classes"),
         (took(sum(found.seconds.values())), "to train and to judge"),
-        (_size(found.model_bytes), "the model file"),
+        (_size(about.model_bytes), "the model file"),
     ]
     boxes = "".join(
         f'<div class="card"><b>{value}</b><span class="soft small">{text}</span></div>' for value, text in cards
@@ -129,7 +141,7 @@ def _how_judged(found) -> str:
     if not found.figures:
         return '<p class="soft small">A class has a single image, so nothing could be kept aside to judge by.</p>\n'
     said = (
-        f"Figures are by {_folds(found)}-fold cross-validation: every image is classified by a classifier that was "
+        f"Figures are by {found.n_folds}-fold cross-validation: every image is classified by a classifier that was "
         "learnt without it. The words are learnt from all images, without their classes"
     )
     if found.model.reduce is not None and found.model.reduce_method == "supervised":
@@ -139,26 +151,24 @@ def _how_judged(found) -> str:
     return f'<p class="soft small">{said}. mercer images evaluate judges by images that were never seen.</p>\n'
 
 
-def _classes(found) -> str:
-    import numpy as np
-
+def _classes(found, about: Circumstances) -> str:
     rows = []
     lines = {str(line["label"]): line for line in found.figures.get("classes", [])}
     for name in found.model.classes_.tolist():
-        of_class = [path for path, label in zip(found.paths, found.labels.tolist(), strict=True) if label == name]
+        of_class = [path for path, label in zip(found.images, found.labels.tolist(), strict=True) if label == name]
         kept = int(((found.labels == name) & found.encoding.kept).sum())
         line = lines.get(str(name))
         cells = [_image(_first_thumbnail(of_class), f"an image of {name}"), _text(name), f"{kept:,}"]
         if line is not None:
-            confused = _confused_with(np.array(found.figures["confusion"]), found.model.classes_, name)
+            other, times = found.confused_with(name)
             numbers = [_bar(line["recall"]), _percent(line["precision"]), _percent(line["ap"])]
-            cells += [*numbers, _text(confused)]
+            cells += [*numbers, _text(f"{other} ({times})") if times else "–"]
         rows.append(cells)
     titles = ["", "class", "images"]
     if lines:
         titles += ["recall", "precision", "average precision", "most often taken for"]
     table = _table(titles, rows, left={0, 1, 6})
-    return _section("Classes", f"{len(found.paths):,} files in {_text(found.folder)}.", table)
+    return _section("Classes", f"{len(found.images):,} files in {_text(about.folder)}.", table)
 
 
 def _confusion(found) -> str:
@@ -173,17 +183,12 @@ def _confusion(found) -> str:
 
 
 def _mistakes(found) -> str:
-    import numpy as np
-
     if not found.figures:
         return ""
-    truth = found.labels[found.encoding.kept]
-    wrong = np.flatnonzero(truth != found.predicted)
+    truth, wrong, paths = found.truth, found.mistakes(), found.kept_images
     if not len(wrong):
         return _section("Mistakes", "There are none.", "")
-    margin = found.scores[wrong].max(axis=1) - _score_of_truth(found, truth)[wrong]
-    shown = wrong[np.argsort(-margin, kind="stable")][:_MISTAKES]
-    paths = [path for path, kept in zip(found.paths, found.encoding.kept, strict=True) if kept]
+    shown = wrong[:_MISTAKES]
     boxes = []
     for i in shown.tolist():
         picture = _image(thumbnail(paths[i]), f"{truth[i]}, taken for {found.predicted[i]}")
@@ -196,21 +201,13 @@ def _mistakes(found) -> str:
 
 
 def _explanations(found) -> str:
-    import numpy as np
-
     if not found.figures:
         return ""
-    truth = found.labels[found.encoding.kept]
-    right = np.flatnonzero(truth == found.predicted)
-    paths = [path for path, kept in zip(found.paths, found.encoding.kept, strict=True) if kept]
-    sure = right[np.argsort(-_margins(found.scores)[right], kind="stable")]
-    figures: list[str] = []
-    seen: set[str] = set()
-    for i in sure.tolist():
-        if truth[i] not in seen and len(figures) < _EXPLAINED:
-            seen.add(truth[i])
-            explanation = found.model.explain(paths[i], truth[i])
-            figures.append(_figure(explanation_figure(explanation), f"what speaks for {truth[i]}"))
+    truth, paths = found.truth, found.kept_images
+    figures = []
+    for i in found.surest(_EXPLAINED):
+        explanation = found.model.explain(paths[i], truth[i])
+        figures.append(_figure(explanation_figure(explanation), f"what speaks for {truth[i]}"))
     if not figures:
         return ""
     how = (
@@ -253,13 +250,13 @@ def _choice_of_C(found) -> str:
     return _section("The choice of C", text, _figure(picture, "accuracy against C", 680))
 
 
-def _costs(found) -> str:
+def _costs(found, about: Circumstances) -> str:
     total = sum(found.seconds.values())
     rows = [[_text(name), took(seconds), _bar(seconds / total)] for name, seconds in found.seconds.items()]
     rows.append(["<b>all</b>", f"<b>{took(total)}</b>", ""])
-    memory = f"At most {_size(found.peak_bytes)} of memory. " if found.peak_bytes else ""
+    memory = f"At most {_size(about.peak_bytes)} of memory. " if about.peak_bytes else ""
     return _section(
-        "Time and memory", f"{memory}The model file has {_size(found.model_bytes)}.",
+        "Time and memory", f"{memory}The model file has {_size(about.model_bytes)}.",
         _table(["step", "time", "share"], rows, left={0}),
     )  # fmt: skip
 
@@ -270,7 +267,7 @@ def _skipped(found) -> str:
         return _section("Skipped files", "None: every image could be read.", "")
     items = "".join(f"<li>{_text(reason)}</li>" for reason in reasons[:_SKIPPED])
     more = f"<p class='soft'>And {len(reasons) - _SKIPPED:,} more.</p>" if len(reasons) > _SKIPPED else ""
-    text = f"{len(reasons):,} of {len(found.paths):,} files. Nothing was learnt from them."
+    text = f"{len(reasons):,} of {len(found.images):,} files. Nothing was learnt from them."
     return _section("Skipped files", text, f"<ul class='small'>{items}</ul>{more}")
 
 
@@ -305,6 +302,11 @@ def _bar(share: float | None) -> str:
     return f'<span class="bar"><i style="width:{100 * share:.1f}%"></i></span><span>{_percent(share)}</span>'
 
 
+def took(seconds: float) -> str:
+    """Seconds in words."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
@@ -321,36 +323,8 @@ def _name(folder: str) -> str:
     return Path(folder).resolve().name or folder
 
 
-def _folds(found) -> int:
-    import numpy as np
-
-    return min(int(found.model.cv), int(np.unique(found.labels[found.encoding.kept], return_counts=True)[1].min()))
-
-
 def _first_thumbnail(paths) -> str | None:
     return next((picture for picture in map(thumbnail, paths) if picture is not None), None)
-
-
-def _confused_with(confusion, classes, name) -> str:
-    """The class that images of this one are given most often besides their own."""
-    place = classes.tolist().index(name)
-    counts = confusion[place].copy()
-    counts[place] = 0
-    return f"{classes[counts.argmax()]} ({counts.max()})" if counts.any() else "–"
-
-
-def _score_of_truth(found, truth):
-    import numpy as np
-
-    return found.scores[np.arange(len(truth)), np.searchsorted(found.model.classes_, truth)]
-
-
-def _margins(scores):
-    """How far the best class of each row is ahead of the second."""
-    import numpy as np
-
-    best = np.partition(scores, -2, axis=1)[:, -2:]
-    return best[:, 1] - best[:, 0]
 
 
 def _words(model) -> str:

@@ -1,0 +1,1 @@
+"""How good predictions are: figures of merit, intervals, and their pictures."""

@@ -1,0 +1,37 @@
+"""Parameters as data: name, kind, range or choices, default and one sentence, declared once for estimator and option.
+
+The tables of the estimators lie here, below all layers, because the command line reads them for its help, which must
+load neither numpy nor a package that does.
+"""
+
+__all__ = [
+    "REQUIRED",
+    "Parameter",
+    "Values",
+    "argument",
+    "choice",
+    "flag",
+    "integer",
+    "integers",
+    "named",
+    "number",
+    "pathname",
+    "text",
+    "texts",
+]
+
+from mercer._base.parameters.language import (
+    REQUIRED,
+    Parameter,
+    Values,
+    argument,
+    choice,
+    flag,
+    integer,
+    integers,
+    named,
+    number,
+    pathname,
+    text,
+    texts,
+)

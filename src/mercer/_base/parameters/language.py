@@ -1,0 +1,217 @@
+"""The language of the tables: what a parameter is, what it accepts, and the one sentence that refuses the rest.
+
+>>> number("tol", 1e-3, "Relative duality gap at which to stop.", above=0).check(0.0)
+Traceback (most recent call last):
+mercer._base.errors.InputError: `tol` must be a number > 0; got 0.
+"""
+
+__all__ = [
+    "REQUIRED",
+    "Parameter",
+    "Values",
+    "argument",
+    "choice",
+    "flag",
+    "integer",
+    "integers",
+    "named",
+    "number",
+    "pathname",
+    "text",
+    "texts",
+]
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mercer._base.errors import InputError, did_you_mean
+
+REQUIRED: Any = ...  # the default of what must be given
+
+
+class Values(dict[str, Any]):
+    """The values of a table's parameters: keywords for a call, or attributes.
+
+    >>> Values(tol=0.1).tol
+    0.1
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes
+    ----------
+    name : as in Python
+    kind : int, float, str, bool, Path, list of texts, or tuple of integers
+    default : its value if nothing is said, or REQUIRED
+    help : one sentence
+    metavar : what stands for a value in the help
+    flags : names on the command line where they are not made from ``name``, with a space between them; a single short
+        one is added to the usual one, and ``""`` is the usual one alone
+    shown : the default in words, for the help
+    words : all that a text may be; or, of numbers, the words that may stand for one
+    least, most, above : the range of a number; the last bound is not part of it
+    panel : the group of the help that it is shown in
+    positional : whether the command line takes it by its place
+    """
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    metavar: str | None = None
+    flags: str = ""
+    shown: str | bool = True
+    words: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    panel: str | None = None
+    positional: bool = False
+
+    def but(self, **changes: Any) -> "Parameter":
+        """The same with other properties."""
+        return replace(self, **changes)
+
+    def unsaid(self, shown: str | None = None, **changes: Any) -> "Parameter":
+        """The same with the default None: the estimator's own, or, if it depends on others, the one in words."""
+        words = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+        return replace(self, default=None, shown=shown or words, **changes)
+
+    @property
+    def constraint(self) -> str:
+        """What a value must be, in words.
+
+        >>> integer("bins", "auto", "How many bins.", least=1, words=("auto",)).constraint
+        "an integer >= 1, or 'auto'"
+        """
+        named = ", ".join(map(repr, self.words))
+        if self.kind is tuple:
+            return "integers >= 1 with commas between them"
+        if self.kind not in (int, float):
+            return f"one of {named}" if self.words else {bool: "true or false", Path: "a path"}.get(self.kind, "a text")
+        bounds = [(">", self.above), (">=", self.least), ("<=", self.most)]
+        limits = " and ".join(f"{sign} {bound:,}" for sign, bound in bounds if bound is not None)
+        what = " ".join(filter(None, ["an integer" if self.kind is int else "a number", limits]))
+        return f"{what}, or {named}" if named else what
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value is of the kind and in the range; None is, where it is the default."""
+        if value is None or value is self.default:
+            return value is self.default
+        if self.words and isinstance(value, str):
+            return value in self.words
+        if self.kind not in (int, float):
+            return True
+        kinds = (int,) if self.kind is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool) and self._in_range(value)
+
+    def _in_range(self, value: float) -> bool:
+        return (
+            math.isfinite(value)
+            and (self.above is None or value > self.above)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that is not accepted."""
+        if not self.accepts(value):
+            self._refuse(value)
+
+    def parse(self, said: Any) -> Any:
+        """The value that a word of the command line stands for; other things than words are values already.
+
+        >>> number("C", "auto", "Weight of the losses.", above=0, words=("auto",)).parse("0.5")
+        0.5
+        """
+        value = said
+        if isinstance(said, str) and self.kind is tuple:
+            value = self._integers(said)
+        elif isinstance(said, str) and said not in self.words and self.kind in (int, float):
+            try:
+                value = self.kind(said)
+            except ValueError:
+                self._refuse(said)
+        self.check(value)
+        return value
+
+    def _integers(self, said: str) -> tuple[int, ...]:
+        words = said.split(",")
+        if not all(word.isascii() and word.isdigit() and 0 < int(word) < 2**31 for word in words):
+            self._refuse(said)
+        return tuple(map(int, words))
+
+    def _refuse(self, value: Any) -> None:
+        got = f"{value:g}" if isinstance(value, float) else repr(value)
+        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise InputError(f"`{self.name}` must be {self.constraint}; got {got}. {hint}".rstrip())
+
+
+def named(table: Iterable[Parameter]) -> dict[str, Parameter]:
+    """The parameters of a table by their names."""
+    return {parameter.name: parameter for parameter in table}
+
+
+def integer(name: str, default: Any, help: str, metavar: str = "N", flags: str = "", **more: Any) -> Parameter:
+    """A whole number."""
+    return Parameter(name, int, default, help, metavar, flags, **more)
+
+
+def integers(name: str, default: Any, help: str, metavar: str = "N,...", flags: str = "", **more: Any) -> Parameter:
+    """Whole numbers from 1 on, with commas between them.
+
+    >>> integers("sizes", None, "Sizes of patches.").parse("4,8")
+    (4, 8)
+    """
+    return Parameter(name, tuple, default, help, metavar, flags, **more)
+
+
+def number(name: str, default: Any, help: str, metavar: str = "NUMBER", flags: str = "", **more: Any) -> Parameter:
+    """A number."""
+    return Parameter(name, float, default, help, metavar, flags, **more)
+
+
+def text(name: str, default: Any, help: str, metavar: str = "NAME", flags: str = "", **more: Any) -> Parameter:
+    """Any text."""
+    return Parameter(name, str, default, help, metavar, flags, **more)
+
+
+def texts(name: str, default: Any, help: str, metavar: str, flags: str = "", **more: Any) -> Parameter:
+    """Any number of texts."""
+    return Parameter(name, list, default, help, metavar, flags, **more)
+
+
+def pathname(name: str, default: Any, help: str, metavar: str = "FILE", flags: str = "", **more: Any) -> Parameter:
+    """A file or a folder."""
+    return Parameter(name, Path, default, help, metavar, flags, **more)
+
+
+def flag(name: str, help: str, flags: str = "", default: bool | None = False, **more: Any) -> Parameter:
+    """Said or not said."""
+    return Parameter(name, bool, default, help, None, flags, **more)
+
+
+def argument(name: str, metavar: str, help: str, kind: type = str, default: Any = REQUIRED, **more: Any) -> Parameter:
+    """What the command line takes by its place."""
+    return Parameter(name, kind, default, help, metavar, positional=True, **more)
+
+
+def choice(name: str, words: str, default: Any, help: str, metavar: str = "NAME", **more: Any) -> Parameter:
+    """One of several words, which stand in one text.
+
+    >>> choice("solver", "auto bundle dual", "auto", "The solver.").words
+    ('auto', 'bundle', 'dual')
+    """
+    return Parameter(name, str, default, help, metavar, words=tuple(words.split()), **more)

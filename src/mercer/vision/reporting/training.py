@@ -1,0 +1,77 @@
+"""What a training of an ImageClassifier came to: what was learnt, how good it is, and how long it took."""
+
+__all__ = ["TrainingReport"]
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """A fitted classifier of images, judged by cross-validation.
+
+    Attributes
+    ----------
+    model : ImageClassifier
+    images, labels : those it was fitted to
+    encoding : Encoding
+        Rows of the images that could be read.
+    predicted, scores : ndarray or None
+        Class and scores of all classes of each image that could be read, by classifiers that were learnt without it;
+        None if a class has a single image.
+    figures : dict
+        Accuracy, mAP and the like of these predictions; empty if there are none.
+    seconds : dict
+        Of the steps.
+    """
+
+    model: Any
+    images: Any
+    labels: np.ndarray
+    encoding: Any
+    predicted: Any
+    scores: Any
+    figures: dict[str, Any]
+    seconds: dict[str, float]
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Classes of the images that could be read."""
+        return self.labels[self.encoding.kept]
+
+    @property
+    def kept_images(self) -> list[Any]:
+        """The images that could be read."""
+        return [image for image, kept in zip(self.images, self.encoding.kept, strict=True) if kept]
+
+    @property
+    def n_folds(self) -> int:
+        """Parts of the cross-validation."""
+        return self.model.n_folds(self.truth)
+
+    def mistakes(self) -> np.ndarray:
+        """Positions among the kept images of those that were taken for another class, the surest mistakes first."""
+        truth = self.truth
+        wrong = np.flatnonzero(truth != self.predicted)
+        of_truth = self.scores[wrong, np.searchsorted(self.model.classes_, truth[wrong])]
+        return wrong[np.argsort(of_truth - self.scores[wrong].max(axis=1), kind="stable")]
+
+    def surest(self, n: int) -> list[int]:
+        """Positions among the kept images of n that were taken for what they are, of different classes."""
+        truth = self.truth
+        right = np.flatnonzero(truth == self.predicted)
+        best = np.partition(self.scores[right], -2, axis=1)[:, -2:]
+        order = right[np.argsort(best[:, 0] - best[:, 1], kind="stable")]
+        first: dict[Any, int] = {}
+        for i in order.tolist():
+            first.setdefault(truth[i], i)
+        return list(first.values())[:n]
+
+    def confused_with(self, name) -> tuple[Any, int]:
+        """The class that images of this one are given most often besides their own, and how often."""
+        place = self.model.classes_.tolist().index(name)
+        counts = np.array(self.figures["confusion"][place])
+        counts[place] = 0
+        return self.model.classes_[counts.argmax()], int(counts.max())
