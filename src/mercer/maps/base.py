@@ -33,7 +33,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return as_rows(self.transform(X))
+        return self.rows_of(self._checked(X, reset=False))
+
+    def rows_of(self, X):
+        """The same of rows that were validated, by this map or by whoever calls it."""
+        return as_rows(narrow(self.encode_rows(X)))
 
     def approximate_kernel(self, X, Y=None):
         """phi(X)' H phi(Y), the kernel that the map implies. Compare it with ``self.kernel_(X, Y)``."""

@@ -92,9 +92,9 @@ class WeightedMinHash(FeatureMap):
         """The words, shape (n, n_hashes), uint8 or above 8 bits uint16. Equal rows have equal words."""
         return self._words(self._checked(X, reset=False))
 
-    def rows(self, X):
-        """The words as `mercer.spaces` rows."""
-        return CodeRows(self.codes(X), self.inner_.n_words)
+    def rows_of(self, X):
+        """The words of validated rows as `mercer.spaces` rows."""
+        return CodeRows(self._words(X), self.inner_.n_words)
 
     def encode_rows(self, X):
         words = self._words(X)

@@ -125,7 +125,7 @@ def add(
         started = time.perf_counter()
         with progress(settings):
             check_rows(index.kernel, given)
-        first = index._rows.ids.highest + 1
+        first = index.rows_.ids.highest + 1
         added = add_rows(settings, index, given, place)
         seconds = time.perf_counter() - started
         document = {"index": place, "data": given.data.name, "added": added, "rows": len(index), "seconds": seconds}

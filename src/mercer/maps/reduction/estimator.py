@@ -41,7 +41,7 @@ from mercer.maps.reduction.nonnegative import largest_penalty, solve_nonnegative
 from mercer.maps.reduction.pair_moments import design_moments, draw_pairs, kernel_moments, pair_values, weighted_values
 from mercer.maps.reduction.reduced_columns import ReducedPredictor, check_groups, reduce_columns
 from mercer.maps.reduction.spread_moments import spread_design_moments, spread_kernel_moments
-from mercer.spaces import Identity, as_rows
+from mercer.spaces import Identity
 
 logger = logging.getLogger("mercer")
 
@@ -198,12 +198,12 @@ class ConvexReduction(FeatureMap):
         check_is_fitted(self)
         return Identity(self.n_dims_) if self.map_ is None else self.map_.inner_
 
-    def rows(self, X):
-        """The features as `mercer.spaces` rows, the form that learners and searchers work on."""
+    def rows_of(self, X):
+        """The features of validated rows as `mercer.spaces` rows."""
         self._require_features()
         if self.map_ is None or self._block_factors() is not None:
-            return as_rows(self.transform(X))
-        return self.map_.rows(self._reduced(self._checked(X, reset=False)))
+            return super().rows_of(X)
+        return self.map_.rows(self._reduced(X))
 
     def approximate_kernel(self, X, Y=None):
         """The kernel after the reduction: phi(X)' H phi(Y), or without a map the kernel of the reduced rows."""

@@ -146,10 +146,13 @@ def new_index(choices: dict[str, Any], seed: int):
     """The index that the options describe, not fitted. What cannot be combined is refused here."""
     from mercer import KernelIndex
     from mercer.kernels import get_kernel
+    from mercer.search.model.parameters import check_index
 
     name, given = choices["kernel"]
     try:
         kernel = get_kernel(name, **named_values(given, "--param gamma=0.5"))
-        return KernelIndex(**choices | {"kernel": kernel}, random_state=seed)
+        index = KernelIndex(**choices | {"kernel": kernel}, random_state=seed)
+        check_index(index)  # before anything is read
+        return index
     except InputError as error:
         raise error if isinstance(error, ArgumentError) else ArgumentError(str(error)) from error
