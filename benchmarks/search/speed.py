@@ -90,10 +90,10 @@ def _faiss(index, queries):
     import numpy as np
 
     coder = index.model_.coder_
-    M, _, width = coder._words.shape
+    M, _, width = coder.words.shape
     made = faiss.IndexPQ(M * width, M, 8)
-    faiss.copy_array_to_vector(np.ascontiguousarray(coder._words).ravel(), made.pq.centroids)
+    faiss.copy_array_to_vector(np.ascontiguousarray(coder.words).ravel(), made.pq.centroids)
     made.is_trained = True
-    made.add_sa_codes(np.ascontiguousarray(index._rows.column("codes")))
+    made.add_sa_codes(np.ascontiguousarray(index.rows_.column("codes")))
     embedded = coder.blocks(index.model_.embed_queries(queries)).reshape(len(queries), -1)
     return made, np.ascontiguousarray(embedded * np.float32(coder.scale))

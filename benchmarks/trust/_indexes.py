@@ -30,7 +30,7 @@ def fitted(X, n_jobs=1, **parameters):
 
 def held(index):
     """The rows of an index by id, after a look at whether ids, positions and codes belong together."""
-    kept = index._rows
+    kept = index.rows_
     alive = np.flatnonzero(~kept.snapshot.removed)
     if not len(alive):
         return {}

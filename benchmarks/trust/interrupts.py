@@ -116,7 +116,7 @@ class _Run:
 
     def _moment(self):
         """What each change alters."""
-        kept = self.index._rows
+        kept = self.index.rows_
         return kept.storage, kept.snapshot.generation, kept.snapshot.n_positions, len(kept)
 
     def _drawn(self):
@@ -197,7 +197,7 @@ class _Run:
             nearest = self.index.search(row, 1)[0][0, 0]
             if found[nearest] != found[value]:
                 return f"the nearest row of the row of {value!r} is {nearest!r}"
-        if hasattr(self.index._rows.storage, "path"):
+        if hasattr(self.index.rows_.storage, "path"):
             with KernelIndex.open(self.path, n_jobs=1) as opened:
                 if held(opened) != found:
                     return "the directory and the open index hold different rows"

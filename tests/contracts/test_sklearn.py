@@ -92,10 +92,6 @@ def expected_failures(estimator):
         found["check_class_weight_classifiers"] = (
             "The check gives rows with negative values, which the chi2 kernel refuses."
         )
-    if isinstance(estimator, KernelIndex):
-        found["check_do_not_raise_errors_in_init_or_set_params"] = (
-            "What does not go together is refused at construction: rows may come long after."
-        )
     return found
 
 

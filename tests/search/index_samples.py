@@ -10,6 +10,7 @@ from scipy import sparse
 from mercer import InputError
 from mercer._base.errors import ApproximationWarning
 from mercer.search import KernelIndex
+from mercer.search.model.measure import Measure
 
 SMALL = {"bytes_per_item": 4, "embedding": "kpca", "effort": "low", "n_components": 12, "n_landmarks": 48}
 
@@ -81,7 +82,7 @@ class Life:
 
     def __init__(self, made):
         self.index, self.rows = made, {}
-        self.measure = made.model_._measure()
+        self.measure = Measure.of(made.model_)
 
     def step(self, what, ids, numbers):
         """One change. What cannot be done is refused by name and changes nothing."""

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import validation as _validation
 
 import mercer
 from mercer import InputError, KernelIndex, thread_limit
 from mercer.kernels import RBF, Chi2
 from mercer.search import exact_knn, recall_1_at, recall_k_at
-from mercer.search import searching as _index_searches
-from mercer.search.model.model import CODES
+from mercer.search.exact import searcher as _searcher
+from mercer.search.model.parameters import CODES
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -188,9 +189,7 @@ def test_every_code_finds_most_neighbours_and_estimates_their_similarity(code, n
     np.testing.assert_array_equal(values[there], nearest[there])
     scanned, estimates = made.search(queries, 100, rerank=False)
     assert recall_1_at(scanned, truth, 100) > 0.98
-    real = np.array(
-        [made._measure.reported(made._final(queries, np.full(100, q), row)) for q, row in enumerate(scanned)]
-    )
+    real = made.exact_values(queries, scanned)  # ids are positions here
     if code not in ("lsh", "universal"):  # which rank, and know distances only roughly
         assert np.median(abs(estimates[:, :10] - real[:, :10])) < 0.06
     # rows whose codes look nearer are nearer
@@ -388,9 +387,11 @@ def test_a_second_fit_begins_anew():
         ({"kernel": 3}, "A kernel is a name"),
     ],
 )
-def test_what_does_not_go_together_is_refused_at_construction(parameters, message):
+def test_what_does_not_go_together_is_refused_by_fit(parameters, message):
+    made = KernelIndex(**parameters)
+    assert len(made) == 0
     with pytest.raises(InputError, match=message):
-        KernelIndex(**parameters)
+        made.fit(X)
 
 
 def test_an_index_is_cloned_with_its_parameters_and_without_its_rows():
@@ -437,7 +438,7 @@ def test_few_rows_are_all_looked_at():
 
 
 def test_threads_may_search_together_from_the_first(monkeypatch):
-    monkeypatch.setattr(_index_searches, "BRUTE_FORCE_ROWS", 0)
+    monkeypatch.setattr(_searcher, "BRUTE_FORCE_ROWS", 0)
     rows = histograms(1500, 16)
     made, found = index(rows), [None] * 4
 
@@ -451,3 +452,41 @@ def test_threads_may_search_together_from_the_first(monkeypatch):
         thread.join()
     assert found[:3] == [answer(made.search(rows[:9], 5, exact=True))] * 3
     assert len(found[3][0]) == 9
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """How often rows are validated, and looked through for what is not finite, since the list was last cleared."""
+    found = []
+
+    def counted(name, real):
+        def call(*arguments, **named):
+            found.append(name)
+            return real(*arguments, **named)
+
+        return call
+
+    for name in ("check_array", "_assert_all_finite"):
+        monkeypatch.setattr(_validation, name, counted(name, getattr(_validation, name)))
+    return found
+
+
+@pytest.mark.parametrize("embedding", ["kpca", "map"])
+@pytest.mark.parametrize("code", CODES)
+def test_rows_and_queries_are_validated_once(code, embedding, passes):
+    made = index(X, code=code, embedding=embedding, n_components=None, add=False, bytes_per_item=8)
+    for ask in (
+        lambda: made.add(X),
+        lambda: made.update(X[:3], [0, 1, 2]),
+        lambda: made.search(Q, 3),
+        lambda: made.search(Q, 3, rerank=False),
+        lambda: made.search(Q, 3, exact=True),
+        lambda: made.range_search(Q, min_similarity=0.9),
+    ):
+        passes.clear()
+        ask()
+        assert passes == ["check_array", "_assert_all_finite"]
+    made.range_search(Q, min_similarity=0.9, exact=True)  # builds the bounds
+    passes.clear()
+    made.search(Q, 3, exact=True)
+    assert passes == ["check_array", "_assert_all_finite"]

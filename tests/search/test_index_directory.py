@@ -12,7 +12,7 @@ from scipy import sparse
 
 import mercer
 from mercer import InputError, KernelIndex
-from mercer.search.model.model import CODES
+from mercer.search.model.parameters import CODES
 from mercer.search.rows.collection import Collection
 from mercer.search.storage.directory.files import LockedError
 from tests.search.index_samples import ROWS, STEPS, Life, answer, histograms, index

@@ -89,7 +89,7 @@ class Scene:
             self.go_on(held)
         if self.writer:
             self.writer.close()
-        if self.path.exists() and (self.what != "persist" or hasattr(self.index._rows.storage, "path")):
+        if self.path.exists() and (self.what != "persist" or hasattr(self.index.rows_.storage, "path")):
             with KernelIndex.open(self.path, "w") as again:
                 assert _held(again) == (BEFORE if self.what == "close" else _held(self.index))
 
@@ -111,7 +111,7 @@ class Scene:
         assert _held(self.index) == held | {highest + 1: tuple(X[55].tolist())}
         if self.what == "persist":
             self.index.close()
-            if not hasattr(self.index._rows.storage, "path"):
+            if not hasattr(self.index.rows_.storage, "path"):
                 pickle.loads(pickle.dumps(self.index)).persist(self.path).close()
                 shutil.rmtree(self.path)
         else:
@@ -145,7 +145,7 @@ def _chunked(rows):
 
 
 def _held(found):
-    rows = found._rows
+    rows = found.rows_
     alive = np.flatnonzero(~rows.snapshot.removed)
     kept = dict(zip(rows.ids.at(alive).tolist(), map(tuple, rows.take(alive).tolist()), strict=True))
     assert len(kept) == len(alive) == len(found)
@@ -206,7 +206,7 @@ def test_an_interrupt_at_any_line_leaves_the_index_before_or_after(made, tmp_pat
 def test_ctrl_c_while_sqlite_commits_leaves_no_wrong_ids(made, tmp_path, what):
     """Python raises it when the commit returns: the rows are on the disk, and the index in memory knows them."""
     scene = Scene(made, "directory", what, tmp_path / "scene")
-    catalogue = scene.index._rows.storage._catalogue
+    catalogue = scene.index.rows_.storage._catalogue
     commit = catalogue._change
 
     def late(change):
@@ -226,7 +226,7 @@ def test_ctrl_c_while_sqlite_commits_leaves_no_wrong_ids(made, tmp_path, what):
 def test_a_second_ctrl_c_while_the_first_is_cleared_away_is_as_harmless(made, tmp_path, monkeypatch, place, what, step):
     scene = Scene(made, place, what, tmp_path / "scene")
     kind = MemoryStorage if place == "memory" else DirectoryStorage
-    undo, finished = kind._undo, type(scene.index._rows.storage)._commit
+    undo, finished = kind._undo, type(scene.index.rows_.storage).commit
 
     def interrupted_undo(self):
         if step == "ends":
@@ -238,7 +238,7 @@ def test_a_second_ctrl_c_while_the_first_is_cleared_away_is_as_harmless(made, tm
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kind, "_undo", interrupted_undo)
-    monkeypatch.setattr(kind, "_commit", interrupted_commit)
+    monkeypatch.setattr(kind, "commit", interrupted_commit)
     monkeypatch.setattr(kind, "_rewrite", interrupted_commit if what != "compact" else _fails)
     with pytest.raises(KeyboardInterrupt):
         scene.change()

@@ -14,6 +14,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks
+from mercer._base.validation import canonical
 from mercer._native.maps.signs import BIT_MASKS, GROUP, add_signed_csr, fill_signs, parity_tables
 from mercer.maps.base import FeatureMap
 from mercer.spaces import Identity
@@ -123,7 +124,7 @@ class ProjectedMap(FeatureMap):
     def encode_rows(self, X):
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         for rows in row_chunks(X.shape[0], self._wide_bytes(X), most=CHUNK_ROWS):
-            self._project(self.map_.rows(X[rows]), out[rows])
+            self._project(self.map_.as_rows(canonical(X[rows])), out[rows])
         out *= out.dtype.type(self._scale())
         return out
 

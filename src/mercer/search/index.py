@@ -10,7 +10,7 @@ __all__ = ["KernelIndex"]
 
 import itertools
 import os
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -24,18 +24,21 @@ from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel, needs_non_negative
 from mercer.maps.dask import is_dask, named, rows_to_fit
-from mercer.search.databases.pushing import InStores
+from mercer.search.by_codes import final_scores, range_codes, search_codes
+from mercer.search.databases.pushing import connect, push
+from mercer.search.exact.searcher import ExactSearch
+from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
-from mercer.search.on_disk import OnDisk
+from mercer.search.model.parameters import check_index
 from mercer.search.rows.collection import Collection, format_of
-from mercer.search.rows.vectors import VECTOR_TYPES
-from mercer.search.searching import Searches
+from mercer.search.rows.ids import listed_ids
+from mercer.search.rows.place import header_of, open_directory, pickled_rows, unpickled_rows
+from mercer.search.rows.vectors import type_for
 
-CHECKED_ROWS = 2**14  # looked at together for whole numbers
 MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
 
-class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
+class KernelIndex(BaseEstimator):
     """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
 
     Parameters
@@ -77,6 +80,8 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         Embedding and code.
     plan_ : dict
         What was chosen and why.
+    rows_ : Collection
+        The rows: their ids and positions, and what is kept of them.
     certificate_ : Certificate
         Of the last exact search.
 
@@ -127,12 +132,6 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self._check_parameters()
-
-    @property
-    def feature_names_in_(self):
-        """The names of the columns that the model was fitted on; an AttributeError if it knows none."""
-        return self.model_.feature_names_in_
 
     # ------------------------------------------------------------------------------------------------ fit and rows
 
@@ -141,15 +140,13 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
 
         ``y`` is ignored.
         """
-        self._check_parameters()
+        check_index(self)
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
         with told(self.verbose):
             model = self._new_model().fit(X)
-        is_sparse, name = sparse.issparse(X), self.vectors
-        if name == "auto":
-            name = _vector_type(sparse.csr_array(X).data if is_sparse else np.asarray(X))
-        kept = format_of(name, is_sparse, model.n_features_in_)
+        name = type_for(X) if self.vectors == "auto" else self.vectors
+        kept = format_of(name, sparse.issparse(X), model.n_features_in_)
         self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
         return self
 
@@ -164,93 +161,61 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         """
         if is_dask(X):
             return self._add_chunks(X, ids)
-        X, ids = self._new_rows(X, ids, "KernelIndex.add")
-        self._check_new(ids)
+        rows, who = self.rows_, "KernelIndex.add"
+        X = rows.as_kept(rows.model.validated(X))
+        ids = rows.new_ids(ids, X.shape[0], who)
+        rows.check_new(ids, who)
         with told(self.verbose):
-            self._rows.append(X, ids, np.empty(0, dtype=np.int64), "KernelIndex.add")
+            rows.append(X, ids, np.empty(0, dtype=np.int64), who)
         return self
-
-    def _check_new(self, ids):
-        known = self._rows.ids.positions(ids)
-        if (known >= 0).any():
-            taken = np.asarray(ids, dtype=object)[int(np.argmax(known >= 0))]
-            raise InputError(
-                f"KernelIndex.add was given the id {taken!r}, which is in the index; nothing was added. Use update."
-            )
 
     def _add_chunks(self, X, ids):
         rows = open_rows(X)
         if ids is not None:
-            ids = self._listed(ids, "KernelIndex.add")
+            ids = listed_ids(ids, "KernelIndex.add")
             if len(ids) != len(rows):
                 raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
-            self._check_new(ids)
+            self.rows_.check_new(ids, "KernelIndex.add")
         for block, part in rows.blocks():
             self.add(named(block, rows.feature_names), None if ids is None else ids[part])
         return self
 
     def update(self, X, ids):
         """Replace the rows of ids that are in the index, in one step."""
-        X, ids = self._new_rows(X, () if ids is None else ids, "KernelIndex.update")
-        positions = self._rows.ids.positions(ids)
-        self._rows.check_known(positions, ids, "KernelIndex.update")
-        self._rows.append(X, ids, positions, "KernelIndex.update")
+        rows, who = self.rows_, "KernelIndex.update"
+        X = rows.as_kept(rows.model.validated(X))
+        ids = rows.new_ids(() if ids is None else ids, X.shape[0], who)
+        rows.append(X, ids, rows.known(ids, who), who)
         return self
 
     def remove(self, ids):
         """Remove rows by id. Other rows keep their ids."""
-        ids = self._listed(ids, "KernelIndex.remove")
-        positions = self._rows.ids.positions(ids)
-        self._rows.check_known(positions, ids, "KernelIndex.remove")
-        self._rows.remove(np.unique(positions), "KernelIndex.remove")
+        rows, who = self.rows_, "KernelIndex.remove"
+        rows.remove(np.unique(rows.known(listed_ids(ids, who), who)), who)
         return self
 
     def refit(self):
         """Learn embedding and code again from the kept rows, and encode them again."""
-        rows = self._kept_rows("KernelIndex.refit")
-        alive = np.flatnonzero(~rows.snapshot.removed)
-        if not len(alive):
+        rows = self.rows_
+        rows.check_kept("KernelIndex.refit")
+        if not len(rows):
             raise InputError("KernelIndex.refit needs rows in the index.")
         with told(self.verbose):
-            model = self._new_model().fit(rows.take(alive))
+            model = self._new_model().fit(rows.take(rows.alive))
             rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
         return self
 
     def compact(self):
         """Give back the space of removed rows."""
-        self._rows.rewrite("KernelIndex.compact")
+        self.rows_.rewrite("KernelIndex.compact")
         return self
 
     def __len__(self):
-        return len(self._rows) if hasattr(self, "_collection") else 0
+        return len(self.rows_) if hasattr(self, "_collection") else 0
 
     def __contains__(self, id):
         """Whether a row with this id is in the index."""
-        return len(self) > 0 and self._rows.ids.positions(self._listed([id], "KernelIndex"))[0] >= 0
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_collection")
-
-    @property
-    def model_(self):
-        """Embedding and code."""
-        return self._fitted("model_").model
-
-    @property
-    def n_features_in_(self):
-        """Columns of the rows."""
-        return self._fitted("n_features_in_").model.n_features_in_
-
-    def _fitted(self, name):
-        if not hasattr(self, "_collection"):
-            raise AttributeError(f"{type(self).__name__} has no {name!r} before fit.")
-        return self._collection.settled()
-
-    @property
-    def plan_(self):
-        """What was chosen and why."""
-        check_is_fitted(self)
-        return self.model_.plan_
+        return len(self) > 0 and self.rows_.ids.positions(listed_ids([id], "KernelIndex"))[0] >= 0
 
     # ------------------------------------------------------------------------------------------------------ search
 
@@ -274,15 +239,18 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
         values : float64 array of shape (m, k), similarities or distances
         """
-        rows, Q = self._ready(Q, "KernelIndex.search")
-        self._check_k(k, "KernelIndex.search")
-        allowed = self._allowed(filter)
+        rows, Q = self._asked(Q, "KernelIndex.search")
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= len(rows):
+            needed = f"k from 1 to {len(rows)}, the number of rows in the index"
+            raise InputError(f"KernelIndex.search needs {needed}, got k={k!r:.80}.")
+        allowed = rows.allowed(filter, "KernelIndex.search(filter=)")
         with thread_limit(self.n_jobs), told(self.verbose):
-            if exact is not False:
-                positions, scores = self._search_exact(Q, int(k), allowed, exact)
+            if exact is False:
+                positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
             else:
-                positions, scores = self._search_codes(Q, int(k), allowed, rerank)
-        return self._answer(rows, positions, scores)
+                (positions, scores), self.certificate_ = self._exact(rows, exact).nearest(Q, int(k), allowed)
+        measure = Measure.of(rows.model)
+        return rows.ids.at(positions), np.where(positions < 0, measure.nothing, measure.reported(scores))
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
         """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
@@ -299,25 +267,77 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         -------
         ids, values : lists with an array per query, nearest first
         """
-        rows, Q = self._ready(Q, "KernelIndex.range_search")
-        limit = self._measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
-        allowed = self._allowed(filter)
+        rows, Q = self._asked(Q, "KernelIndex.range_search")
+        measure = Measure.of(rows.model)
+        limit = measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
+        allowed = rows.allowed(filter, "KernelIndex.search(filter=)")
         with thread_limit(self.n_jobs), told(self.verbose):
-            if exact is not False:
-                queries, positions, scores = self._range_exact(Q, limit, allowed, exact)
+            if exact is False:
+                found = range_codes(rows, Q, limit, allowed)
             else:
-                queries, positions, scores = self._range_codes(Q, limit, allowed)
+                found, self.certificate_ = self._exact(rows, exact).within(Q, limit, allowed)
+        queries, positions, scores = found
+        ids, values = rows.ids.at(positions), measure.reported(scores)
         bounds = np.searchsorted(queries, np.arange(Q.shape[0] + 1))
-        ids, values = rows.ids.at(positions), self._measure.reported(scores)
         cuts = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
         return [ids[cut] for cut in cuts], [values[cut] for cut in cuts]
 
+    def exact_values(self, Q, positions):
+        """Similarities or distances of rows at positions of ``rows_``, in every bit as an exact search reports them.
+
+        ``positions`` has a line for each query; where it is -1 the value is NaN.
+        """
+        rows, Q = self._asked(Q, "KernelIndex.exact_values")
+        rows.check_kept("KernelIndex.exact_values")
+        values = np.full(positions.shape, np.nan)
+        queries, places = np.nonzero(positions >= 0)
+        scores = final_scores(rows, Q, queries, positions[queries, places])
+        values[queries, places] = Measure.of(rows.model).reported(scores)
+        return values
+
+    def _asked(self, Q, who):
+        """(rows, validated queries)."""
+        rows = self.rows_
+        if not len(rows):
+            raise InputError(f"{who} needs rows in the index. Use add.")
+        return rows, rows.as_kept(rows.model.validated(Q, name="Q"))
+
+    def _exact(self, rows, exact):
+        seed = self.random_state if isinstance(self.random_state, Integral) else 0
+        return ExactSearch(rows, exact, self.n_landmarks, seed, self.n_jobs)
+
+    # ---------------------------------------------------------------------------------------------- what was fitted
+
+    @property
+    def rows_(self):
+        """Where every method begins: the rows of this moment, also after a change that was interrupted."""
+        check_is_fitted(self)
+        return self._collection.settled()
+
+    @property
+    def model_(self):
+        """Embedding and code."""
+        return self.rows_.model
+
+    @property
+    def n_features_in_(self):
+        """Columns of the rows."""
+        return self.rows_.model.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """The names of the columns that the model was fitted on; an AttributeError if it knows none."""
+        return self.model_.feature_names_in_
+
+    @property
+    def plan_(self):
+        """What was chosen and why."""
+        return self.rows_.model.plan_
+
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""
-        rows = self._rows
-        flags = rows.column("flags")[~rows.snapshot.removed] if len(rows) else np.empty(0, dtype=np.uint8)
-        far = int(np.count_nonzero(flags & 1))
-        n_bytes = rows.model.coder_.n_bytes
+        rows = self.rows_
+        far, n_bytes = int(np.count_nonzero(rows.flags & 1)), rows.model.coder_.n_bytes
         return {
             "rows": len(rows),
             "removed": int(np.count_nonzero(rows.snapshot.removed)),
@@ -328,108 +348,19 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
             "bytes_per_item": n_bytes,
             "code_bytes": n_bytes * rows.snapshot.n_positions,
             "vectors": rows.vectors.name if rows.vectors else None,
-            "rounded_rows": int(np.count_nonzero(flags & 2)),
-            "drift": {"rows": far, "share": far / max(1, len(flags)), "limit": rows.model.residual_limit_},
+            "rounded_rows": rows.rounded,
+            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": rows.model.residual_limit_},
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
-            "lists": rows._lists,
-            "path": os.fspath(rows.storage.path) if hasattr(rows.storage, "path") else None,
-            "plan": self.plan_,
+            "lists": rows.n_lists,
+            "path": None if rows.path is None else os.fspath(rows.path),
+            "plan": rows.model.plan_,
         }
-
-    # ------------------------------------------------------------------------------------------------------ helpers
-
-    @property
-    def _measure(self):
-        return self.model_._measure()
-
-    @property
-    def _rows(self):
-        """Where every method begins: the rows of this moment, also after a change that was interrupted."""
-        check_is_fitted(self)
-        return self._collection.settled()
-
-    def _kept_rows(self, who):
-        if self._rows.vectors is None:
-            raise InputError(f"{who} needs the rows, and this index keeps codes only (vectors=None).")
-        return self._rows
 
     def _new_model(self):
         return SearchModel(**{name: getattr(self, name) for name in MODEL_PARAMETERS})
 
-    def _new_rows(self, X, ids, who):
-        rows = self._rows
-        X = self._as_kept(self.model_._checked(X, reset=False))
-        ids = rows.new_ids(ids, X.shape[0], who)
-        unique = len(np.unique(ids)) if isinstance(ids, np.ndarray) else len(set(ids))
-        if unique < len(ids):
-            seen = set()
-            twice = next(value for value in np.asarray(ids, dtype=object) if value in seen or seen.add(value))
-            raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
-        return X, ids
-
-    def _as_kept(self, X):
-        """Dense or sparse as the kept rows are."""
-        vectors = self._rows.vectors
-        if vectors is None or vectors.is_sparse == sparse.issparse(X):
-            return X
-        return sparse.csr_array(X) if vectors.is_sparse else X.toarray()
-
-    def _ready(self, Q, who):
-        rows = self._rows
-        if not len(rows):
-            raise InputError(f"{who} needs rows in the index. Use add.")
-        return rows, self._as_kept(self.model_._checked(Q, reset=False, name="Q"))
-
-    def _check_k(self, k, who):
-        n = len(self._rows)
-        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n:
-            raise InputError(f"{who} needs k from 1 to {n}, the number of rows in the index, got k={k!r:.80}.")
-
-    def _listed(self, ids, who):
-        if isinstance(ids, (str, Integral)):
-            ids = [ids]
-        from mercer.search.rows.ids import as_ids
-
-        return as_ids(ids, len(ids) if hasattr(ids, "__len__") else -1, who)
-
-    def _allowed(self, filter):
-        if filter is None:
-            return None
-        rows = self._rows
-        if callable(filter):
-            alive = np.flatnonzero(~rows.snapshot.removed)
-            positions = alive[[bool(filter(value)) for value in rows.ids.at(alive).tolist()]]
-        else:
-            ids = self._listed(filter, "KernelIndex.search(filter=)")
-            positions = rows.ids.positions(ids)
-            rows.check_known(positions, ids, "KernelIndex.search(filter=)")
-        allowed = np.zeros(rows.snapshot.n_positions, dtype=bool)
-        allowed[positions] = True
-        return allowed
-
-    def _answer(self, rows, positions, scores):
-        values = self._measure.reported(scores)
-        values[positions < 0] = self._measure.nothing
-        return rows.ids.at(positions), values
-
-    def _refuse_directory(self, who):
-        storage = self._rows.storage if hasattr(self, "_collection") else None
-        if hasattr(storage, "path"):
-            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {storage.path}.")
-
-    def _check_parameters(self):
-        self._new_model()._check_parameters()
-        if not isinstance(self.oversample, Real) or not 1 <= self.oversample < np.inf:
-            raise InputError(f"KernelIndex needs oversample >= 1, got oversample={self.oversample!r:.80}.")
-        if self.vectors not in VECTOR_TYPES:
-            raise InputError(
-                f"KernelIndex takes vectors from {', '.join(map(repr, VECTOR_TYPES))}, got {self.vectors!r:.80}."
-            )
-        n_lists = self.n_lists
-        if n_lists != "auto" and (not isinstance(n_lists, Integral) or isinstance(n_lists, bool) or n_lists < 0):
-            raise InputError(f"KernelIndex needs n_lists='auto' or a whole number >= 0, got {n_lists!r:.80}.")
-        if n_lists not in ("auto", 0) and self.code not in ("pq", "opq"):
-            raise InputError(f"KernelIndex keeps inverted lists of codes 'pq' and 'opq', not of {self.code!r}.")
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_collection")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -437,12 +368,72 @@ class KernelIndex(OnDisk, InStores, Searches, BaseEstimator):
         tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
 
+    # ------------------------------------------------------------------------------- in a directory and in databases
 
-def _vector_type(values):
-    """uint8 for whole numbers up to 255, else float32."""
-    for start in range(0, len(values), CHECKED_ROWS):
-        part = values[start : start + CHECKED_ROWS]
-        numbers = part.size and np.issubdtype(part.dtype, np.number)
-        if not numbers or part.min() < 0 or part.max() > 255 or not np.array_equal(part, np.round(part)):
-            return "float32"
-    return "uint8" if len(values) else "float32"
+    _not_saveable = "its rows do not fit a model file. Use persist(path), and KernelIndex.open(path) to have it back."
+
+    def persist(self, path):
+        """Move the index to a directory, where every further change is durable when its method returns.
+
+        Parameters
+        ----------
+        path : a directory that is empty or does not exist
+        """
+        rows = self.rows_
+        self._refuse_directory("persist")
+        rows.move(path, header_of(self, rows))
+        return self
+
+    @classmethod
+    def open(cls, path, mode="r", *, verify=True, n_jobs=None):
+        """An index in a directory.
+
+        Parameters
+        ----------
+        path : directory
+        mode : {"r", "w"}
+            ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
+        verify : bool
+            Whether all checksums are compared and all rows looked at, which reads everything once. Without, rows are
+            looked at when they are taken.
+        """
+        parameters, rows = open_directory(path, mode, verify, n_jobs)
+        index = cls(**parameters)
+        index._collection = rows
+        return index
+
+    def refresh(self):
+        """See what another process has added or removed since the index was opened or refreshed."""
+        self.rows_.refresh()
+        return self
+
+    def close(self):
+        """Give back files and the writer's lock."""
+        if hasattr(self, "_collection"):
+            self.rows_.storage.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    def _refuse_directory(self, who):
+        path = self.rows_.path if hasattr(self, "_collection") else None
+        if path is not None:
+            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {path}.")
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if state.pop("_collection", None) is None:
+            return state
+        return state | pickled_rows(self, self.rows_)
+
+    def __setstate__(self, state):
+        rows = unpickled_rows(state)
+        super().__setstate__(state)
+        if rows is not None:
+            self._collection = rows
+
+    push = push
+    connect = staticmethod(connect)

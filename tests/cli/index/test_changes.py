@@ -53,7 +53,7 @@ def more(tmp_path, counts):
 def contents(place):
     """Every row of an index by its id, as it is kept."""
     with KernelIndex.open(place) as index:
-        rows = index._rows
+        rows = index.rows_
         alive = np.flatnonzero(~rows.snapshot.removed)
         kept = rows.take(alive)
         kept = kept.toarray() if sp.issparse(kept) else kept
@@ -182,7 +182,7 @@ def test_it_does_not_matter_how_rows_are_cut_into_blocks(succeeds, tmp_path, mon
     succeeds("index", "build", source, *SMALL, "--out", tmp_path / "cut")
     assert contents(tmp_path / "whole") == contents(tmp_path / "cut") == numbered(counts)
     with KernelIndex.open(tmp_path / "whole") as whole, KernelIndex.open(tmp_path / "cut") as cut:
-        np.testing.assert_array_equal(whole._rows.column("codes"), cut._rows.column("codes"))
+        np.testing.assert_array_equal(whole.rows_.column("codes"), cut.rows_.column("codes"))
 
 
 def test_rows_without_ids_are_numbered_after_the_largest(succeeds, place, more, counts):
@@ -374,5 +374,5 @@ def test_the_same_seed_gives_the_same_index_on_one_thread_and_two(succeeds, tmp_
         out = tmp_path / f"{threads}"
         succeeds("index", "build", tmp_path / "X.npy", *SMALL, "--out", out, "--threads", threads, "--seed", 5)
     with KernelIndex.open(tmp_path / "1") as one, KernelIndex.open(tmp_path / "2") as two:
-        np.testing.assert_array_equal(one._rows.column("codes"), two._rows.column("codes"))
+        np.testing.assert_array_equal(one.rows_.column("codes"), two.rows_.column("codes"))
         assert one.kernel == two.kernel == Chi2()

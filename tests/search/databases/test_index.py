@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mercer import InputError, KernelIndex, SearchModel, StoreIndex
+from mercer.search.model.measure import Measure
 from tests.search.index_samples import answer, as_storage, brute_force, histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -99,13 +100,13 @@ def check(found, rows):
     for value in ("a", 'q"\\', "first"):
         assert (value in found) == (value in rows)
     kept = np.stack(list(rows.values())) if rows else np.empty((0, 10))
-    wanted = brute_force(found.model_._measure(), kept, Q[:3], 4, list(rows)) if rows else ([[]] * 3, [[]] * 3)
+    wanted = brute_force(Measure.of(found.model_), kept, Q[:3], 4, list(rows)) if rows else ([[]] * 3, [[]] * 3)
     assert answer(found.search(Q[:3], 4)) == wanted
     assert answer(found.search(Q[:3], 4, exact=True)) == wanted
     some = [value for value in rows if value > "b"]
     if some:
         allowed = [value in some for value in rows]
-        filtered = brute_force(found.model_._measure(), kept, Q[:3], 4, list(rows), allowed)
+        filtered = brute_force(Measure.of(found.model_), kept, Q[:3], 4, list(rows), allowed)
         assert answer(found.search(Q[:3], 4, filter=some)) == filtered
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from mercer import InputError
 from mercer.kernels import KERNELS, Chi2, JensenShannon, get_kernel
 from mercer.search import Certificate, exact_knn
-from mercer.search import searching as _index_searches
 from mercer.search.exact import bounds as _bounds
 from mercer.search.exact import search as _exact
+from mercer.search.exact import searcher as _searcher
 from mercer.search.exact.bounds import Bounds, level_ends
 from mercer.search.exact.search import search_bounded
 from mercer.search.model.measure import Measure
@@ -28,11 +28,11 @@ def many_small_chunks(monkeypatch):
     """Several chunks, rounds and levels, on few rows."""
     small_chunks(monkeypatch, 64)
     monkeypatch.setattr(_bounds, "FIRST_LEVEL", 3)
-    monkeypatch.setattr(_index_searches, "BRUTE_FORCE_ROWS", 0)
+    monkeypatch.setattr(_searcher, "BRUTE_FORCE_ROWS", 0)
 
 
 def small_chunks(monkeypatch, n_rows):
-    for module in (_bounds, _index_searches):
+    for module in (_bounds, _searcher):
         monkeypatch.setattr(module, "CHUNK_ROWS", n_rows)
     monkeypatch.setattr(_exact, "SEED_CHUNK_ROWS", 32)
     monkeypatch.setattr(_exact, "ROUNDS", (slice(0, 32), slice(32, None)))
@@ -68,7 +68,7 @@ def assert_as_brute_force(measure, X, Q, k, keys=None, allowed=None, n_landmarks
     got = [ids[row[row >= 0]].tolist() for row in positions]
     assert got == found
     assert [row[np.isfinite(row)].tolist() for row in scores] == values
-    assert (evaluations <= 2 * X.shape[0]).all()
+    assert (evaluations <= (X.shape[0] if allowed is None else allowed.sum())).all()  # no row is scored twice
 
 
 # -------------------------------------------------------------------------------------------------- as brute force
@@ -282,3 +282,14 @@ def test_a_kernel_that_is_not_positive_definite_is_reported():
         index(X, indefinite).search(X[:3], 3, exact=True)
     rows, _ = exact_knn(indefinite, X, X[:3], 1)
     assert rows.ravel().tolist() == [0, 1, 2]
+
+
+def test_a_certificate_never_counts_more_evaluations_than_there_are_rows():
+    X = histograms(200, 16)
+    made = index(X, n_landmarks=8)  # loose bounds: most rows are looked at
+    for k in (5, 150, 200):
+        made.search(X[:5], k, exact=True)
+        assert made.certificate_.n_components > 0
+        assert (made.certificate_.kernel_evaluations <= 200).all()
+    made.search(X[:5], 60, exact=True, filter=range(100))
+    assert (made.certificate_.kernel_evaluations <= 100).all()

@@ -10,7 +10,7 @@ import mercer
 from mercer import InputError, thread_limit
 from mercer.kernels import RBF, Chi2, JensenShannon, Linear
 from mercer.search import SearchModel
-from mercer.search.model.model import CODES
+from mercer.search.model.parameters import CODES
 from tests.search.index_samples import histograms
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -170,7 +170,7 @@ def test_one_seed_gives_the_same_bits_on_one_and_two_threads(parameters, tmp_pat
 def test_a_few_rows_are_enough(code, n):
     for rows in (X[:n], sparse.csr_array(X[:n]), np.ones((n, 4), dtype=np.float32), np.zeros((n, 4))):
         model = fitted(rows=rows, code=code)
-        codes = model.coder_.encode(model.embed(model._checked(rows, reset=False))[0])
+        codes = model.coder_.encode(model.embed(model.validated(rows))[0])
         assert len(codes) == n
         assert codes.shape[1] <= 4
 
@@ -209,7 +209,7 @@ def test_all_kinds_of_numbers(rng):
         counts.tolist(),
     ):
         model = fitted(Linear(), rows=rows, embedding="kpca", n_components=8, effort="low")
-        codes.append(model.coder_.encode(model.embed(model._checked(rows, reset=False))[0]))
+        codes.append(model.coder_.encode(model.embed(model.validated(rows))[0]))
     for other in codes[1:]:
         np.testing.assert_array_equal(other, codes[0])
 

@@ -141,7 +141,7 @@ def test_a_first_file_that_cannot_be_used_is_told_to_probes(files):
     running = Running(files / "broken.mercer")
     running._thread.start()
     try:
-        until(lambda: running.server.started and running.service.store.failure)
+        until(lambda: running.server.started and running.service.slot.failure)
         answer = running.get("/health/ready")
         assert answer.status == 503
         assert "broken.mercer" in answer.json["error"]["message"]

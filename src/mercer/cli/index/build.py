@@ -104,7 +104,7 @@ def add(place, x, ids, skip, rules, settings: Settings) -> None:
         started = time.perf_counter()
         with progress(settings):
             check_rows(index.kernel, given)
-        first = index._rows.ids.highest + 1
+        first = index.rows_.ids.highest + 1
         added = add_rows(settings, index, given, place)
         seconds = time.perf_counter() - started
         document = {"index": place, "data": given.data.name, "added": added, "rows": len(index), "seconds": seconds}

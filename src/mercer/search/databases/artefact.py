@@ -14,6 +14,7 @@ from mercer._base.files.encoding import Encoder
 from mercer._base.files.models import load, save
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
+from mercer.search.model.measure import Measure
 from mercer.search.model.model import CHUNK_ROWS, SearchModel, features
 
 DIGITS = 32  # of a SHA-256: enough that no two embeddings share them by chance
@@ -73,7 +74,7 @@ def embedded(model, X):
     rows = X.astype(np.float32, copy=False)
     with thread_limit(model.n_jobs):
         parts = [
-            features(model.embedding_, model._measure(), rows[start : start + CHUNK_ROWS])
+            features(model.embedding_, Measure.of(model), rows[start : start + CHUNK_ROWS])
             for start in range(0, X.shape[0], CHUNK_ROWS)
         ]
     return np.concatenate(parts) if parts else np.empty((0, model.embedding_._n_features_out), dtype=np.float32)

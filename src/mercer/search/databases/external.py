@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Condition", "ExternalStore", "Found"]
+__all__ = ["Candidates", "Condition", "ExternalStore"]
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -22,21 +22,21 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Found:
+class Candidates:
     """Candidates of one query: their ids, scores (larger is nearer) and kept rows, or None for each."""
 
     ids: list[Any]
     scores: list[float]
     rows: list[bytes | None]
 
-    def best(self, k: int) -> Found:
+    def best(self, k: int) -> Candidates:
         """The k best by score, equal ones by id.
 
-        >>> Found([7, 3, 5], [0.5, 0.9, 0.9], []).best(2).ids
+        >>> Candidates([7, 3, 5], [0.5, 0.9, 0.9], []).best(2).ids
         [3, 5]
         """
         order = sorted(zip([-score for score in self.scores], self.ids, strict=True))[:k]
-        return Found([value for _, value in order], [-score for score, _ in order], [])
+        return Candidates([value for _, value in order], [-score for score, _ in order], [])
 
 
 Blocks = Iterable[tuple[np.ndarray, Sequence[bytes | None]]]
@@ -77,10 +77,12 @@ class ExternalStore(Protocol):
     def known(self, ids: Sequence[Any]) -> set[Any]:
         """Those of the ids that are there."""
 
-    def search(self, Z: np.ndarray, k: int, condition: Condition | None, ef: int | None, rows: bool) -> list[Found]:
+    def search(
+        self, Z: np.ndarray, k: int, condition: Condition | None, ef: int | None, rows: bool
+    ) -> list[Candidates]:
         """The k nearest rows of each embedded query, with their kept rows if ``rows``."""
 
-    def scan(self, condition: Condition | None, size: int, rows: bool) -> Iterator[Found]:
+    def scan(self, condition: Condition | None, size: int, rows: bool) -> Iterator[Candidates]:
         """All rows, some at a time, without scores."""
 
     def explain(self, z: np.ndarray, k: int, condition: Condition | None) -> str:

@@ -11,17 +11,19 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel
+from mercer.search.by_codes import oversampled
 from mercer.search.databases.artefact import embedded
-from mercer.search.databases.external import Condition, Found
+from mercer.search.databases.external import Candidates, Condition
 from mercer.search.databases.row_bytes import as_bytes, from_bytes
+from mercer.search.model.measure import Measure
 from mercer.search.rows.checks import check_taken
-from mercer.search.rows.ids import as_ids
+from mercer.search.rows.ids import as_ids, listed_ids, refuse_repeated
+from mercer.search.rows.vectors import as_kept
 
 ADD_ROWS = 2**14  # embedded and sent at a time
 SCAN_ROWS = 2**13  # fetched at a time by an exact search
@@ -90,7 +92,7 @@ class StoreIndex:
 
     def remove(self, ids):
         """Remove rows by id. In a table that was there before, the row stays and only leaves the index."""
-        ids = self._checked_ids([ids] if isinstance(ids, (str, Integral)) else ids, None, "KernelIndex.remove")
+        ids = self._checked_ids(ids, "KernelIndex.remove")
         self._store.delete(list(dict.fromkeys(ids)))
         return self
 
@@ -98,7 +100,7 @@ class StoreIndex:
         return self._store.count()
 
     def __contains__(self, id):
-        return bool(self._store.known(self._checked_ids([id], 1, "KernelIndex")))
+        return bool(self._store.known(self._checked_ids([id], "KernelIndex")))
 
     def transaction(self):
         """A ``with`` block in which changes happen together, or not at all if it is left by an error.
@@ -110,12 +112,9 @@ class StoreIndex:
         return self._store.transaction()
 
     def _write(self, write, X, ids, payload, who):
-        X = self._as_kept(self.model_._checked(X, reset=False))
-        ids = self._checked_ids(ids, X.shape[0], who)
-        if len(set(ids)) < len(ids):
-            seen = set()
-            twice = next(value for value in ids if value in seen or seen.add(value))
-            raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
+        X = as_kept(self.model_.validated(X), self._layout.sparse)
+        ids = self._checked_ids(ids, who, X.shape[0])
+        refuse_repeated(ids, who)
         payload = _checked_payload(payload, len(ids), self._layout, who)
         parts = [slice(start, start + ADD_ROWS) for start in range(0, len(ids), ADD_ROWS)]
         write(ids, (self._packed(X[part], who) for part in parts), payload)
@@ -151,7 +150,7 @@ class StoreIndex:
         ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
         values : float64 array of shape (m, k), similarities or distances
         """
-        Q = self._as_kept(self.model_._checked(Q, reset=False, name="Q"))
+        Q = as_kept(self.model_.validated(Q, name="Q"), self._layout.sparse)
         for name, value in {"k": k, "ef": ef}.items():
             if value is not None or name == "k":
                 _check_count(name, value)
@@ -177,12 +176,12 @@ class StoreIndex:
 
     def embed(self, X):
         """Embedded rows or queries, float32, for SQL or Milvus calls of your own: <psi(x), psi(y)> ~ K(x, y)."""
-        return embedded(self.model_, self.model_._checked(X, reset=False))
+        return embedded(self.model_, self.model_.validated(X))
 
     def explain(self, q, k=10, *, filter=None):
         """How the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or what Milvus has indexed."""
         _check_count("k", k)
-        wanted = self._wanted(int(k), True)
+        wanted = oversampled(int(k), self.oversample)
         return self._store.explain(self.embed(q)[0], wanted, self._condition(filter))
 
     def stats(self):
@@ -237,14 +236,11 @@ class StoreIndex:
 
     @property
     def _measure(self):
-        return self.model_._measure()
-
-    def _wanted(self, k, rerank):
-        return max(k, int(np.ceil(self.oversample * k))) if rerank else k
+        return Measure.of(self.model_)
 
     def _ask(self, Q, k, condition, rerank, ef):
         """Candidates of the store, with their final or estimated scores."""
-        Z, wanted, found = embedded(self.model_, Q), self._wanted(k, rerank), []
+        Z, wanted, found = embedded(self.model_, Q), oversampled(k, self.oversample) if rerank else k, []
         for start in range(0, Q.shape[0], ASKED_TOGETHER):
             part = slice(start, start + ASKED_TOGETHER)
             candidates = self._store.search(Z[part], wanted, condition, ef, rerank and self.rows is None)
@@ -276,7 +272,7 @@ class StoreIndex:
         """The rows of ids: from the store, or from the caller's function."""
         if self.rows is None:
             return self._from_store(ids, kept)
-        X = self._as_kept(self.model_._checked(self.rows(ids), reset=False, name="rows(ids)"))
+        X = as_kept(self.model_.validated(self.rows(ids), name="rows(ids)"), self._layout.sparse)
         if X.shape[0] != len(ids):
             raise InputError(f"rows(ids) was asked for {len(ids)} rows and gave {X.shape[0]}.")
         return X
@@ -308,13 +304,13 @@ class StoreIndex:
         return replace(found, scores=np.minimum(scores, 0.0).tolist() if measure.is_distance else scores.tolist())
 
     def _compare_all(self, Q, k, condition):
-        best = [Found([], [], []) for _ in range(Q.shape[0])]
+        best = [Candidates([], [], []) for _ in range(Q.shape[0])]
         for block in self._store.scan(condition, SCAN_ROWS, self.rows is None):
             X, n, m = self._restored(block.ids, block.rows), len(block.ids), Q.shape[0]
             left, right = np.repeat(np.arange(m), n), np.tile(np.arange(n), m)
             scores = self._measure.scores(Q, X, left, right, self.n_jobs).reshape(m, n)
             best = [
-                Found(each.ids + block.ids, each.scores + row.tolist(), []).best(k)
+                Candidates(each.ids + block.ids, each.scores + row.tolist(), []).best(k)
                 for each, row in zip(best, scores, strict=True)
             ]
         return best
@@ -329,19 +325,13 @@ class StoreIndex:
             values[i, : len(best.ids)] = self._measure.reported(np.array(best.scores))
         return ids, values
 
-    def _as_kept(self, X):
-        """Dense or sparse as the kept rows are."""
-        if self._layout.sparse == sparse.issparse(X):
-            return X
-        return sparse.csr_array(X) if self._layout.sparse else X.toarray()
-
-    def _checked_ids(self, ids, n_rows, who):
+    def _checked_ids(self, ids, who, n_rows=None):
         if ids is None:
             raise InputError(
                 f"{who} needs ids: a store is shared, and only you know which are free. Give a number or text per row."
             )
-        n_rows = n_rows if n_rows is not None else len(ids) if hasattr(ids, "__len__") else -1
-        ids = [value if isinstance(value, str) else int(value) for value in as_ids(ids, n_rows, who)]
+        ids = listed_ids(ids, who) if n_rows is None else as_ids(ids, n_rows, who)
+        ids = [value if isinstance(value, str) else int(value) for value in ids]
         wanted = str if self._layout.ids == "texts" else int
         strange = next((value for value in ids if not isinstance(value, wanted)), None)
         if strange is not None:
@@ -361,7 +351,7 @@ class StoreIndex:
                 f"{self._store.place} cannot run a Python function as a filter. Give ids, or a condition in "
                 f"{self._store.language}."
             )
-        return Condition(ids=self._checked_ids(filter, None, "KernelIndex.search(filter=)"))
+        return Condition(ids=self._checked_ids(filter, "KernelIndex.search(filter=)"))
 
 
 def _check_count(name, value):

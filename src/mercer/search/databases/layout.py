@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
 
 from mercer._base.errors import InputError
+from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
 FORMAT = 1  # of the layout, the artefact and the bytes of rows
@@ -122,7 +123,7 @@ class Layout:
         wanted = {
             "n_features": model.n_features_in_,
             "width": model.embedding_._n_features_out,
-            "metric": metric_of(model._measure()),
+            "metric": metric_of(Measure.of(model)),
         }
         for name, value in wanted.items():
             if getattr(self, name) != value:

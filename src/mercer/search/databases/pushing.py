@@ -1,160 +1,148 @@
-"""The index in a database: brought there, and opened again."""
+"""`KernelIndex.push` and `KernelIndex.connect`: an index is brought into a database, and opened there again."""
 
-__all__ = ["InStores"]
-
-from numbers import Real
-
-import numpy as np
+__all__ = ["connect", "push"]
 
 from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer.search.databases.artefact import artefact, embedded, fingerprint, from_artefact
+from mercer.search.databases.index import StoreIndex
 from mercer.search.databases.layout import Layout, metric_of
+from mercer.search.databases.places import store_at
 from mercer.search.databases.row_bytes import as_bytes
+from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
+from mercer.search.model.parameters import check_oversample
 from mercer.search.rows.collection import ADD_ROWS
 
 
-class InStores:
-    """What `KernelIndex` does with PostgreSQL and Milvus."""
+def push(
+    index,
+    place,
+    name,
+    *,
+    replace=False,
+    method="hnsw",
+    m=16,
+    ef_construction=128,
+    dtype="float32",
+    vectors="same",
+    ids=None,
+    id_column="id",
+    embedding_column="embedding",
+    row_column="features",
+):
+    """Bring the embedding and all rows of an index into PostgreSQL or Milvus.
 
-    def push(
-        self,
-        place,
-        name,
-        *,
-        replace=False,
-        method="hnsw",
-        m=16,
-        ef_construction=128,
-        dtype="float32",
-        vectors="same",
-        ids=None,
-        id_column="id",
-        embedding_column="embedding",
-        row_column="features",
-    ):
-        """Bring the embedding and all rows of this index into PostgreSQL or Milvus.
+    Parameters
+    ----------
+    place : ``"postgresql://..."``, ``"milvus://..."``, a ``psycopg.Connection`` or a ``pymilvus.MilvusClient``
+        ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. On a connection of your own,
+        everything is part of its transaction: commit it, unless it has autocommit.
+    name : str
+        Table or collection. A table that is there gets two columns more, and its rows are found by their ids.
+    replace : bool
+        Whether an index that is there under this name is dropped.
+    method : {"hnsw", "exact"}
+        A graph with ``m`` neighbours per row, built with ``ef_construction`` candidates; or a scan of all rows.
+    dtype : {"float32", "float16"}
+        Of embedded rows: ``vector`` or ``halfvec``.
+    vectors : {"same", None}
+        Whether rows are kept in the store as the index keeps them, or not at all.
+    ids : {"numbers", "texts", None}
+        None: as the rows of the index have them; if there are none, as the table has them, otherwise numbers.
+    id_column, embedding_column, row_column : str
 
-        Parameters
-        ----------
-        place : ``"postgresql://..."``, ``"milvus://..."``, a ``psycopg.Connection`` or a ``pymilvus.MilvusClient``
-            ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. On a connection of your own,
-            everything is part of its transaction: commit it, unless it has autocommit.
-        name : str
-            Table or collection. A table that is there gets two columns more, and its rows are found by their ids.
-        replace : bool
-            Whether an index that is there under this name is dropped.
-        method : {"hnsw", "exact"}
-            A graph with ``m`` neighbours per row, built with ``ef_construction`` candidates; or a scan of all rows.
-        dtype : {"float32", "float16"}
-            Of embedded rows: ``vector`` or ``halfvec``.
-        vectors : {"same", None}
-            Whether rows are kept in the store as this index keeps them, or not at all.
-        ids : {"numbers", "texts", None}
-            None: as the rows of this index have them; if there are none, as the table has them, otherwise numbers.
-        id_column, embedding_column, row_column : str
+    Returns
+    -------
+    StoreIndex
+    """
+    rows = index.rows_
+    if len(rows):
+        rows.check_kept("KernelIndex.push")
+    if vectors not in ("same", None):
+        raise InputError(f"KernelIndex.push takes vectors='same' or None, got {vectors!r:.80}.")
+    kept = rows.vectors if vectors == "same" else None
+    layout = Layout(
+        name=name,
+        width=rows.model.embedding_._n_features_out,
+        metric=metric_of(Measure.of(rows.model)),
+        ids=_type_of_ids(rows, ids),
+        n_features=rows.model.n_features_in_,
+        kept=kept.name if kept else None,
+        sparse=bool(rows.vectors and rows.vectors.is_sparse),
+        dtype=dtype,
+        method=method,
+        m=m,
+        ef_construction=ef_construction,
+        id_column=id_column,
+        embedding_column=embedding_column,
+        row_column=row_column,
+        oversample=index.oversample,
+    )
+    model = from_artefact(artefact(rows.model), "This index")  # a copy: the handle may use other threads
+    store = store_at(place)
+    try:
+        layout = _fill(store, layout, model, rows, kept, replace)
+    except BaseException:
+        store.close()
+        raise
+    return StoreIndex(store, layout, model, store.fingerprint, n_jobs=index.n_jobs)
 
-        Returns
-        -------
-        StoreIndex
-        """
-        from mercer.search.databases.index import StoreIndex
-        from mercer.search.databases.places import store_at
 
-        rows = self._kept_rows("KernelIndex.push") if len(self) else self._rows
-        if vectors not in ("same", None):
-            raise InputError(f"KernelIndex.push takes vectors='same' or None, got {vectors!r:.80}.")
-        kept = rows.vectors if vectors == "same" else None
-        layout = Layout(
-            name=name,
-            width=self.model_.embedding_._n_features_out,
-            metric=metric_of(self._measure),
-            ids=self._type_of_ids(ids),
-            n_features=self.n_features_in_,
-            kept=kept.name if kept else None,
-            sparse=bool(rows.vectors and rows.vectors.is_sparse),
-            dtype=dtype,
-            method=method,
-            m=m,
-            ef_construction=ef_construction,
-            id_column=id_column,
-            embedding_column=embedding_column,
-            row_column=row_column,
-            oversample=self.oversample,
+def connect(place, name, *, model=None, rows=None, oversample=None, embedding_column="embedding", n_jobs=None):
+    """An index in PostgreSQL or Milvus.
+
+    Parameters
+    ----------
+    place : address, ``psycopg.Connection`` or ``pymilvus.MilvusClient``
+        As for `push`.
+    name : str
+        Table or collection.
+    model : KernelIndex, SearchModel or None
+        None takes the embedding that is kept in the store. Another one is refused unless its fingerprint is the
+        same: inner products of two embeddings mean nothing.
+    rows : function of a list of ids, or None
+        Gives the rows of these ids, in their order, for exact values. None: the rows that the store keeps.
+    oversample : float or None
+        None: as the index that was pushed.
+    embedding_column : str
+
+    Returns
+    -------
+    StoreIndex
+    """
+    if oversample is not None:
+        check_oversample(oversample, "KernelIndex.connect")
+    if rows is not None and not callable(rows):
+        raise InputError(f"KernelIndex.connect needs rows as a function of a list of ids, got {rows!r:.80}.")
+    store = store_at(place, new=False)
+    try:
+        layout, written, data = store.open(name, embedding_column)
+        kept = from_artefact(data, f"{name} of {store.place}")
+        _check_same(kept, written, model, f"{name} of {store.place}")
+        layout.check_model(kept, f"{name} of {store.place}")
+    except BaseException:
+        store.close()
+        raise
+    index = StoreIndex(store, layout, kept, written, rows, n_jobs)
+    index.oversample = oversample or layout.oversample
+    return index
+
+
+def _type_of_ids(rows, wanted):
+    """Numbers or texts: the column of a table has one type. What was asked for if there are no rows."""
+    if not len(rows):
+        return wanted
+    kinds = {isinstance(value, str) for value in rows.ids.at(rows.alive).tolist()} if rows.ids.has_texts else {False}
+    if len(kinds) > 1:
+        raise InputError(
+            "KernelIndex.push needs ids that are all whole numbers or all texts, and this index has both. A column "
+            "of a table has one type."
         )
-        model = from_artefact(artefact(self.model_), "This index")  # a copy: the handle may use other threads
-        store = store_at(place)
-        try:
-            layout = _fill(store, layout, model, rows, kept, replace)
-        except BaseException:
-            store.close()
-            raise
-        return StoreIndex(store, layout, model, store.fingerprint, n_jobs=self.n_jobs)
-
-    @classmethod
-    def connect(cls, place, name, *, model=None, rows=None, oversample=None, embedding_column="embedding", n_jobs=None):
-        """An index in PostgreSQL or Milvus.
-
-        Parameters
-        ----------
-        place : address, ``psycopg.Connection`` or ``pymilvus.MilvusClient``
-            As for `push`.
-        name : str
-            Table or collection.
-        model : KernelIndex, SearchModel or None
-            None takes the embedding that is kept in the store. Another one is refused unless its fingerprint is the
-            same: inner products of two embeddings mean nothing.
-        rows : function of a list of ids, or None
-            Gives the rows of these ids, in their order, for exact values. None: the rows that the store keeps.
-        oversample : float or None
-            None: as the index that was pushed.
-        embedding_column : str
-
-        Returns
-        -------
-        StoreIndex
-        """
-        from mercer.search.databases.index import StoreIndex
-        from mercer.search.databases.places import store_at
-
-        if oversample is not None and (not isinstance(oversample, Real) or not 1 <= oversample < np.inf):
-            raise InputError(f"KernelIndex.connect needs oversample >= 1, got {oversample!r:.80}.")
-        if rows is not None and not callable(rows):
-            raise InputError(f"KernelIndex.connect needs rows as a function of a list of ids, got {rows!r:.80}.")
-        store = store_at(place, new=False)
-        try:
-            layout, written, data = store.open(name, embedding_column)
-            kept = from_artefact(data, f"{name} of {store.place}")
-            _check_same(kept, written, model, f"{name} of {store.place}")
-            layout.check_model(kept, f"{name} of {store.place}")
-        except BaseException:
-            store.close()
-            raise
-        index = StoreIndex(store, layout, kept, written, rows, n_jobs)
-        index.oversample = oversample or layout.oversample
-        return index
-
-    def _type_of_ids(self, wanted):
-        """Numbers or texts: the column of a table has one type. What was asked for if there are no rows."""
-        table = self._rows.ids
-        if not len(self):
-            return wanted
-        if not table._texts:
-            return self._if_wanted("numbers", wanted)
-        alive = np.flatnonzero(~self._rows.snapshot.removed)
-        kinds = {isinstance(value, str) for value in table.at(alive).tolist()}
-        if len(kinds) > 1:
-            raise InputError(
-                "KernelIndex.push needs ids that are all whole numbers or all texts, and this index has both. A column "
-                "of a table has one type."
-            )
-        return self._if_wanted("texts" if True in kinds else "numbers", wanted)
-
-    def _if_wanted(self, found, wanted):
-        if wanted not in (None, found):
-            raise InputError(f"KernelIndex.push was told ids={wanted!r:.80}, and those of this index are {found}.")
-        return found
+    found = "texts" if True in kinds else "numbers"
+    if wanted not in (None, found):
+        raise InputError(f"KernelIndex.push was told ids={wanted!r:.80}, and those of this index are {found}.")
+    return found
 
 
 def _fill(store, layout, model, rows, kept, replace):
@@ -164,7 +152,7 @@ def _fill(store, layout, model, rows, kept, replace):
             store.drop_if_there(layout.name, layout.embedding_column)
         layout = store.create(layout, fingerprint(model), artefact(model))
         try:
-            alive = np.flatnonzero(~rows.snapshot.removed)
+            alive = rows.alive
             if len(alive):
                 store.insert(rows.ids.at(alive).tolist(), _blocks(model, rows, kept, alive), {})
             store.finish()

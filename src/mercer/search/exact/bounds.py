@@ -22,6 +22,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
+from mercer._base.validation import canonical
 from mercer._native.search.bounded import LINE, ROWS, STRIDE, TOGETHER, keep_candidates
 from mercer.maps import KernelPCA
 from mercer.maps.landmarks.kpca import refuse_negative_energy
@@ -153,8 +154,8 @@ class Bounds:
 
     def _projected(self, X):
         """(float32 components, energies, float32 tails of each level)."""
-        rows = as_double(X)
-        features = self._pca.transform(rows)
+        rows = canonical(as_double(X))
+        features = self._pca.encode_rows(rows)
         energy = self._measure.energy(rows)
         _refuse_large(energy)
         left = energy - np.cumsum(features * features, axis=1)[:, [end - 1 for end in self._ends]].T

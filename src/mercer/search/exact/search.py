@@ -29,7 +29,7 @@ class Certificate:
     n_rows : int
         Rows that were searched.
     kernel_evaluations : ndarray of shape (n_queries,)
-        Final scores computed for each query; brute force computes n_rows.
+        Final scores computed for each query, of every row once at most; brute force computes n_rows.
     exact : bool
         Whether the answer is proven to be that of brute force on the stored rows.
     confidence : float
@@ -95,17 +95,28 @@ def search_bounded(bounds, measure, Q, k, take, keys_of, allowed=None, limits=No
 def _nearest(bounds, measure, Q, k, take, keys_of, allowed, share, evaluations, first):
     queries = bounds.project_queries(Q)
     best = Best(Q.shape[0], k, keys_of)
-    found = bounds.best_approximate(queries, SEED_CHUNKS, SEED_CHUNK_ROWS, SEED_ROWS * k, allowed)
-    _score(measure, Q, take, best, *found, evaluations)
+    seeds = bounds.best_approximate(queries, SEED_CHUNKS, SEED_CHUNK_ROWS, SEED_ROWS * k, allowed)
+    _score(measure, Q, take, best, *seeds, evaluations)
+    scored = np.sort(seeds[0] * bounds.n_rows + seeds[1])
     for rows in ROUNDS:
         limits = _thresholds(bounds, measure, queries, best.thresholds)
-        left, positions, reached = bounds.candidates(queries, limits, rows, allowed, share)
+        found = bounds.candidates(queries, limits, rows, allowed, share)
+        left, positions, reached = _without(scored, bounds.n_rows, *found)
         # those with the highest bounds first: they raise the threshold, which spares many of the others
         chosen = _highest(left, reached, Q.shape[0], SEED_ROWS * k)
         _score(measure, Q, take, best, left[chosen], positions[chosen], evaluations)
         rest = ~chosen & (reached >= _thresholds(bounds, measure, queries, best.thresholds)[left])
         _score(measure, Q, take, best, left[rest], positions[rest], evaluations)
     return best.positions, best.scores
+
+
+def _without(scored, n_rows, left, positions, reached):
+    """The candidates without those that were scored at first: they would be counted, and computed, twice."""
+    if not len(scored):
+        return left, positions, reached
+    pairs = left * n_rows + positions
+    new = scored[np.minimum(np.searchsorted(scored, pairs), len(scored) - 1)] != pairs
+    return left[new], positions[new], reached[new]
 
 
 def _highest(left, reached, n_queries, n):

@@ -28,20 +28,24 @@ class WordCoder:
     ----------
     quantizer : ProductQuantizer, fitted on embedded rows with the linear kernel
     scale : float, the s of the tables
+
+    Attributes
+    ----------
+    words : float32 (blocks, 256, widest block), those of each block
     """
 
     def __init__(self, quantizer, scale=1.0):
         self.quantizer, self.scale = quantizer, scale
-        self._words = _padded_words(quantizer)
-        self._halves = 0.5 * np.einsum("mws,mws->mw", self._words, self._words)
+        self.words = _padded_words(quantizer)
+        self._halves = 0.5 * np.einsum("mws,mws->mw", self.words, self.words)
 
     @property
     def n_bytes(self):
-        return len(self._words)
+        return len(self.words)
 
     def encode(self, Z):
         """The bytes of embedded rows."""
-        return self.quantizer.transform(Z)
+        return self.quantizer.encode_rows(Z)
 
     def blocks(self, Z):
         """Embedded queries in the coordinates of the words, float32 (n, M, widest block)."""
@@ -49,7 +53,7 @@ class WordCoder:
         rotation = quantizer.rotation_
         if rotation is not None:
             Z = Z[:, rotation] if rotation.ndim == 1 else Z @ rotation.T
-        M, _, size = self._words.shape
+        M, _, size = self.words.shape
         out = np.zeros((len(Z), M, size), dtype=np.float32)
         start = 0
         for m, width in enumerate(quantizer.block_sizes_):
@@ -59,12 +63,12 @@ class WordCoder:
 
     def decoded(self, codes):
         """The words of codes, float32 (n, M, widest block)."""
-        return self._words[np.arange(len(self._words)), codes]
+        return self.words[np.arange(len(self.words)), codes]
 
     def tables(self, Z):
         """Tables of embedded queries, float32 (groups, blocks rounded up to 4, 256, 8)."""
         blocks = self.blocks(Z)
-        products = np.matmul(self._words, blocks.transpose(1, 2, 0))  # (M, 256, queries)
+        products = np.matmul(self.words, blocks.transpose(1, 2, 0))  # (M, 256, queries)
         products -= (self._halves / self.scale)[:, :, None].astype(np.float32)
         return _grouped(products)
 
@@ -89,14 +93,14 @@ class BitCoder:
 
     def encode(self, Z):
         """The bytes of embedded rows."""
-        return self.hasher.transform(Z)
+        return self.hasher.encode_rows(Z)
 
     def tables(self, Z):
         """Tables of embedded queries."""
         if self.asymmetric:
             strengths = Z @ self.hasher.directions_
         else:
-            bits = np.unpackbits(self.hasher.transform(Z), axis=1, bitorder="little", count=self.hasher._bits)
+            bits = np.unpackbits(self.encode(Z), axis=1, bitorder="little", count=self.hasher.specification_.n_bits)
             strengths = 2.0 * bits - 1.0
         return _grouped(bit_tables(strengths))
 

@@ -10,7 +10,7 @@ Final scores are in float64 and a function of the two rows alone, so that two wa
 pair agree in every bit, and ties are ties.
 """
 
-__all__ = ["MEASURES", "Measure", "as_single_or_double"]
+__all__ = ["MEASURES", "Measure", "as_double"]
 
 from numbers import Real
 
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
+from mercer.kernels import get_kernel
 from mercer.kernels.engine import refuse_overflow
 
 MEASURES = ("similarity", "distance")
@@ -41,10 +42,20 @@ class Measure:
         self.kernel = kernel.normalized() if normalize else kernel
         self.is_distance = measure == "distance"
 
+    @classmethod
+    def of(cls, owner):
+        """The measure of an index or of its model."""
+        return cls(get_kernel(owner.kernel), owner.normalize, owner.measure)
+
     @property
     def unit_diagonal(self):
         """K(x, x) = 1 for all rows but empty ones, so that the nearest by similarity and by distance are the same."""
         return self.normalize or self.kernel.unit_diagonal
+
+    @property
+    def levels_norms(self):
+        """Similarity of rows with different norms: one more number makes them equal, so that distances rank."""
+        return not (self.unit_diagonal or self.is_distance)
 
     def energy(self, X):
         """K(x, x) of each row, float64."""
@@ -104,8 +115,3 @@ class Measure:
 def as_double(X):
     """Rows in float64, CSR in canonical form or C-contiguous."""
     return sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-
-
-def as_single_or_double(X):
-    """float64 stays, all other types become float32."""
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float32)

@@ -1,8 +1,6 @@
 """The fitted part of an index: rows to embedded rows to codes, and what was measured on the way."""
 
-__all__ = ["CODES", "EFFORTS", "SearchModel"]
-
-from numbers import Integral
+__all__ = ["SearchModel", "features"]
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,12 +15,10 @@ from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.kernels import Linear, get_kernel, needs_non_negative
 from mercer.maps.base import FeatureMap
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
-from mercer.search.model.measure import MEASURES, Measure
+from mercer.search.model.measure import Measure
+from mercer.search.model.parameters import check_model
 from mercer.spaces import Identity
 
-CODES = ("pq", "opq", "lsh", "universal", "flat")
-EFFORTS = ("low", "default", "high")
-EMBEDDINGS = ("auto", "kpca", "map")
 CHUNK_ROWS = 8192
 WIDE_NUMBERS = [np.dtype(name) for name in ("int32", "uint32", "int64", "uint64")]
 
@@ -92,9 +88,11 @@ class SearchModel(BaseEstimator):
         """Choose and learn embedding and code from rows. ``y`` is ignored."""
         from mercer.search.model.planning import fit_plan
 
-        X = self._checked(X, reset=True)
+        check_model(self)
+        X = self._validated(X, reset=True)
         with thread_limit(self.n_jobs):
             fit_plan(self, X, check_random_state(self.random_state))
+        self._coder = None  # of a fit before this one
         return self
 
     # --------------------------------------------------------------------------------------------- rows to codes
@@ -105,7 +103,7 @@ class SearchModel(BaseEstimator):
         with thread_limit(self.n_jobs):
             for start in range(0, X.shape[0], CHUNK_ROWS):
                 part = slice(start, start + CHUNK_ROWS)
-                Z, lost[part] = self._embedded(X[part])
+                Z, lost[part] = self._embedded(X[part].astype(np.float32, copy=False))
                 Z = self.levelled(Z)
                 out = np.empty((X.shape[0], Z.shape[1]), dtype=np.float32) if out is None else out
                 out[part] = Z
@@ -114,25 +112,19 @@ class SearchModel(BaseEstimator):
     def embed_queries(self, Q):
         """Embedded queries, float32: as rows, but what makes norms equal is zero."""
         with thread_limit(self.n_jobs):
-            Z = features(self.embedding_, self._measure(), Q.astype(np.float32, copy=False))
+            Z = features(self.embedding_, Measure.of(self), Q.astype(np.float32, copy=False))
         return self.levelled_queries(Z)
 
-    def _embedded(self, X):
-        measure = self._measure()
-        rows = X.astype(np.float32, copy=False)
+    def _embedded(self, rows):
+        measure = Measure.of(self)
         Z = features(self.embedding_, measure, rows)
         energy = measure.energy(rows)
         kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         return Z, 1 - np.divide(kept, energy, out=np.ones_like(kept), where=energy > 0)
 
-    @property
-    def _levels_norms(self):
-        """Similarity of rows with different norms: one more number makes them equal, so that distances rank."""
-        return not self._measure().unit_diagonal and self.measure == "similarity"
-
     def levelled(self, Z):
         """Embedded rows as they are coded: with one more number where norms are made equal."""
-        if not self._levels_norms:
+        if not Measure.of(self).levels_norms:
             return Z
         kept = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         extra = np.sqrt(np.maximum(self.highest_energy_ - kept, 0.0))
@@ -140,7 +132,7 @@ class SearchModel(BaseEstimator):
 
     def levelled_queries(self, Z):
         """Embedded queries as codes are compared with them."""
-        return np.pad(Z, ((0, 0), (0, 1))) if self._levels_norms else Z
+        return np.pad(Z, ((0, 0), (0, 1))) if Measure.of(self).levels_norms else Z
 
     @property
     def coder_(self):
@@ -154,7 +146,7 @@ class SearchModel(BaseEstimator):
         if isinstance(self.quantizer_, ProductQuantizer):
             return WordCoder(self.quantizer_, self.scale_)
         if self.quantizer_ is None:
-            return FlatCoder(self.embedding_._n_features_out + self._levels_norms, self.scale_)
+            return FlatCoder(self.embedding_._n_features_out + Measure.of(self).levels_norms, self.scale_)
         return BitCoder(self.quantizer_, asymmetric=isinstance(self.quantizer_, SignHash))
 
     def estimates(self, scores):
@@ -163,15 +155,12 @@ class SearchModel(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
-    def _measure(self):
-        return Measure(get_kernel(self.kernel), self.normalize, self.measure)
+    def validated(self, X, name="X"):
+        """Rows or queries for the fitted model: float32 or float64, C-contiguous or canonical CSR, in its domain."""
+        check_is_fitted(self)
+        return self._validated(X, reset=False, name=name)
 
-    def _checked(self, X, reset, name="X"):
-        """Validated rows: float32 or float64, C-contiguous or canonical CSR, inside the kernel's domain."""
-        if reset:
-            self._check_parameters()
-        else:
-            check_is_fitted(self)
+    def _validated(self, X, reset, name="X"):
         # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
         wide = getattr(X, "dtype", None) in WIDE_NUMBERS
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
@@ -181,50 +170,11 @@ class SearchModel(BaseEstimator):
         get_kernel(self.kernel).check_values(X, name)
         return X
 
-    def _check_parameters(self):
-        get_kernel(self.kernel)
-        _check_choice("code", self.code, CODES)
-        _check_choice("measure", self.measure, MEASURES)
-        _check_choice("effort", self.effort, EFFORTS)
-        if not isinstance(self.embedding, FeatureMap):
-            _check_choice("embedding", self.embedding, EMBEDDINGS)
-        for name in ("bytes_per_item", "n_landmarks"):
-            _check_count(name, getattr(self, name))
-        if self.n_components is not None:
-            _check_count("n_components", self.n_components)
-        if self.code == "flat" and self.bytes_per_item % 4:
-            raise InputError(
-                f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
-                f"{self.bytes_per_item}."
-            )
-        self._check_combination()
-
-    def _check_combination(self):
-        kernel, is_map = get_kernel(self.kernel), self.embedding == "map"
-        if is_map and not (kernel.additive and kernel.homogeneity):
-            raise InputError(
-                f"KernelIndex(embedding='map') needs an additive, homogeneous kernel, which {kernel!r} is not. "
-                "Use 'kpca'."
-            )
-        own = self.embedding.resolved_kernel() if isinstance(self.embedding, FeatureMap) else kernel
-        if own not in (kernel, self._measure().kernel):
-            raise InputError(f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. Give both the same kernel.")
-        if self.code in ("lsh", "universal") and self._levels_norms:
-            raise InputError(
-                f"KernelIndex(code={self.code!r}) compares directions or distances, and normalize=False with "
-                "measure='similarity' asks for inner products. Use code='pq', normalize=True or measure='distance'."
-            )
-        if self.code == "lsh" and self.measure == "distance" and not self._measure().unit_diagonal:
-            raise InputError(
-                "KernelIndex(code='lsh') compares directions, and normalize=False with measure='distance' asks for "
-                "distances of rows of different norms. Use code='pq' or normalize=True."
-            )
-
     def _check_loaded(self):
-        self._check_parameters()
+        check_model(self)
         check_kind(self, "embedding_", FeatureMap)
         check_kind(self, "plan_", dict)
-        if self.embedding_.kernel_ not in (get_kernel(self.kernel), self._measure().kernel):
+        if self.embedding_.kernel_ not in (get_kernel(self.kernel), Measure.of(self).kernel):
             raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:
             raise ValueError("embedding_ was fitted on rows of another width.")
@@ -241,7 +191,7 @@ class SearchModel(BaseEstimator):
         code = self.quantizer_
         if not isinstance(code, expected.get(self.code, type(None))):
             raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
-        width = self.embedding_._n_features_out + self._levels_norms
+        width = self.embedding_._n_features_out + Measure.of(self).levels_norms
         if code is not None and code.n_features_in_ != width:
             raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
         other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
@@ -256,8 +206,8 @@ class SearchModel(BaseEstimator):
 
 
 def features(embedding, measure, X):
-    """Features of rows under the kernel of the measure, float32."""
-    Z = embedding.transform(X)
+    """Features of validated rows under the kernel of the measure, float32."""
+    Z = embedding.encode_rows(canonical(X))
     if not isinstance(Z, np.ndarray) or not isinstance(embedding.inner_, Identity):
         raise InputError(
             f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
@@ -267,13 +217,3 @@ def features(embedding, measure, X):
     if measure.normalize and embedding.kernel_ != measure.kernel:
         Z = Z / measure.roots(X)[:, None].astype(np.float32)
     return Z
-
-
-def _check_choice(name, value, choices):
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"KernelIndex takes {name} from {', '.join(map(repr, choices))}, got {value!r:.80}.")
-
-
-def _check_count(name, value):
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InputError(f"KernelIndex needs {name} as a whole number >= 1, got {name}={value!r:.80}.")

@@ -26,6 +26,7 @@ from mercer.maps.landmarks.choice import sample_rows
 from mercer.search.exact.oracle import nearest_rows
 from mercer.search.exact.recall import recall_k_at, recall_table
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
+from mercer.search.model.measure import Measure
 from mercer.search.model.model import features
 from mercer.search.stores.codes import CodeStore
 from mercer.spaces import Identity
@@ -64,7 +65,7 @@ class Planner:
     """What the choices share: the sample, its exact neighbours, the parameters of the model."""
 
     def __init__(self, model, X, random_state):
-        self.model, self.measure = model, model._measure()
+        self.model, self.measure = model, Measure.of(model)
         self.seed = int(random_state.randint(2**31))
         most = min(X.shape[0], FIT_ROWS)
         chosen = X if X.shape[0] == most else X[np.sort(sample_rows(X.shape[0], most, random_state))]
@@ -159,9 +160,8 @@ def fit_plan(model, X, random_state):
     coder = planner.coder(final, rotation, final=True)
     model.quantizer_ = getattr(coder, "quantizer", None) or getattr(coder, "hasher", None)
     model.scale_ = _choose_scale(planner, trial, coder)
-    model._coder = None
     _calibrate(model, planner, trial, coder)
-    _, lost = model._embedded(planner.rows[planner.base[: 4 * QUERIES]])
+    _, lost = model.embed(planner.rows[planner.base[: 4 * QUERIES]])
     middle, high = np.quantile(lost, [0.5, 0.99])
     model.residual_limit_ = float(middle + DRIFT_SPREADS * max(high - middle, 1e-3))
     model.plan_ = {
@@ -213,7 +213,7 @@ def _bits_or_numbers(model):
     """Components that a code of bits or numbers is made of, None for words."""
     if model.code in ("lsh", "universal"):
         return 8 * model.bytes_per_item  # as in [bourrier15explicit] Sec. 5.2.2
-    return max(1, model.bytes_per_item // 4 - model._levels_norms) if model.code == "flat" else None
+    return max(1, model.bytes_per_item // 4 - Measure.of(model).levels_norms) if model.code == "flat" else None
 
 
 def _most_components(planner, name):
@@ -263,7 +263,7 @@ def _with_more_rows(planner, trial):
 
 def _choose_scale(planner, trial, coder):
     """The s of the tables with the best recall on the sample."""
-    if not isinstance(coder, (WordCoder, FlatCoder)) or planner.model._levels_norms:
+    if not isinstance(coder, (WordCoder, FlatCoder)) or planner.measure.levels_norms:
         coder.scale = 1.0
         return 1.0
     recalls = []

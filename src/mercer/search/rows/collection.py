@@ -12,10 +12,11 @@ from mercer._base.files.models import save
 from mercer._base.progress import track
 from mercer.search.model.file import load_model
 from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
-from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, pack_ids
-from mercer.search.rows.vectors import VectorFormat
+from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, listed_ids, pack_ids, refuse_repeated
+from mercer.search.rows.vectors import VectorFormat, as_kept
 from mercer.search.storage.api import Snapshot
 from mercer.search.storage.blocks import Column
+from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
 from mercer.search.stores import CodeStore, FaissStore
 
@@ -134,11 +135,12 @@ class Collection:
         """What scans the codes."""
         view = self.view
         if view.store is None:
-            view.store = self._scanner() if self._lists == 0 else self._inverted(self._lists)
+            view.store = self._inverted(self.n_lists) if self.n_lists else self._scanner()
         return view.store
 
     @property
-    def _lists(self):
+    def n_lists(self):
+        """Inverted lists of the codes, 0 for none."""
         if self._n_lists != "auto":
             return min(self._n_lists, self.snapshot.n_positions)
         suits = self.model.code in ("pq", "opq") and len(self) >= LISTS_FROM
@@ -162,15 +164,46 @@ class Collection:
         return self.snapshot.n_positions - int(np.count_nonzero(self.snapshot.removed))
 
     @property
+    def path(self):
+        """The directory of the rows, None in memory."""
+        return getattr(self.storage, "path", None)
+
+    @property
     def alive(self):
-        """Bool per position, or None if nothing was removed."""
-        removed = self.snapshot.removed
-        return ~removed if removed.any() else None
+        """Positions of the rows that were not removed."""
+        return np.flatnonzero(~self.snapshot.removed)
+
+    @property
+    def rounded(self):
+        """How many rows are kept rounded."""
+        return int(np.count_nonzero(self.flags & 2))
+
+    @property
+    def flags(self):
+        """Of the rows that were not removed: see `columns_of`."""
+        return self.column("flags")[self.alive] if len(self) else np.empty(0, dtype=np.uint8)
+
+    def column_bytes(self):
+        """Bytes of each column, by name."""
+        sizes = dict.fromkeys(self._names, 0)
+        for segment in self.snapshot.segments:
+            for name, array in segment.arrays.items():
+                sizes[name] += sum(part.nbytes for part in (array if isinstance(array, tuple) else (array,)))
+        return sizes
 
     def column(self, name):
         """A column without ragged rows, of all positions."""
         parts = [segment.arrays[name] for segment in self.snapshot.segments]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def check_kept(self, who):
+        """Raise if codes only are kept."""
+        if self.vectors is None:
+            raise InputError(f"{who} needs the rows, and this index keeps codes only (vectors=None).")
+
+    def as_kept(self, X):
+        """Validated rows, dense or sparse as the kept ones are."""
+        return X if self.vectors is None else as_kept(X, self.vectors.is_sparse)
 
     def take(self, positions):
         """Kept rows at positions, float32."""
@@ -190,13 +223,15 @@ class Collection:
     # ------------------------------------------------------------------------------------------------------- changes
 
     def new_ids(self, ids, n_rows, who):
-        """Checked ids of new rows: those given, or whole numbers after the largest so far."""
+        """Checked ids of new rows, each once: those given, or whole numbers after the largest so far."""
         if ids is None:
             first = self.ids.highest + 1
             if first + n_rows > 2**63:
                 raise InputError(f"{who} has no whole numbers of 64 bits left after the id {first - 1}. Give ids.")
             return np.arange(first, first + n_rows)
-        return as_ids(ids, n_rows, who)
+        ids = as_ids(ids, n_rows, who)
+        refuse_repeated(ids, who)
+        return ids
 
     def append(self, X, ids, replaced, who):
         """Add validated rows; remove the positions ``replaced`` in the same step."""
@@ -225,7 +260,7 @@ class Collection:
 
     def batches(self, model=None):
         """The rows that are left, block by block, for a new generation; encoded again by a model if one is given."""
-        alive = np.flatnonzero(~self.snapshot.removed)
+        alive = self.alive
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
@@ -248,21 +283,43 @@ class Collection:
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
 
-    def move(self, storage, header):
+    def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
-        self._moving = storage
+        self._moving = storage = DirectoryStorage.at(path)
         try:
             columns = columns_of(self.model, self.vectors)
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
 
-    def check_known(self, positions, ids, who):
-        """Raise for an id that is not in the index."""
+    def known(self, ids, who):
+        """Where ids stand, all of which must be in the index."""
+        positions = self.ids.positions(ids)
         missing = np.flatnonzero(positions < 0)
         if len(missing):
             unknown = np.asarray(ids, dtype=object)[missing[0]]
             raise InputError(f"{who} does not know the id {unknown!r}; nothing was changed.")
+        return positions
+
+    def check_new(self, ids, who):
+        """Raise for an id that is in the index."""
+        known = self.ids.positions(ids) >= 0
+        if known.any():
+            taken = np.asarray(ids, dtype=object)[int(np.argmax(known))]
+            raise InputError(f"{who} was given the id {taken!r}, which is in the index; nothing was added. Use update.")
+
+    def allowed(self, filter, who):
+        """Which positions a filter of a search lets through, as bools; None without one."""
+        if filter is None:
+            return None
+        if callable(filter):
+            alive = self.alive
+            positions = alive[[bool(filter(value)) for value in self.ids.at(alive).tolist()]]
+        else:
+            positions = self.known(listed_ids(filter, who), who)
+        allowed = np.zeros(self.snapshot.n_positions, dtype=bool)
+        allowed[positions] = True
+        return allowed
 
 
 def columns_of(model, vectors):

@@ -5,7 +5,7 @@ id is a number. In memory, positions are found through the sorted numbers and a 
 sorted: a dictionary of everything would take ten times the memory of the numbers.
 """
 
-__all__ = ["ID_COLUMNS", "IdTable", "as_ids", "pack_ids"]
+__all__ = ["ID_COLUMNS", "IdTable", "as_ids", "listed_ids", "pack_ids", "refuse_repeated"]
 
 from numbers import Integral
 
@@ -52,6 +52,22 @@ def _as_id(value, who):
     )
 
 
+def listed_ids(ids, who):
+    """One id or a sequence of any length, as `as_ids` gives them."""
+    if isinstance(ids, (str, Integral)):
+        ids = [ids]
+    return as_ids(ids, len(ids) if hasattr(ids, "__len__") else -1, who)
+
+
+def refuse_repeated(ids, who):
+    """Refuse checked ids of which one is there more than once."""
+    unique = len(np.unique(ids)) if isinstance(ids, np.ndarray) else len(set(ids))
+    if unique < len(ids):
+        seen = set()
+        twice = next(value for value in np.asarray(ids, dtype=object) if value in seen or seen.add(value))
+        raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
+
+
 def pack_ids(ids):
     """The columns of ids, for a storage."""
     if isinstance(ids, np.ndarray):
@@ -85,6 +101,11 @@ class IdTable:
 
     def __len__(self):
         return len(self._numbers)
+
+    @property
+    def has_texts(self):
+        """Whether some id is a text, or was."""
+        return bool(self._texts)
 
     def load(self, segment):
         """Append the ids of a segment of a storage."""

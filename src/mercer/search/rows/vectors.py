@@ -4,7 +4,7 @@ uint8 keeps row / scale, rounded: scale 1 for whole numbers up to 255 (counts, S
 largest value of the row / 255.
 """
 
-__all__ = ["VECTOR_TYPES", "VectorFormat"]
+__all__ = ["VECTOR_TYPES", "VectorFormat", "as_kept", "type_for"]
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from mercer.search.storage.blocks import Column
 
 VECTOR_TYPES = ("auto", "float32", "float16", "uint8", None)
 LARGEST = 255
+CHECKED_ROWS = 2**14  # looked at together for whole numbers
 
 
 class VectorFormat:
@@ -120,3 +121,21 @@ class VectorFormat:
             return sparse.csr_array((0, self.width), dtype=np.float32)
         rows = sparse.vstack(parts, format="csr")
         return sparse.csr_array(rows[np.argsort(np.concatenate(order), kind="stable")])
+
+
+def as_kept(X, is_sparse):
+    """Validated rows, dense or sparse as the kept rows are."""
+    if is_sparse == sparse.issparse(X):
+        return X
+    return sparse.csr_array(X) if is_sparse else X.toarray()
+
+
+def type_for(X):
+    """How rows such as these are kept if nobody says: uint8 for whole numbers up to 255, else float32."""
+    values = sparse.csr_array(X).data if sparse.issparse(X) else np.asarray(X)
+    for start in range(0, len(values), CHECKED_ROWS):
+        part = values[start : start + CHECKED_ROWS]
+        numbers = part.size and np.issubdtype(part.dtype, np.number)
+        if not numbers or part.min() < 0 or part.max() > LARGEST or not np.array_equal(part, np.round(part)):
+            return "float32"
+    return "uint8" if len(values) else "float32"

@@ -130,31 +130,31 @@ class Transaction:
         self.failed = False  # a call failed inside the block, even if its error was caught there
 
     def __enter__(self) -> "Transaction":
-        self._storage._begin(self, self._who)
+        self._storage.begin(self, self._who)
         try:
-            self._writer = self._storage._row_writer()
+            self._writer = self._storage.row_writer()
         except BaseException:
-            self._storage._clear_away()
+            self._storage.clear_away()
             raise
         return self
 
     def __exit__(self, kind, error, traceback) -> None:
-        with self._storage._errors("the transaction"):
+        with self._storage.errors("the transaction"):
             try:
                 if error is not None:
                     raise error
                 self._finish()
             except BaseException:  # Ctrl-C included
-                self._storage._clear_away()
+                self._storage.clear_away()
                 raise
-        self._storage._turn.give_back()
+        self._storage.turn.give_back()
 
     def _finish(self) -> None:
         if self.failed:
             raise InputError("An append failed in this transaction, so none of it was kept. Begin a new one.")
         removed = self.newly_removed(self._storage.snapshot.removal)
         if self._writer.touched or len(removed):
-            self._storage._commit(self._writer, removed)
+            self._storage.commit(self._writer, removed)
 
     def append(self, arrays: Mapping[str, Any]) -> int:
         """Append rows: an array per column, (values, lengths) for a ragged one. Returns the position of the first.
@@ -188,14 +188,18 @@ class Transaction:
 
 
 class Storage(ABC):
-    """What a storage offers, whichever way it keeps its rows."""
+    """What a storage offers, whichever way it keeps its rows.
+
+    A :class:`Transaction` goes through ``begin``, ``row_writer`` and ``commit`` or ``clear_away``, and then gives the
+    ``turn`` back; nobody else calls these.
+    """
 
     segment_rows = SEGMENT_ROWS
     segment_bytes = SEGMENT_BYTES
     snapshot: Snapshot
 
     def __init__(self):
-        self._turn = Turn()
+        self.turn = Turn()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -243,33 +247,35 @@ class Storage(ABC):
         who : the verb that errors name
         model : what the new snapshot has as its ``model``
         """
-        self._begin(batches, who)
-        with self._errors("the new generation"):
+        self.begin(batches, who)
+        with self.errors("the new generation"):
             try:
                 self._rewrite(tuple(columns), batches, write_model, header, model)
             except BaseException:
-                self._clear_away()
+                self.clear_away()
                 raise
-        self._turn.give_back()
+        self.turn.give_back()
 
     def settle(self) -> None:
         """Clear away what an interrupted change has left, so that memory and disk show the same: before it, or after.
 
         Nothing happens while a change is under way in another thread. Not to be called inside a change.
         """
-        if self._turn.taken and self._turn.left_behind():
-            self._clear_away()
+        if self.turn.taken and self.turn.left_behind():
+            self.clear_away()
 
-    def _begin(self, change: object, who: str) -> None:
+    def begin(self, change: object, who: str) -> None:
+        """Take the turn for a change; refused while another has it."""
         self._check_writable(who)
-        if not self._turn.take(change):
+        if not self.turn.take(change):
             raise InputError(f"{who} cannot begin while another transaction of the same storage is under way.")
 
-    def _clear_away(self) -> None:
+    def clear_away(self) -> None:
+        """Undo the present change and give its turn back."""
         self._undo()
-        self._turn.give_back()
+        self.turn.give_back()
 
-    def _errors(self, what: str) -> AbstractContextManager:
+    def errors(self, what: str) -> AbstractContextManager:
         """Errors that name the place of ``what`` could not be written."""
         return nullcontext()
 
@@ -287,10 +293,12 @@ class Storage(ABC):
     def _check_writable(self, name: str) -> None: ...
 
     @abstractmethod
-    def _row_writer(self) -> RowWriter: ...
+    def row_writer(self) -> RowWriter:
+        """What appends the rows of the present change."""
 
     @abstractmethod
-    def _commit(self, writer: RowWriter, removed: np.ndarray) -> None: ...
+    def commit(self, writer: RowWriter, removed: np.ndarray) -> None:
+        """Make the rows of the present change count, and those at the positions ``removed`` not any more."""
 
     @abstractmethod
     def _undo(self) -> None:

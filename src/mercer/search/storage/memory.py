@@ -54,12 +54,12 @@ class MemoryStorage(Storage):
         if self._closed:
             raise InputError(f"{name} needs an open storage; this one is closed.")
 
-    def _row_writer(self) -> RowWriter:
+    def row_writer(self) -> RowWriter:
         columns, writers = self.columns, self._state[1]
         limits = self.segment_rows, self.segment_bytes
         return RowWriter(columns, self.n_positions, len(writers), _begin_in(writers, columns), limits)
 
-    def _commit(self, writer, removed):
+    def commit(self, writer, removed):
         before, writers, header = self._state
         segments = list(before.segments)
         for segment in writer.touched:

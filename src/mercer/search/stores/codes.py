@@ -70,49 +70,58 @@ class CodeStore:
             allowed = ~self._deleted if self._deleted.any() else np.empty(0, dtype=bool)
         else:
             allowed = allowed & ~self._deleted
-        scan = self._scan_flat if isinstance(self._coder, FlatCoder) else self._scan_tables
+        is_flat = isinstance(self._coder, FlatCoder)
+        tables = [None] if is_flat else self._coder.tables(Z)  # of eight queries each
+
+        def scan(task):
+            group, first, codes = task
+            mask = allowed[first : first + len(codes)] if len(allowed) else allowed
+            if is_flat:
+                return _best_flat(self._coder.scores(Z, codes), mask, first, k)
+            room = _Room(min(k, len(codes)))
+            scan_codes(np.ascontiguousarray(codes), tables[group], mask, first, *room.work, *room.best)
+            return room.found(group * GROUP, len(Z))
+
+        tasks = [(group, *piece) for group in range(len(tables)) for piece in self._tasks()]
         with single_threaded():
-            queries, positions, scores = scan(Z, k, allowed)
+            queries, positions, scores = joined(run_blocks(scan, tasks, self._n_jobs))
         return best_of_pairs(len(Z), k, queries, positions, scores, positions)
 
-    def _tasks(self, size):
+    def _tasks(self):
+        size = FLAT_ROWS if isinstance(self._coder, FlatCoder) else TASK_ROWS
         return [
             (first + start, codes[start : start + size])
             for first, codes in self._pieces
             for start in range(0, len(codes), size)
         ]
 
-    def _scan_tables(self, Z, k, allowed):
-        tables = self._coder.tables(Z)
-        tasks = [(group, *task) for group in range(len(tables)) for task in self._tasks(TASK_ROWS)]
 
-        def scan(task):
-            group, first, codes = task
-            wanted = min(k, len(codes))
-            scores = np.full((GROUP, wanted), -np.inf, dtype=np.float32)
-            rows, sizes = np.full((GROUP, wanted), -1, dtype=np.int64), np.zeros(GROUP, dtype=np.int64)
-            mask = allowed[first : first + len(codes)] if len(allowed) else allowed
-            sums, marks = np.empty(CHUNK * GROUP, dtype=np.float32), np.empty(CHUNK * GROUP, dtype=np.uint8)
-            limits = np.empty(LIMITS, dtype=np.float32)
-            codes = np.ascontiguousarray(codes)
-            scan_codes(codes, tables[group], mask, first, sums, marks, limits, scores, rows, sizes)
-            queries = np.repeat(np.arange(GROUP) + group * GROUP, wanted)
-            kept = (rows.ravel() >= 0) & (queries < len(Z))
-            return queries[kept], rows.ravel()[kept], scores.ravel()[kept]
+class _Room:
+    """What the loop works in and writes to, for the best ``wanted`` rows of eight queries."""
 
-        return joined(run_blocks(scan, tasks, self._n_jobs))
+    def __init__(self, wanted):
+        self.work = (
+            np.empty(CHUNK * GROUP, dtype=np.float32),
+            np.empty(CHUNK * GROUP, dtype=np.uint8),
+            np.empty(LIMITS, dtype=np.float32),
+        )
+        scores, rows = np.full((GROUP, wanted), -np.inf, dtype=np.float32), np.full((GROUP, wanted), -1, dtype=np.int64)
+        self.best = scores, rows, np.zeros(GROUP, dtype=np.int64)
 
-    def _scan_flat(self, Z, k, allowed):
-        def scan(task):
-            first, codes = task
-            scores = self._coder.scores(Z, codes)
-            if len(allowed):
-                scores[:, ~allowed[first : first + len(codes)]] = -np.inf
-            wanted = min(k, len(codes))
-            # a stable choice: equal scores at the edge go to the smaller position
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :wanted]
-            values = np.take_along_axis(scores, best, axis=1)
-            queries, places = np.nonzero(values > -np.inf)
-            return queries, best[queries, places] + first, values[queries, places]
+    def found(self, first_query, n_queries):
+        """(queries, positions, scores) of what was written."""
+        scores, rows, _ = self.best
+        queries = np.repeat(np.arange(GROUP) + first_query, rows.shape[1])
+        kept = (rows.ravel() >= 0) & (queries < n_queries)
+        return queries[kept], rows.ravel()[kept], scores.ravel()[kept]
 
-        return joined(run_blocks(scan, self._tasks(FLAT_ROWS), self._n_jobs))
+
+def _best_flat(scores, mask, first, k):
+    """(queries, positions, scores) of the k largest scores of each query among the rows from ``first`` on."""
+    if len(mask):
+        scores[:, ~mask] = -np.inf
+    # a stable choice: equal scores at the edge go to the smaller position
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    values = np.take_along_axis(scores, best, axis=1)
+    queries, places = np.nonzero(values > -np.inf)
+    return queries, best[queries, places] + first, values[queries, places]

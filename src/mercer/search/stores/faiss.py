@@ -119,7 +119,7 @@ class FaissStore:
         wanted = min(len(codes), TRAIN_ROWS_PER_LIST * self.n_lists)
         sample = self._decoded(np.asarray(codes[np.sort(rng.choice(len(codes), wanted, replace=False))]))
         centres = train_words(sample, self.n_lists, self._seed, LIST_ITERATIONS)
-        words = self._coder._words
+        words = self._coder.words
         M, _, size = words.shape
         coarse = faiss.IndexFlatL2(M * size)
         coarse.add(np.ascontiguousarray(centres))

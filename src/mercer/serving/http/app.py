@@ -86,7 +86,7 @@ def create_app(model, *, index=None, settings=None, reloaded=None):
     settings = ServiceSettings() if settings is None else settings
     service = Service(model, index, settings, reloaded)
     if not isinstance(model, (str, os.PathLike)):
-        service.store.load()
+        service.slot.load()
     app = FastAPI(
         title="Mercer",
         description="Classification and search by a fitted model, over bits or numbers.",
@@ -118,7 +118,7 @@ def create_app(model, *, index=None, settings=None, reloaded=None):
 async def _lifespan(app):
     """Load beside the service, listen to SIGHUP, and finish what is in work at the end."""
     service, loop = app.state.service, asyncio.get_running_loop()
-    tasks = {asyncio.create_task(service.store.start())}
+    tasks = {asyncio.create_task(service.slot.start())}
 
     def reload():
         async def attempt():
@@ -184,7 +184,7 @@ def _add_questions(app, service):
     @app.get("/v1/embedding", openapi_extra=descriptions.EMBEDDING)
     async def embedding(request: Request):
         """The specification by which a client makes bits of rows."""
-        served = service.store.present.model
+        served = service.slot.present.model
         if not served.rates:
             raise Fault(404, "raw-only", "This model takes raw rows only: it has no embedding.")
         bits = _whole(request, "bits", served.rates[-1])
@@ -207,7 +207,7 @@ def _add_operations(app, service):
     @app.get("/health/ready")
     async def ready(_: Request):
         """A model is loaded and answers."""
-        return _json({"status": "ready", "model": service.store.present.model.sha256})
+        return _json({"status": "ready", "model": service.slot.present.model.sha256})
 
     @app.get("/metrics")
     async def metrics(_: Request):

@@ -22,7 +22,7 @@ _ENCODED_ROWS = 2**14  # at a time
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRows:
     """Rows that were found: ids and similarities, (queries, k), labels if they have any, rows if they were wanted."""
 
     ids: list
@@ -61,8 +61,8 @@ class Neighbours:
         self._to_model = permutation(own, model.columns, "The index")
         self._to_index = None if self._to_model is None else np.argsort(self._to_model)
         self._index, self._model, self._labels = index, model, labels
-        self._collection = index._rows
-        self._positions = np.flatnonzero(~self._collection.snapshot.removed)
+        self._collection = index.rows_
+        self._positions = self._collection.alive
         self._lock, self._codes = threading.Lock(), {}
         if model.rates and self._collection.vectors is not None:
             self._codes[model.rates[-1]] = self._encoded(model.rates[-1])
@@ -102,7 +102,7 @@ class Neighbours:
             rows = self._rows(np.asarray(positions).ravel()).reshape(*similarity.shape, -1)
         ids = plain(ids)
         labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]
-        return Found(ids, similarity, labels, None if rows is None else plain(rows))
+        return FoundRows(ids, similarity, labels, None if rows is None else plain(rows))
 
     def warm_up(self):
         """Search once by each kind of query, so that code is compiled and codes of all rates are made."""
@@ -154,8 +154,7 @@ def open_neighbours(index, model, labels=None):
 
 def _labels_by_id(path, index, model):
     """Labels by id, as text. A file that labels no row of the index is refused: it belongs to another."""
-    collection = index._rows
-    ids = np.asarray(collection.ids.at(np.flatnonzero(~collection.snapshot.removed)))
+    ids = np.asarray(index.rows_.ids.at(index.rows_.alive))
     if path.lower().endswith((".npy", ".npz")):
         labels = _array_of_labels(path)
         if ids.dtype.kind != "i" or ids.min(initial=0) < 0 or ids.max(initial=0) >= len(labels):

@@ -23,11 +23,11 @@ class Metrics:
 
     Parameters
     ----------
-    store : Store, asked for the model that is loaded
+    slot : ModelSlot, asked for the model that is loaded
     gate : Gate, asked for the requests in work
     """
 
-    def __init__(self, store, gate):
+    def __init__(self, slot, gate):
         own = CollectorRegistry()
         self.requests = Counter("mercer_requests", "Requests.", ("route", "status"), registry=own)
         self.seconds = Histogram(
@@ -37,7 +37,7 @@ class Metrics:
         self.bytes_in = Counter("mercer_body_bytes", "Bytes of bodies read.", ("route",), registry=own)
         self.batches = Histogram("mercer_batch_rows", "Rows scored together.", registry=own, buckets=_ROWS)
         self.reloads = Counter("mercer_reloads", "Loads of another model.", ("outcome",), registry=own)
-        self._own, self._present = own, _Present(store, gate)
+        self._own, self._present = own, _Present(slot, gate)
 
     def text(self):
         """Everything in the text format of Prometheus."""
@@ -53,15 +53,15 @@ class Metrics:
 class _Present(Collector):
     """What is true of this process at this moment."""
 
-    def __init__(self, store, gate):
-        self._store, self._gate = store, gate
+    def __init__(self, slot, gate):
+        self._slot, self._gate = slot, gate
 
     def collect(self):
-        ready = self._store.problem is None
+        ready = self._slot.problem is None
         yield GaugeMetricFamily("mercer_ready", "1 if a model is loaded.", value=int(ready))
         yield GaugeMetricFamily("mercer_requests_in_work", "Requests with a body in work.", value=self._gate.taken)
         if ready:
-            model = self._store.present.model
+            model = self._slot.present.model
             info = GaugeMetricFamily("mercer_model_info", "The model.", labels=("name", "sha256", "task"))
             info.add_metric((model.name, model.sha256 or "", model.task), 1)
             yield info

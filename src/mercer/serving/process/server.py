@@ -73,7 +73,7 @@ def application(model, index, settings, log_level, log_requests, reloaded=None):
     """The application of a process that does nothing else, so that its logs are ours."""
     logs.configure(log_level, log_requests)
     app = create_app(model, index=index, settings=settings, reloaded=reloaded)
-    app.state.service.store.loaded = _keep
+    app.state.service.slot.loaded = _keep
     return app
 
 
@@ -109,13 +109,13 @@ def _run_alone(options, listener, started):
     """Run in this process. A model that cannot be loaded ends it with the reason."""
     app = application(**options)
     server = uvicorn.Server(_config(app, options["settings"], 1))
-    store = app.state.service.store
-    store.failed = lambda _: setattr(server, "should_exit", True)  # and whoever runs this says why
+    slot = app.state.service.slot
+    slot.failed = lambda _: setattr(server, "should_exit", True)  # and whoever runs this says why
     started()
     with _quiet_signals():
         server.run(sockets=[listener])
-    if store.failure is not None:
-        raise store.failure
+    if slot.failure is not None:
+        raise slot.failure
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def _run_workers(options, workers, listener, started):
 
 def _check(model, index, settings):
     """Load once before any process starts, so that what is wrong is said once, by the command."""
-    create_app(model, index=index, settings=settings).state.service.store.load()
+    create_app(model, index=index, settings=settings).state.service.slot.load()
 
 
 # ------------------------------------------------------------------------------------------------------------ the door

@@ -14,7 +14,7 @@ from mercer.serving.http.queries import read_query
 from mercer.serving.http.replies import plain
 from mercer.serving.process.batching import Batcher
 from mercer.serving.process.metrics import Metrics
-from mercer.serving.process.state import Store
+from mercer.serving.process.state import ModelSlot
 
 
 class Service:
@@ -29,8 +29,8 @@ class Service:
 
     def __init__(self, model, index, settings, reloaded=None):
         self.settings, self._reloaded = settings, reloaded
-        self.store, self.gate = Store(model, index, settings), Gate(settings.concurrency)
-        self.metrics = Metrics(self.store, self.gate)
+        self.slot, self.gate = ModelSlot(model, index, settings), Gate(settings.concurrency)
+        self.metrics = Metrics(self.slot, self.gate)
         self._batcher = Batcher(settings.max_batch_rows, self.metrics.batches.observe)
         self._searcher = ThreadPoolExecutor(1, "mercer-search")
 
@@ -43,7 +43,7 @@ class Service:
         """Labels and scores of the rows or codes in a request."""
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
-            model = self.store.present.model
+            model = self.slot.present.model
             query = await self._query(request, model, model)
             answers = await self._in_time(self._batcher.answer(model, query.kind, query.rows, query.bits))
         _check_finite(answers.labels if answers.scores is None else answers.scores)
@@ -62,7 +62,7 @@ class Service:
         """The nearest rows of the index for the rows or codes in a request."""
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
-            loaded = self.store.present
+            loaded = self.slot.present
             index = loaded.neighbours
             if index is None:
                 raise Fault(404, "no-index", "This service has no index. Start it with --index DIR.")
@@ -94,7 +94,7 @@ class Service:
     async def reload_file(self):
         """The same for a signal."""
         try:
-            loaded = await self.store.reload()
+            loaded = await self.slot.reload()
         except Fault:
             self.metrics.reloads.labels("failed").inc()
             raise
@@ -103,7 +103,7 @@ class Service:
 
     def card(self):
         """What ``/v1/model`` tells."""
-        loaded, settings = self.store.present, self.settings
+        loaded, settings = self.slot.present, self.settings
         index = loaded.neighbours
         shown = index is not None and settings.show_rows and index.can_show_rows
         return {

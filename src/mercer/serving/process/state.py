@@ -4,7 +4,7 @@ A new model is loaded, checked and warmed up while the old one answers. Then one
 A request takes what is present when it begins and keeps it to its end.
 """
 
-__all__ = ["Loaded", "Store"]
+__all__ = ["Loaded", "ModelSlot"]
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ class Loaded:
     neighbours: Neighbours | None
 
 
-class Store:
+class ModelSlot:
     """Where requests find the present model.
 
     Parameters

@@ -100,7 +100,7 @@ def check_unknown(index, given: RowsToAdd) -> None:
     if given.ids is None:
         return
     wanted = given.ids[given.skip :]
-    taken = (index._rows.ids.positions(wanted) >= 0).nonzero()[0]
+    taken = (index.rows_.ids.positions(wanted) >= 0).nonzero()[0]
     if len(taken):
         raise InputError(
             f"The index has {len(taken)} of the ids already, the first of which is {wanted[int(taken[0])]}; nothing "

@@ -55,12 +55,6 @@ def bytes_on_disk(place: str) -> int:
 
 def sizes(index, place: str) -> dict[str, int]:
     """Bytes of codes, of kept rows, and of all files."""
-    found = {"codes": 0, "kept_rows": 0, "total": bytes_on_disk(place)}
-    for segment in index._rows.snapshot.segments:
-        for name, array in segment.arrays.items():
-            n_bytes = sum(part.nbytes for part in (array if isinstance(array, tuple) else (array,)))
-            if name == "codes":
-                found["codes"] += n_bytes
-            elif name not in _OVERHEAD:
-                found["kept_rows"] += n_bytes
-    return found
+    columns = index.rows_.column_bytes()
+    kept = sum(n_bytes for name, n_bytes in columns.items() if name != "codes" and name not in _OVERHEAD)
+    return {"codes": columns["codes"], "kept_rows": kept, "total": bytes_on_disk(place)}

@@ -98,7 +98,7 @@ def known_ids(index, ids: Sequence[Any], place: str, file: str | None = None) ->
     from mercer.search.rows.ids import as_ids
 
     wanted = [value if isinstance(value, str) else int(value) for value in as_ids(ids, len(ids), file or place)]
-    table = index._rows.ids
+    table = index.rows_.ids
     missing = (table.positions(wanted) < 0).nonzero()[0]
     as_texts = [str(wanted[number]) for number in missing]
     for number, text, position in zip(missing, as_texts, table.positions(as_texts), strict=True):

@@ -19,6 +19,7 @@ def new_index(choices: dict[str, Any], seed: int):
     """The index that the options describe, not fitted. What cannot be combined is refused here."""
     from mercer import KernelIndex
     from mercer.kernels import get_kernel
+    from mercer.search.model.parameters import check_index
 
     given = dict(choices)
     parameters = named_values(given.pop("param") or [], "--param gamma=0.5")
@@ -26,6 +27,8 @@ def new_index(choices: dict[str, Any], seed: int):
         given["vectors"] = None
     try:
         given["kernel"] = get_kernel(given["kernel"], **parameters)
-        return KernelIndex(**given, random_state=seed)
+        index = KernelIndex(**given, random_state=seed)
+        check_index(index)  # before anything is read
+        return index
     except InputError as error:
         raise error if isinstance(error, ArgumentError) else ArgumentError(str(error)) from error

@@ -160,7 +160,7 @@ def _judged(index, queries, found: Answer, true):
     from mercer.search import recall_k_at
 
     true_positions, true_values = true
-    values = None if true_values is None else _exact_values(index, queries, found.positions)
+    values = None if true_values is None else index.exact_values(queries, found.positions)
 
     def recall(k: int, R: int) -> float:
         return recall_k_at(found.positions, true_positions, k, R, found_scores=values, true_scores=true_values)
@@ -168,22 +168,10 @@ def _judged(index, queries, found: Answer, true):
     return recall
 
 
-def _exact_values(index, queries, positions):
-    """Exact values of the rows found, computed as an exact search computes them: equal ones are equal in every bit."""
-    import numpy as np
-
-    _, Q = index._ready(queries, "mercer index evaluate")
-    values = np.full(positions.shape, np.nan)
-    numbers, places = np.nonzero(positions >= 0)
-    final = index._final(Q, numbers, positions[numbers, places])
-    values[numbers, places] = index._measure.reported(final)
-    return values
-
-
 def _known_positions(index, place: str, truth):
     """Where the true neighbours stand; all of them must be in the index."""
     wanted = known_ids(index, ids_of_column(truth.ravel()), place, "--truth")
-    return index._rows.ids.positions(wanted).reshape(truth.shape)
+    return index.rows_.ids.positions(wanted).reshape(truth.shape)
 
 
 def _search(index, queries, k: int, **how: Any) -> Answer:
@@ -195,7 +183,7 @@ def _search(index, queries, k: int, **how: Any) -> Answer:
     seconds = time.perf_counter() - started
     positions = np.full(ids.shape, -1, dtype=np.int64)
     there = np.isfinite(values)  # inverted lists may hold fewer than k
-    positions[there] = index._rows.ids.positions(ids[there] if ids.dtype.kind == "i" else ids[there].tolist())
+    positions[there] = index.rows_.ids.positions(ids[there] if ids.dtype.kind == "i" else ids[there].tolist())
     return Answer(positions, values, seconds)
 
 
@@ -217,7 +205,9 @@ def _bytes(index, place: str) -> tuple[float, ...]:
 
 def _selves(index, exact: Answer | None) -> int:
     """Queries whose nearest row is as near as can be."""
-    if exact is None or not (index.measure == "distance" or index._measure.unit_diagonal):
+    from mercer.search.model.measure import Measure
+
+    if exact is None or not (index.measure == "distance" or Measure.of(index).unit_diagonal):
         return 0
     nearest = exact.values[:, 0]
     return int((nearest <= 1e-7 if index.measure == "distance" else nearest >= 1 - 1e-9).sum())

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer.search.databases.external import Found
+from mercer.search.databases.external import Candidates
 from mercer.search.databases.milvus.registry import COLLECTION, Registry
 from mercer.search.databases.milvus.session import Session, among, literal
 
@@ -209,13 +209,13 @@ class MilvusStore:
                 search_params={"params": {"ef": length} if layout.method == "hnsw" else {}},
                 consistency_level="Strong",
             )
-        return [self._found(hits, rows) for hits in answer]
+        return [self._candidates(hits, rows) for hits in answer]
 
-    def _found(self, hits, rows):
+    def _candidates(self, hits, rows):
         sign = 1.0 if self.layout.metric == "inner product" else -1.0  # its distances are squared
         ids = [hit[self.layout.id_column] for hit in hits]
         kept = [base64.b64decode(hit["entity"][self.layout.row_column]) if rows else None for hit in hits]
-        return Found(ids, [sign * hit["distance"] for hit in hits], kept)
+        return Candidates(ids, [sign * hit["distance"] for hit in hits], kept)
 
     def scan(self, condition, size, rows):
         layout, last = self.layout, None
@@ -226,7 +226,7 @@ class MilvusStore:
                 return
             ids = [entity[layout.id_column] for entity in block]
             kept = [base64.b64decode(entity[layout.row_column]) if rows else None for entity in block]
-            yield Found(ids, [], kept)
+            yield Candidates(ids, [], kept)
             last = ids[-1]
 
     def _after(self, last, condition, size, fields):

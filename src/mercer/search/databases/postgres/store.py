@@ -11,35 +11,25 @@ with columns and rows of its own.
 __all__ = ["PostgresStore"]
 
 from dataclasses import replace
-from uuid import UUID
 
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer.search.databases.external import Found
+from mercer.search.databases.external import Candidates
 from mercer.search.databases.layout import Layout
 from mercer.search.databases.postgres.registry import Registry
 from mercer.search.databases.postgres.session import Session, identifier
-from mercer.search.databases.postgres.tables import (
-    check_table,
-    check_width,
-    create_table,
-    drop_table,
-    id_type,
-    names_of,
-)
-from mercer.search.databases.postgres.writing import Writing
+from mercer.search.databases.postgres.statements import TYPES, Statements
+from mercer.search.databases.postgres.tables import check_table, check_width, create_table, drop_table
+from mercer.search.databases.postgres.writing import TableWriter
 
-OPERATORS = {"inner product": "<#>", "distance": "<->"}
 CLASSES = {"inner product": "{}_ip_ops", "distance": "{}_l2_ops"}
-TYPES = {"float32": "vector", "float16": "halfvec"}
 LONGEST_LIST = 1000  # the largest hnsw.ef_search
 LEAST_LIST = 100
 BUILD_MEMORY = 2**30  # at most; a graph that does not fit is built many times slower
-OWN_PREFIX = "mercer_"  # of our values beside those of a condition
 
 
-class PostgresStore(Writing):
+class PostgresStore:
     """The table of an index.
 
     Parameters
@@ -88,12 +78,10 @@ class PostgresStore(Writing):
         return layout, fingerprint, model
 
     def _use(self, layout: Layout, fingerprint):
-        from psycopg import sql
-
         self.layout, self.fingerprint = layout, fingerprint
         self._registry = Registry(self._session, layout.name, layout.embedding_column)
-        self._id_type = id_type(self._session, layout)
-        self._names = {**names_of(layout), "near": sql.SQL(OPERATORS[layout.metric])}
+        self._sql = Statements(self._session, layout)
+        self._writer = TableWriter(self._session, self._sql, self._registry, fingerprint)
 
     def finish(self):
         """Build the graph, which takes less time when the rows are there than row by row."""
@@ -101,18 +89,18 @@ class PostgresStore(Writing):
 
         layout = self.layout
         if layout.method == "exact":
-            self._session.run(self._statement("ANALYZE {table}"))
+            self._session.run(self._sql.statement("ANALYZE {table}"))
             return
-        needed = len(self) * (layout.width * np.dtype(layout.dtype).itemsize + 10 * layout.m + 200)
+        needed = self.count() * (layout.width * np.dtype(layout.dtype).itemsize + 10 * layout.m + 200)
         memory = f"{max(64 * 2**20, min(BUILD_MEMORY, 2 * needed)) // 1024}kB"
         with self._session.changes():
             self._session.run("SELECT set_config('maintenance_work_mem', %s, true)", [memory])
             family = sql.SQL(CLASSES[layout.metric].format(TYPES[layout.dtype]))
             settings = sql.SQL("m = {}, ef_construction = {}").format(layout.m, layout.ef_construction)
             query = "CREATE INDEX ON {table} USING hnsw ({embedding} {family}) WITH ({settings})"
-            self._session.run(self._statement(query, family=family, settings=settings))
+            self._session.run(self._sql.statement(query, family=family, settings=settings))
             # without statistics a rare condition looks like a third of the table, and the graph would be walked for it
-            self._session.run(self._statement("ANALYZE {table}"))
+            self._session.run(self._sql.statement("ANALYZE {table}"))
 
     def drop_if_there(self, name, embedding_column):
         """Take out an index that may be there, or what is left of one whose table somebody has dropped."""
@@ -131,7 +119,16 @@ class PostgresStore(Writing):
             self._registry.erase()
             drop_table(self._session, self.layout)
 
-    # ------------------------------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------------------- writing and looking
+
+    def insert(self, ids, blocks, payload):
+        self._writer.insert(ids, blocks, payload)
+
+    def update(self, ids, blocks, payload):
+        self._writer.update(ids, blocks, payload)
+
+    def delete(self, ids):
+        self._writer.delete(ids)
 
     def search(self, Z, k, condition, ef, rows):
         statement, values = self._nearest(k, condition, rows)
@@ -162,32 +159,30 @@ class PostgresStore(Writing):
         """(statement, values but for the query)."""
         from psycopg import sql
 
-        where, values = self._where(condition)
+        where, values = self._sql.where(condition)
         score = "-({embedding} {near} %(mercer_query)s)"
-        statement = self._statement(
+        statement = self._sql.statement(
             before + "SELECT {shown}, {kept}, " + score + " FROM {table} WHERE {where} "
             "ORDER BY {embedding} {near} %(mercer_query)s LIMIT {k}",
             k=sql.Literal(k),  # in the text: a plan for any k would be made for a tenth of the table
-            kept=self._names["row"] if rows else sql.SQL("NULL::bytea"),
+            kept=self._sql.kept(rows),
             where=where,
         )
         return statement, values
 
     def _found(self, statement, values, z, prepare=None):
-        cursor = self._session.run(statement, {**values, "mercer_query": self._vector(z)}, prepare)
+        cursor = self._session.run(statement, {**values, "mercer_query": self._sql.vector(z)}, prepare)
         found = cursor.fetchall()
         ids, kept, scores = zip(*found, strict=True) if found else ((), (), ())
         if self.layout.metric == "distance":  # the objective is the squared distance
             scores = [-(score**2) for score in scores]
-        return Found(list(ids), list(scores), list(kept))
+        return Candidates(list(ids), list(scores), list(kept))
 
     def scan(self, condition, size, rows):
-        from psycopg import sql
-
-        where, values = self._where(condition)
-        statement = self._statement(
+        where, values = self._sql.where(condition)
+        statement = self._sql.statement(
             "SELECT {shown}, {kept} FROM {table} WHERE {where}",
-            kept=self._names["row"] if rows else sql.SQL("NULL::bytea"),
+            kept=self._sql.kept(rows),
             where=where,
         )
         session = self._session
@@ -197,24 +192,20 @@ class PostgresStore(Writing):
                 cursor.execute(statement, values, binary=True)
                 while block := cursor.fetchmany(size):
                     ids, kept = zip(*block, strict=True)
-                    yield Found(list(ids), [], list(kept))
+                    yield Candidates(list(ids), [], list(kept))
 
     def explain(self, z, k, condition):
         statement, values = self._nearest(k, condition, True, before="EXPLAIN ")
         with self._session.transaction():
             self._settings(k, None)
-            lines = self._session.run(statement, {**values, "mercer_query": self._vector(z)}).fetchall()
+            lines = self._session.run(statement, {**values, "mercer_query": self._sql.vector(z)}).fetchall()
         return "\n".join(line for (line,) in lines)
 
     def known(self, ids):
-        query = "SELECT {shown} FROM {table} WHERE {embedding} IS NOT NULL AND {id} = ANY(%s::{type}[])"
-        return {found for (found,) in self._session.run(self._statement(query), [self._keys(ids)])}
+        return self._sql.known(ids)
 
     def count(self):
-        return self._session.one(self._statement("SELECT count({embedding}) FROM {table}"))[0]
-
-    def __len__(self):
-        return self.count()
+        return self._session.one(self._sql.statement("SELECT count({embedding}) FROM {table}"))[0]
 
     def transaction(self):
         return self._session.transaction()
@@ -224,46 +215,3 @@ class PostgresStore(Writing):
 
     def close(self):
         self._session.close()
-
-    # ------------------------------------------------------------------------------------------------------- helpers
-
-    def _statement(self, text, **more):
-        """SQL with the names of this table put in."""
-        from psycopg import sql
-
-        shown = sql.SQL("{}::text" if self.layout.ids == "texts" else "{}::bigint").format(self._names["id"])
-        return sql.SQL(text).format(**self._names, type=sql.SQL(self._id_type), shown=shown, **more)
-
-    def _where(self, condition):
-        """(SQL, values) of a condition."""
-        from psycopg import sql
-
-        there = sql.SQL("{} IS NOT NULL").format(self._names["embedding"])
-        if condition is None:
-            return there, {}
-        if condition.ids is not None:
-            clause = self._statement("{id} = ANY(%(mercer_ids)s::{type}[])")
-            return sql.SQL(" AND ").join([there, clause]), {"mercer_ids": self._keys(condition.ids)}
-        text, values = condition.text, condition.values
-        if values is None:
-            text, values = text.replace("%", "%%"), {}
-        elif not isinstance(values, dict) or any(str(name).startswith(OWN_PREFIX) for name in values):
-            raise InputError(
-                "A filter in SQL takes its values as a dictionary, by names that do not begin with 'mercer_': "
-                "filter=('year > %(since)s', {'since': 2000})."
-            )
-        return sql.SQL(" AND ").join([there, sql.SQL("({})").format(sql.SQL(text))]), values
-
-    def _keys(self, ids):
-        """Ids as the table shows them: one uuid may be written in several ways."""
-        if self._id_type != "uuid":
-            return list(ids)
-        try:
-            return [str(UUID(value)) for value in ids]
-        except ValueError as error:
-            raise InputError(f"The ids of the table {self.layout.name} are uuid: {error}.") from error
-
-    def _vector(self, z):
-        import pgvector
-
-        return pgvector.HalfVector(z) if self.layout.dtype == "float16" else pgvector.Vector(z)

@@ -4,7 +4,7 @@ New rows are copied into a table that lasts until the end of the step, and go fr
 speed is that of COPY, and a row that was there before without an embedding keeps its other columns.
 """
 
-__all__ = ["Writing"]
+__all__ = ["TableWriter"]
 
 import struct
 from uuid import UUID
@@ -17,8 +17,20 @@ TAKEN = "KernelIndex.add was given the id {}, which is in the index; nothing was
 UNKNOWN = "KernelIndex.update does not know the id {}; nothing was changed."
 
 
-class Writing:
-    """What `PostgresStore` does to its table."""
+class TableWriter:
+    """Changes of the table of an index: `insert`, `update` and `delete` of `ExternalStore`.
+
+    Parameters
+    ----------
+    session : Session
+    statements : Statements
+    registry : Registry
+    fingerprint : of the embedding that the table must still have
+    """
+
+    def __init__(self, session, statements, registry, fingerprint):
+        self._session, self._sql, self._registry = session, statements, registry
+        self._fingerprint, self._layout = fingerprint, statements.layout
 
     def insert(self, ids, blocks, payload):
         with self._session.changes():
@@ -37,17 +49,17 @@ class Writing:
             self._unstage(self._fill(columns, "t.{embedding} IS NOT NULL"), len(ids))
 
     def delete(self, ids):
-        forget = "UPDATE {table} SET {embedding} = NULL" + (", {row} = NULL" if self.layout.kept else "")
-        query = "DELETE FROM {table}" if self.layout.own else forget
+        forget = "UPDATE {table} SET {embedding} = NULL" + (", {row} = NULL" if self._layout.kept else "")
+        query = "DELETE FROM {table}" if self._layout.own else forget
         with self._session.changes():
-            self._registry.check(self.fingerprint, lock=True)
-            ids = self._keys(ids)
-            known = self.known(ids)
+            self._registry.check(self._fingerprint, lock=True)
+            ids = self._sql.keys(ids)
+            known = self._sql.known(ids)
             unknown = next((value for value in ids if value not in known), None)
             if unknown is not None:
                 raise InputError(f"KernelIndex.remove does not know the id {unknown!r}; nothing was changed.")
             where = " WHERE {embedding} IS NOT NULL AND {id} = ANY(%s::{type}[])"
-            self._session.run(self._statement(query + where), [list(ids)])
+            self._session.run(self._sql.statement(query + where), [list(ids)])
 
     # ------------------------------------------------------------------------------------------------------- helpers
 
@@ -55,15 +67,15 @@ class Writing:
         """Copy rows beside the table; the names of their columns."""
         from psycopg import sql
 
-        self._registry.check(self.fingerprint, lock=True)
-        layout, session = self.layout, self._session
+        self._registry.check(self._fingerprint, lock=True)
+        layout, session = self._layout, self._session
         names = [layout.id_column, layout.embedding_column, *([layout.row_column] if layout.kept else []), *payload]
         columns = sql.SQL(", ").join(map(column, names))
         # the types are those of the table, so that the payload may be of any type
         query = "CREATE TEMPORARY TABLE {stage} AS SELECT {columns} FROM {table} WITH NO DATA"
         session.run(self._staged(query, columns))
         types = session.run(self._staged("SELECT {columns} FROM {stage}", columns)).description
-        keys = map(UUID, self._keys(ids)) if self._id_type == "uuid" else ids
+        keys = map(UUID, self._sql.keys(ids)) if self._sql.id_type == "uuid" else ids
         with (
             session.errors(),
             session.cursor().copy(self._staged("COPY {stage} FROM STDIN (FORMAT BINARY)", columns)) as copy,
@@ -76,8 +88,8 @@ class Writing:
     def _pairs(self, blocks):
         """(vector, kept row) or (vector,) of every row."""
         for Z, rows in blocks:
-            vectors = map(self._vector, Z)
-            yield from zip(vectors, rows, strict=True) if self.layout.kept else zip(vectors, strict=True)
+            vectors = map(self._sql.vector, Z)
+            yield from zip(vectors, rows, strict=True) if self._layout.kept else zip(vectors, strict=True)
 
     def _fill(self, names, condition):
         """Write staged rows over those of the table that a condition holds for; how many they were."""
@@ -96,7 +108,9 @@ class Writing:
 
     def _unstage(self, changed, n_rows):
         if changed < n_rows:
-            raise StoreError(f"Somebody else changed some of these rows in {self.place} at the same moment. Try again.")
+            raise StoreError(
+                f"Somebody else changed some of these rows in {self._session.name} at the same moment. Try again."
+            )
         self._session.run(self._staged("DROP TABLE {stage}", ()))
 
     def _staged(self, query, columns, **more):
@@ -104,7 +118,7 @@ class Writing:
 
         if not isinstance(columns, sql.Composable):
             columns = sql.SQL(", ").join(map(column, columns))
-        return self._statement(query, stage=sql.Identifier("pg_temp", STAGE), columns=columns, **more)
+        return self._sql.statement(query, stage=sql.Identifier("pg_temp", STAGE), columns=columns, **more)
 
 
 def _write_row(copy, row, layout):

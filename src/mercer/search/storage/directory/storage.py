@@ -205,7 +205,7 @@ class DirectoryStorage(Storage):
 
     def close(self) -> None:
         """Give back the lock. Snapshots, and the segments in them, stay usable."""
-        if self._turn.taken:
+        if self.turn.taken:
             raise InputError("An index cannot be closed inside its own transaction.")
         self._closed = True
         if self._process != os.getpid():
@@ -304,7 +304,7 @@ class DirectoryStorage(Storage):
         if self._process == os.getpid():  # a fork has no say in what becomes of the files
             super().settle()
 
-    def _errors(self, what: str) -> AbstractContextManager:
+    def errors(self, what: str) -> AbstractContextManager:
         return disk_errors(self.path, what)
 
     def _check_open(self, name: str) -> None:
@@ -320,7 +320,7 @@ class DirectoryStorage(Storage):
         if self._broken:
             raise InputError(f"{name} needs {os.fspath(self.path)!r} to be opened again: the disk failed before.")
 
-    def _row_writer(self) -> RowWriter:
+    def row_writer(self) -> RowWriter:
         self._filling = SegmentFiles(self._folder_path(), self.columns, self._contents.segments)
         return self._rows_into(self._filling, self.n_positions, len(self._contents.segments))
 
@@ -328,7 +328,7 @@ class DirectoryStorage(Storage):
         limits = self.segment_rows, self.segment_bytes
         return RowWriter(files.columns, n_positions, n_segments, files.begin, limits)
 
-    def _commit(self, writer: RowWriter, removed: np.ndarray) -> None:
+    def commit(self, writer: RowWriter, removed: np.ndarray) -> None:
         assert self._filling is not None
         before = self._contents
         records = self._filling.finish(writer.touched)
