@@ -106,7 +106,7 @@ def environment():
     """With the copy in front of whatever is installed."""
     paths = os.pathsep.join([str(COPY / "src"), str(COPY)])
     data = os.environ.get("MERCER_DATA") or ROOT.parent / "shared" / "data"
-    return os.environ | {"PYTHONPATH": paths, "MERCER_DATA": str(data)}
+    return os.environ | {"PYTHONPATH": paths, "MERCER_DATA": str(data), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 # ------------------------------------------------------------------------------------------------------- copy and state

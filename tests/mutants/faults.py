@@ -89,6 +89,7 @@ FAULTS = [
         "_native/codes/levels.py",
         "np.int64(min(max(level, 0.0), np.float64(tops[j])))",
         "np.int64(max(level, 0.0))",
+        ("tests/native/learners/descent/test_level.py", "tests/learners/test_intersection.py"),
     ),
     # -------------------------------------------------------------------------------------------------------- kernels
     Fault(
