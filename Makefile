@@ -25,10 +25,13 @@ ifneq ($(strip $(MERCER_DATA)),)
 export MERCER_DATA := $(abspath $(MERCER_DATA))
 endif
 
+# Python keeps what it compiles, as numba does: without that, reading the tests takes each process 20 s instead of 10.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/pyvenv.cfg $(VENV)/.has-%
-.PHONY: help setup demo test test-all test-core test-newest test-lowest test-nojit lint fmt bench fuzz docs package clean
+.PHONY: help setup demo test test-process test-all test-core test-newest test-lowest test-nojit lint fmt bench fuzz docs package clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -56,7 +59,10 @@ demo: $(VENV)/.has-plot ## compare linear and kernel classifiers on scikit-learn
 test: $(VENV)/.has-test ## run the default test suite
 	@$(BIN)/python -m pytest -n 2
 
-test-all: $(VENV)/.has-test ## run every test, slow ones too
+test-process: $(VENV)/.has-test ## run the tests of processes: kills, servers, clusters, the browser, forged files
+	@$(BIN)/python -m pytest -n 2 -m "process and not slow"
+
+test-all: $(VENV)/.has-test ## run every test: the default suite, those of processes, slow ones
 	@$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 # Compiled code is kept with the environment: numba's versions would throw away each other's.

@@ -13,10 +13,16 @@ settings.register_profile("mercer", derandomize=True, deadline=None, suppress_he
 settings.load_profile("mercer")
 
 DATABASES = itertools.count()
+# Behind these fixtures is a server, a browser, or the command in a process of its own.
+PROCESSES = {"postgres_of_all", "milvus", "browser", "javascript", "start"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(items):
-    """Skip what is marked ``data`` when MERCER_DATA names no directory."""
+    """Mark what needs a process; skip what is marked ``data`` when MERCER_DATA names no directory."""
+    for item in items:
+        if PROCESSES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.process)
     if data_root() is None:
         skip = pytest.mark.skip(reason="MERCER_DATA names no directory with the data sets")
         for item in items:

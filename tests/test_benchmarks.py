@@ -267,6 +267,7 @@ def test_the_environment_names_neither_this_machine_nor_its_folders():
     assert platform.node() not in text
 
 
+@pytest.mark.process
 def test_listing_the_benchmarks_imports_nothing_heavy():
     heavy = ["numba", "sklearn", "scipy", "numpy", "matplotlib", "faiss"]
     code = f"""
@@ -302,6 +303,7 @@ def test_the_example_in_the_documentation_runs(tmp_path, monkeypatch):
     assert json.loads(path.read_text())["bars"][0]["measured"] > 0
 
 
+@pytest.mark.process
 def test_an_unknown_benchmark_is_refused_with_the_names_there_are():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True, check=False

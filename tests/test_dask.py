@@ -98,6 +98,7 @@ def test_sizes_of_chunks_that_are_not_known_are_found_out(digits):
         open_rows(rows[:, 0])
 
 
+@pytest.mark.process
 def test_a_number_that_is_not_finite_is_named(client):
     X = np.ones((100, 3))
     X[77, 1] = np.nan
@@ -108,6 +109,7 @@ def test_a_number_that_is_not_finite_is_named(client):
 # ------------------------------------------------------------------------------------------------------------ learning
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "learner",
     [
@@ -132,6 +134,7 @@ def test_a_fit_is_that_of_one_process(client, small_groups, digits, learner):
     assert (scores == alone.predict(X)).mean() > 0.999 or np.allclose(scores, alone.predict(X), rtol=1e-3)
 
 
+@pytest.mark.process
 def test_sparse_chunks_weights_and_two_classes(client, small_groups, digits):
     from scipy import sparse
 
@@ -144,6 +147,7 @@ def test_sparse_chunks_weights_and_two_classes(client, small_groups, digits):
     assert spread.objective_.sum() == pytest.approx(alone.objective_.sum(), rel=1e-6)
 
 
+@pytest.mark.process
 def test_columns_that_are_solved_early_are_left_out(client, small_groups, rng):
     X = rng.random((600, 5))
     Y = np.stack([X[:, 0] > 0.5, X[:, 1] > X[:, 2] * X[:, 3], np.ones(600, bool)], axis=1).astype(int)
@@ -153,6 +157,7 @@ def test_columns_that_are_solved_early_are_left_out(client, small_groups, rng):
     np.testing.assert_allclose(spread.objective_, alone.objective_, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("solver", ["auto", "primal"])
 def test_classes_of_an_intersection_machine_run_side_by_side(client, small_groups, digits, solver):
     X, y = digits
@@ -165,6 +170,7 @@ def test_classes_of_an_intersection_machine_run_side_by_side(client, small_group
     assert two.score(X, y > 1) == pytest.approx(IntersectionSVC(tol=1e-5).fit(X, y > 1).score(X, y > 1), abs=2e-3)
 
 
+@pytest.mark.process
 def test_the_number_of_workers_changes_nothing(small_groups, digits):
     X, y = digits
     found = []
@@ -178,6 +184,7 @@ def test_the_number_of_workers_changes_nothing(small_groups, digits):
         np.testing.assert_array_equal(found[0].coef_, other.coef_)
 
 
+@pytest.mark.process
 def test_what_processes_send_one_another_is_aligned():
     from mercer.learners.dask.rows import Tasks
 
@@ -191,6 +198,7 @@ def test_what_processes_send_one_another_is_aligned():
     assert all(here)
 
 
+@pytest.mark.process
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, digits, tmp_path):
     X, y = np.tile(digits[0], (2, 1)), np.tile(digits[1], 2)
@@ -226,6 +234,7 @@ def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, 
     assert spread.objective_.sum() == pytest.approx(alone.objective_.sum(), rel=1e-6)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
@@ -244,6 +253,7 @@ def test_what_needs_all_rows_at_once_is_refused(client, digits, learner, message
 # ---------------------------------------------------------------------------------------------------- maps and indexes
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "map",
     [
@@ -308,6 +318,7 @@ def test_an_index_keeps_the_names_of_columns_of_a_data_frame(digits):
         index.add(spread[frame.columns.tolist()[::-1]])
 
 
+@pytest.mark.process
 def test_a_large_collection_is_sampled(client, monkeypatch, digits):
     monkeypatch.setattr("mercer._base.tables.sources.rows.FITTED_ROWS", 100)
     X = digits[0]
@@ -316,6 +327,7 @@ def test_a_large_collection_is_sampled(client, monkeypatch, digits):
     np.testing.assert_array_equal(spread.landmarks_, alone.landmarks_)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("pairs", ["all", "uniform", "informative"])
 @pytest.mark.parametrize("kernel", ["hellinger", "chi2"])
 def test_pairs_of_a_reduction_are_pairs_of_all_rows(client, monkeypatch, digits, kernel, pairs):
@@ -334,6 +346,7 @@ def test_pairs_of_a_reduction_are_pairs_of_all_rows(client, monkeypatch, digits,
     assert [spread.square, spread.mean] == pytest.approx([alone.square, alone.mean], rel=1e-12)
 
 
+@pytest.mark.process
 def test_an_index_takes_chunks(client, digits):
     X = digits[0].astype("f4")
     alone = KernelIndex("chi2", random_state=0).fit(X).add(X)
@@ -348,6 +361,7 @@ def test_an_index_takes_chunks(client, digits):
 # ----------------------------------------------------------------------------------------------------- the command line
 
 
+@pytest.mark.process
 def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_path):
     pd = pytest.importorskip("pandas")
     from typer.testing import CliRunner

@@ -78,6 +78,7 @@ def test_pages_use_every_table_and_figure_and_no_other():
     assert {name for kind, name in found if kind == "measured-figure"} == set(FIGURES)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("name", "says"), [("front", None), ("no-such-table", "no-such-table")])
 def test_a_page_is_built_from_stored_results_or_not_at_all(name, says, tmp_path):
     pytest.importorskip("myst_parser")

@@ -126,7 +126,11 @@ def test_every_hot_loop_has_a_numpy_twin():
     assert not missing, "Add a function of the same name to tests/reference."
 
 
-@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=relative)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.process if page.name in SERVERS else ()) for page in PAGES_WITH_CODE],
+    ids=relative,
+)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     if page.name in SERVERS:  # the page says DATABASE_URL, as its reader has it

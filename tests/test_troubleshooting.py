@@ -1,6 +1,7 @@
 """Troubleshooting: every message that the page quotes is in the source; many are provoked, and read as quoted."""
 
 import ast
+import functools
 import inspect
 import re
 import warnings
@@ -20,6 +21,7 @@ ENTRIES = [block.strip() for block in re.findall(r"(?ms)^```text\n(.*?)^```", PA
 VARYING = "\0"  # what an f-string fills in
 
 
+@functools.cache  # seconds: not while tests are collected
 def templates():
     """All texts of the source, with what is filled in replaced."""
     found = set()
@@ -32,9 +34,6 @@ def templates():
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
     return found
-
-
-TEMPLATES = templates()
 
 
 def is_in_the_source(entry):
@@ -52,7 +51,7 @@ def stands_in_one_text(piece):
     parts = [part for part in (part.strip(" .,") for part in piece.split("...")) if part]
     assert sum(map(len, parts)) >= 8, f"Quote more of {piece!r}."
     pattern = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
-    return any(pattern.search(template) for template in TEMPLATES)
+    return any(pattern.search(template) for template in templates())
 
 
 def as_pattern(entry):

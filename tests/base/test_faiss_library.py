@@ -24,6 +24,7 @@ def _shown(**variables):
     ).stdout.split()
 
 
+@pytest.mark.process
 def test_faiss_computes_with_the_loops_of_numpy_and_the_environment_is_as_before():
     from mercer._base.faiss_library import CORES
 
@@ -35,6 +36,7 @@ def test_faiss_computes_with_the_loops_of_numpy_and_the_environment_is_as_before
     assert of["True"] == CORES[of["False"].lower()]
 
 
+@pytest.mark.process
 def test_a_choice_of_the_user_is_respected():
     variable, *cores = _shown(OPENBLAS_CORETYPE="Haswell")
     assert variable == "Haswell"
@@ -58,6 +60,7 @@ print("faiss" in sys.modules)
 """
 
 
+@pytest.mark.process
 def test_faiss_is_loaded_only_where_it_is_used():
     """Every public name is looked up, and a chi2 classifier is fitted, without it."""
     done = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, text=True)

@@ -60,6 +60,7 @@ def test_threads_that_leave_in_another_order_lift_the_single_limit_once():
     assert blas_threads() == before
 
 
+@pytest.mark.process
 def test_a_limit_reaches_libraries_loaded_since_the_last_one():
     code = """
 import sys

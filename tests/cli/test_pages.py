@@ -177,6 +177,7 @@ def folder_of_examples(tmp_path):
     return tmp_path
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPEATED)
 def test_outputs_on_the_page_are_those_of_the_command(name, folder_of_examples):

@@ -15,6 +15,7 @@ from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOS
 from mercer.learners.solvers.problem import Problem
 from mercer.spaces import BlockFactor, CodeRows, Identity, hstack
 from mercer.spaces.design import Design
+from tests.pairs import all_pairs
 from tests.reference import solvers
 from tests.spaces.samples import make_inners, make_rows
 
@@ -248,9 +249,10 @@ def test_few_planes_reach_the_same_solution(loss):
 TRIVIAL = {"zero": np.zeros((7, 4)), "constant": np.ones((7, 4)), "single row": np.arange(4.0)[None]}
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("features", TRIVIAL)
+@pytest.mark.parametrize(
+    ("features", "loss", "intercept"),
+    all_pairs(list(TRIVIAL), list(LOSSES), list(INTERCEPTS)),
+)
 def test_features_that_say_nothing_give_the_right_trivial_model(features, loss, intercept):
     A, loss, rng = TRIVIAL[features], get_loss(loss), np.random.default_rng(0)
     if features == "single row" and intercept == "free" and loss.name in ("logistic", "multinomial"):

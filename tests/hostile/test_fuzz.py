@@ -57,6 +57,7 @@ def test_a_case_is_told_by_its_number():
     assert len({forge(seeds, case).content for case in range(50)}) >= 45  # two small changes may be the same
 
 
+@pytest.mark.process
 def test_the_build_with_bounds_checks_sees_inlined_formulas_and_lanes(tmp_path):
     (tmp_path / "outside.py").write_text(OUTSIDE, encoding="utf-8")
     run = subprocess.run(
@@ -67,6 +68,7 @@ def test_the_build_with_bounds_checks_sees_inlined_formulas_and_lanes(tmp_path):
     assert run.stdout == f"[None, {said}] [None, {said}]\n"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks of memory are read from /proc")
 def test_two_thousand_forged_files_do_no_harm():
     campaign = Campaign(FOLDER)

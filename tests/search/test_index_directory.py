@@ -97,6 +97,7 @@ def test_whatever_is_done_every_handle_sees_it(steps, reopened):
             life.check(again)
 
 
+@pytest.mark.process
 def test_an_index_goes_on_in_another_process(path):
     index(X, ids=IDS).persist(path).close()
     with KernelIndex.open(path) as reader, process(add_and_wait, path) as (_, pipe):

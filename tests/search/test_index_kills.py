@@ -38,6 +38,7 @@ while True:
 """
 
 
+@pytest.mark.process
 @pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
 @pytest.mark.parametrize("n_kills", [4, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_lose_nothing_and_invent_nothing(tmp_path, n_kills):

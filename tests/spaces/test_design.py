@@ -7,6 +7,7 @@ from mercer import InputError, thread_limit
 from mercer.spaces import BlockFactor, CodeRows, Identity
 from mercer.spaces import design as module
 from mercer.spaces.design import Design
+from tests.pairs import all_pairs
 from tests.spaces.samples import make_inners, make_rows
 
 
@@ -19,9 +20,10 @@ def coded_design(dtype, n=50, seed=0):
     return Design(CodeRows(codes, words), BlockFactor(factors))
 
 
-@pytest.mark.parametrize("columns", [None, 1, 3, 8, 20])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("chunk", [8192, 16])
+@pytest.mark.parametrize(
+    ("chunk", "dtype", "columns"),
+    all_pairs([8192, 16], [np.float32, np.float64], [None, 1, 3, 8, 20]),
+)
 def test_delayed_expansion_gives_the_products_of_the_expanded_rows(dtype, columns, chunk, monkeypatch):
     monkeypatch.setattr(module, "CHUNK_ROWS", chunk)
     design = coded_design(dtype)

@@ -154,6 +154,7 @@ def test_nothing_is_left_behind_by_an_error_or_an_interrupt(tmp_path):
     assert names == [[]] * 7
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a system that kills")
 def test_nothing_is_left_behind_by_a_process_that_is_killed(tmp_path):
     code = """
@@ -202,6 +203,7 @@ def test_a_disk_that_fills_up_while_writing_is_explained(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's account of memory")
 def test_rows_on_disk_are_written_and_passed_over_in_a_small_part_of_their_size():
     code = """

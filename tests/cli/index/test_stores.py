@@ -28,6 +28,7 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["postgres", "milvus"])
 def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request, kind):
     place = request.getfixturevalue(kind)

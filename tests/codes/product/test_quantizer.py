@@ -114,6 +114,7 @@ def test_few_different_rows_are_words_of_their_own_and_that_is_said(X):
         assert squared_error(quantizer().fit(X[:1]), X[:1]) == 0.0
 
 
+@pytest.mark.process
 def test_training_writes_nothing_to_the_terminal():
     code = (
         "import numpy as np, warnings; warnings.simplefilter('ignore')\n"

@@ -26,6 +26,7 @@ from mercer import (
 )
 from mercer.codes.wire.normal_table import TABLE
 from mercer.codes.wire.projecting import Projector
+from tests.pairs import all_pairs
 from tests.reference.codes import wire_bits as page
 
 KINDS = {
@@ -48,9 +49,10 @@ def test_the_table_is_the_one_that_the_page_prints_and_nearly_normal():
     assert 2.99 < np.mean(TABLE.astype(float) ** 4) / 8192**4 < 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("matrix", ["dense", "structured"])
-@pytest.mark.parametrize("shape", [(None, False), (4, True), (6, False)])
+@pytest.mark.parametrize(
+    ("shape", "matrix", "kind"),
+    all_pairs([(None, False), (4, True), (6, False)], ["dense", "structured"], list(KINDS)),
+)
 def test_bits_are_those_of_the_page(kind, matrix, shape, X):
     block_size, standardize = shape
     made = KINDS[kind](13, matrix=matrix, block_size=block_size, standardize=standardize, random_state=3).fit(X)

@@ -17,6 +17,7 @@ from mercer.learners.solvers.problem import Problem
 from mercer.spaces import BlockFactor, CodeRows, CumulativeSum, DenseRows, Identity
 from mercer.spaces.design import Design
 from tests.learners.solvers.test_dual import Impatient
+from tests.pairs import all_pairs
 from tests.reference import solvers
 
 N, D, P, SCALING = 80, 9, 3, 0.7
@@ -82,9 +83,10 @@ def assert_solved(problem, found, tol):
     assert (found.dual_objectives <= best * (1 + 1e-6)).all()
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("intercept", ["scaled", "free", "none"])
-@pytest.mark.parametrize("C", [1e-4, 1.0, 300.0])
+@pytest.mark.parametrize(
+    ("C", "intercept", "loss"),
+    all_pairs([1e-4, 1.0, 300.0], ["scaled", "free", "none"], list(LOSSES)),
+)
 def test_the_optimum_is_that_of_an_independent_solver(loss, intercept, C):
     problem = make_problem(loss, C, intercept)
     assert_solved(problem, solve_newton(problem, tol=1e-5), 1e-5)

@@ -10,6 +10,7 @@ from mercer import InputError
 from mercer.kernels import Chi2, GeneralizedIntersection, Intersection, JensenShannon, Linear
 from mercer.maps.grids import points as _grids
 from mercer.maps.grids.points import GRID_RULES, given_points, grid_points, sample_magnitudes
+from tests.pairs import all_pairs
 
 SAMPLES = {
     "heavy tail": np.random.default_rng(0).lognormal(-4, 1.5, 5000),
@@ -31,9 +32,10 @@ def squared_residuals(kernel, values, grid):
     return total
 
 
-@pytest.mark.parametrize("rule", GRID_RULES)
-@pytest.mark.parametrize("sample", SAMPLES)
-@pytest.mark.parametrize("n_points", [1, 2, 7, 40])
+@pytest.mark.parametrize(
+    ("n_points", "sample", "rule"),
+    all_pairs([1, 2, 7, 40], list(SAMPLES), list(GRID_RULES)),
+)
 def test_points_are_positive_and_ascend_to_the_largest_value(rule, sample, n_points):
     magnitudes = np.sort(SAMPLES[sample])
     points = grid_points(rule, Chi2(), magnitudes, n_points)

@@ -380,10 +380,9 @@ def test_pictures_are_drawn_without_a_display(method, X):
         found.plot_values(X[:1])
 
 
+@pytest.mark.slow  # the checks look at the class, which tests/contracts/test_sklearn.py gives them
 @parametrize_with_checks(
     [
-        ConvexReduction(n_dims=1),
-        ConvexReduction(n_dims=1, method="convex"),
         ConvexReduction("chi2", tolerance=0.5, method="convex", n_pairs=200),
         ConvexReduction(n_dims=1, method="supervised", map=HomogeneousMap("chi2")),
     ]

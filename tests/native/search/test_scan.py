@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._native.search.scan import CHUNK, LIMITS, push, scan_codes
+from tests.pairs import all_pairs
 from tests.reference.search import scan as reference
 
 
@@ -31,9 +32,10 @@ def scanned(function, pieces, tables, allowed, k):
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1), sizes
 
 
-@pytest.mark.parametrize("n_blocks", [1, 3, 4, 9])
-@pytest.mark.parametrize("k", [1, 5, 40])
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(
+    ("masked", "k", "n_blocks"),
+    all_pairs([False, True], [1, 5, 40], [1, 3, 4, 9]),
+)
 def test_the_best_rows_are_those_of_a_sort_and_ties_go_to_earlier_rows(rng, n_blocks, k, masked):
     codes = rng.integers(0, 256, (CHUNK + 77, n_blocks), dtype=np.uint8)
     pieces = np.split(codes, [CHUNK + 30])  # more than a chunk, then a short piece

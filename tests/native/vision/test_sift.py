@@ -48,8 +48,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("shape", "size", "spacing", "start", "places"), CASES.values(), ids=CASES)
-def test_bins_are_sums_under_tents(rng, shape, size, spacing, start, places):
+@pytest.mark.parametrize(("shape", "size", "spacing", "begin", "places"), CASES.values(), ids=CASES)
+def test_bins_are_sums_under_tents(rng, shape, size, spacing, begin, places):
     image = picture(rng, shape)
     width = shape[1]
     shift = int(np.ceil(np.log2(size**2)))
@@ -61,8 +61,8 @@ def test_bins_are_sums_under_tents(rng, shape, size, spacing, start, places):
         np.empty(8 * (2 * size + (places[1] - 1) * spacing + 1), dtype=np.uint32),
     )
     got, want = np.full((2, *places, 8), np.nan, dtype=np.float32)
-    native.bin_flat(image, size, spacing, start, scale, shift, np.float32(2.0**shift / scale), *scratch, got)
-    reference.bin_flat(image, size, spacing, start, None, None, 1.0, *scratch, want)
+    native.bin_flat(image, size, spacing, begin, scale, shift, np.float32(2.0**shift / scale), *scratch, got)
+    reference.bin_flat(image, size, spacing, begin, None, None, 1.0, *scratch, want)
     # angles are good to 1e-6 of 45 degrees; sums over rows are rounded to 2^(shift - 30) of the largest there can be
     np.testing.assert_allclose(got, want, atol=4e-6 * size**4)
     assert (got[want == 0] <= 4e-6 * size**2).all()

@@ -9,7 +9,7 @@ from mercer import InputError, KernelIndex, SearchModel, StoreIndex
 from mercer.search.model.measure import Measure
 from tests.search.index_samples import answer, as_storage, brute_force, histograms, index
 
-pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
+pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")]
 X = histograms(120)
 Q = histograms(15, seed=7)
 THOROUGH = {"oversample": 1000}  # all rows are candidates: the answer is that of brute force

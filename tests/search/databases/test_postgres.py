@@ -155,6 +155,7 @@ def test_a_connection_of_the_callers_own_stays_as_it_was(connection):
     assert not connection.closed
 
 
+@pytest.mark.process
 def test_a_server_that_is_killed_comes_back_with_everything_that_was_committed():
     import psycopg
 

@@ -10,6 +10,7 @@ from mercer import InputError, thread_limit
 from mercer.kernels import KERNELS, get_kernel
 from mercer.search import exact_knn
 from mercer.search.exact import oracle as _oracle
+from tests.pairs import all_pairs
 from tests.reference.kernels import pairs
 from tests.search.index_samples import as_storage, histograms
 
@@ -36,11 +37,10 @@ def naive(name, X, Q, normalize, measure):
     return values if measure == "similarity" else np.sqrt(np.maximum(own_q + own_x - 2 * values, 0))
 
 
-@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("measure", ["similarity", "distance"])
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("name", TEXTBOOK)
+@pytest.mark.parametrize(
+    ("name", "normalize", "measure", "dtype", "is_sparse"),
+    all_pairs(list(TEXTBOOK), [True, False], ["similarity", "distance"], [np.float32, np.float64], [False, True]),
+)
 def test_the_nearest_are_those_of_a_naive_search(name, normalize, measure, dtype, is_sparse):
     scales = np.random.default_rng(1).uniform(0.5, 2, (200, 1))
     X, Q = (histograms(200) * scales).astype(dtype), (histograms(9, seed=1) * scales[:9]).astype(dtype)

@@ -14,6 +14,7 @@ from mercer.search.exact import searcher as _searcher
 from mercer.search.exact.bounds import Bounds, level_ends
 from mercer.search.exact.search import search_bounded
 from mercer.search.model.measure import Measure
+from tests.pairs import all_pairs
 from tests.search.index_samples import answer, as_storage, brute_force, histograms, index
 
 CASES = {name: get_kernel(name) for name in KERNELS} | {
@@ -74,10 +75,10 @@ def assert_as_brute_force(measure, X, Q, k, keys=None, allowed=None, n_landmarks
 # -------------------------------------------------------------------------------------------------- as brute force
 
 
-@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
-@pytest.mark.parametrize("kind", ["similarity", "distance"])
-@pytest.mark.parametrize("normalize", [True, False], ids=["normalised", "plain"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "normalize", "kind", "is_sparse"),
+    all_pairs(list(CASES), [True, False], ["similarity", "distance"], [False, True]),
+)
 def test_every_kernel_and_measure(name, normalize, kind, is_sparse):
     X, Q = adversarial(), np.concatenate([adversarial(1)[:4], adversarial()[[11, 40, 51, 57]]])
     rows, queries = as_storage(X, is_sparse), as_storage(Q, is_sparse)
@@ -129,9 +130,10 @@ def test_whatever_the_rows(data):
     assert_as_brute_force(measure, rows, as_storage(Q, rows is not X), k, rng.permutation(n), allowed, n_landmarks=16)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-18, 1e17, 1e30])
-@pytest.mark.parametrize("kind", ["similarity", "distance"])
-@pytest.mark.parametrize("name", ["linear", "chi2", "jensen-shannon"])
+@pytest.mark.parametrize(
+    ("name", "kind", "scale"),
+    all_pairs(["linear", "chi2", "jensen-shannon"], ["similarity", "distance"], [1e-30, 1e-18, 1e17, 1e30]),
+)
 def test_rows_at_the_ends_of_single_precision(name, kind, scale):
     X = histograms(60, 7) * np.float32(scale)
     for normalize in (True, False):

@@ -11,6 +11,7 @@ from mercer import InputError, thread_limit
 from mercer.kernels import RBF, Chi2, JensenShannon, Linear
 from mercer.search import SearchModel
 from mercer.search.model.parameters import CODES
+from tests.pairs import all_pairs
 from tests.search.index_samples import histograms
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -59,9 +60,10 @@ def test_components_that_are_asked_for_are_given(n_components):
         assert model.plan_["n_components"] == n_components == model.embedding_._n_features_out
 
 
-@pytest.mark.parametrize("kind", ["similarity", "distance"])
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    ("code", "normalize", "kind"),
+    all_pairs(list(CODES), [True, False], ["similarity", "distance"]),
+)
 def test_a_code_has_the_bytes_that_were_asked_for(code, normalize, kind):
     parameters = {"code": code, "normalize": normalize, "measure": kind, "bytes_per_item": 8}
     if not normalize and (code == "lsh" or (code == "universal" and kind == "similarity")):

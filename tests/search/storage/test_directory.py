@@ -116,6 +116,7 @@ def _hold(pipe, path):
         pipe.recv()
 
 
+@pytest.mark.process
 def test_a_second_writer_is_refused_and_told_where_the_first_is(path):
     with new_directory(path, 3):
         with pytest.raises(LockedError, match=f"open for writing by process {os.getpid()}; close it there or"):
@@ -221,6 +222,7 @@ def _write_steadily(pipe, path):
                 pipe.send("under way")
 
 
+@pytest.mark.process
 def test_readers_see_whole_states_while_a_writer_commits_and_compacts(path):
     columns = [Column("number", np.int64)]
     with DirectoryStorage.create(path, columns, write_model, {}) as storage, storage.transaction() as t:
@@ -255,6 +257,7 @@ def _read_as_nobody(pipe, path):
             pipe.send((changed, contents(storage.snapshot)))
 
 
+@pytest.mark.process
 def test_readers_need_no_permission_to_write():
     with tempfile.TemporaryDirectory() as folder:  # unlike tmp_path, another user can be let in here
         path = Path(folder) / "index"
@@ -298,6 +301,7 @@ def _fork_a_writer(pipe, path):
     pipe.send(status)
 
 
+@pytest.mark.process
 def test_a_fork_of_the_writer_neither_writes_nor_gives_the_lock_away(path):
     new_directory(path, 3).close()
     with process(_fork_a_writer, path) as (_, pipe):

@@ -172,6 +172,7 @@ def _die_at_every_step(pipe, path, kind):
             break
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["transaction", "rewrite"])
 def test_a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state(path, kind, monkeypatch):
     monkeypatch.setattr(catalogue_module, "_COMMIT_SECONDS", 0.0)  # nobody is alive: journals need not be waited for
@@ -219,6 +220,7 @@ def _leave_a_journal(pipe, path):
     pipe.recv()
 
 
+@pytest.mark.process
 def test_readers_and_writers_get_over_a_commit_that_was_cut_short(path):
     new_directory(path, N_ROWS).close()
     good = (path / "catalogue.sqlite").read_bytes()
@@ -310,10 +312,12 @@ def kill_and_compare(path, n_kills, seed):
     return n_acknowledged
 
 
+@pytest.mark.process
 def test_nothing_acknowledged_is_lost_by_kills_at_random_moments(path):
     assert kill_and_compare(path, n_kills=15, seed=1) > 30
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_nothing_acknowledged_is_lost_by_200_kills(path):
     assert kill_and_compare(path, n_kills=200, seed=1000) > 400
@@ -355,6 +359,7 @@ def _fill_the_disk(pipe, path, what):
     pipe.send(contents(storage.snapshot))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("what", TOO_MUCH)
 def test_a_full_disk_leaves_the_index_as_it_was_and_usable(path, what):
     new_directory(path, 10, WIDE).close()
@@ -386,6 +391,7 @@ def _fill_the_disk_with_the_catalogue(pipe, path):
     pipe.send("went on")
 
 
+@pytest.mark.process
 def test_a_disk_that_is_full_when_the_catalogue_is_written_leaves_the_index_as_it_was(path):
     new_directory(path, columns=[Column("x", np.uint8)]).close()
     with process(_fill_the_disk_with_the_catalogue, path) as (_, pipe):

@@ -38,6 +38,7 @@ def test_the_package_has_mercers_version_and_needs_numpy_only():
     assert [re.match(r"\w+", need)[0] for need in project["dependencies"]] == ["numpy"]
 
 
+@pytest.mark.process
 def test_wheel_and_source_archive_hold_the_file_itself(tmp_path):
     pytest.importorskip("hatchling", reason="hatchling is not installed, so nothing can be built")
     code = "import hatchling.build as b, sys; print(b.build_wheel(sys.argv[1]), b.build_sdist(sys.argv[1]))"

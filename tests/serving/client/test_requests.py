@@ -294,6 +294,7 @@ print(mercer_client.Client(url).classify(rows).labels.tolist())
 """
 
 
+@pytest.mark.process
 def test_the_file_works_alone_where_only_numpy_is(service, url, tmp_path):
     (tmp_path / "mercer_client.py").write_bytes(SOURCE.read_bytes())
     installed = Path(np.__file__).parent.parent

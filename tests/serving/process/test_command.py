@@ -68,6 +68,7 @@ def replace(place, source):
     place.with_suffix(".new").replace(place)
 
 
+@pytest.mark.process
 def test_it_serves_reloads_on_sighup_and_ends_in_order(files, tmp_path):
     place = tmp_path / "model.mercer"
     shutil.copy(files / "1.mercer", place)
@@ -103,6 +104,7 @@ def maps_of(pid):
         return []
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_several_processes_share_one_mapped_file_count_and_reload_together_and_are_replaced(files, tmp_path):

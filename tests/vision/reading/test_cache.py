@@ -65,6 +65,7 @@ def test_pickles_are_neither_written_nor_read(cache):
     assert cache.get(KEY) is None
 
 
+@pytest.mark.process
 def test_processes_share_a_folder(cache, tmp_path):
     code = """
 import sys, numpy as np

@@ -148,10 +148,14 @@ class AnyRows(BagOfWords):
         return as_pictures([np.tile(row, (4, 4))[:4] for row in X], "BagOfWords")
 
 
-@parametrize_with_checks(
-    [AnyRows(Patches(2), 3, pyramid=((1, 1), (1, 2))), AnyRows(Patches(2), 3, assignment="ivf", soft=2, normalize="l2")]
-)
+@parametrize_with_checks([AnyRows(Patches(2), 3, pyramid=((1, 1), (1, 2)))])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow  # the checks look at the class, hardly at its parameters
+@parametrize_with_checks([AnyRows(Patches(2), 3, assignment="ivf", soft=2, normalize="l2")])
+def test_scikit_learns_checks_of_variants(estimator, check):
     check(estimator)
 
 

@@ -200,13 +200,16 @@ class AnyRows(FisherVectors):
         return as_pictures([np.tile(row, (4, 4))[:4] for row in X], "FisherVectors")
 
 
-@parametrize_with_checks(
-    [
-        AnyRows(Patches(2), 2, n_components=2, root=False),
-        AnyRows(Patches(2), 2, n_components=2, root=False, gmm="kmeans", assignment="hard", pyramid=((1, 2),)),
-    ]
-)
+@parametrize_with_checks([AnyRows(Patches(2), 2, n_components=2, root=False)])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow  # the checks look at the class, hardly at its parameters
+@parametrize_with_checks(
+    [AnyRows(Patches(2), 2, n_components=2, root=False, gmm="kmeans", assignment="hard", pyramid=((1, 2),))]
+)
+def test_scikit_learns_checks_of_variants(estimator, check):
     check(estimator)
 
 

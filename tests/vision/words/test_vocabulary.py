@@ -19,10 +19,14 @@ def histograms(rng):
     return rng.gamma(4, centres[rng.integers(40, size=3000)] / 4 + 0.01).astype(np.float32)
 
 
-@parametrize_with_checks(
-    [Vocabulary(3, random_state=0), Vocabulary(3, assignment="hnsw"), Vocabulary(3, assignment="ivf")]
-)
+@parametrize_with_checks([Vocabulary(3, random_state=0)])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow  # the checks look at the class, hardly at its parameters
+@parametrize_with_checks([Vocabulary(3, assignment="hnsw"), Vocabulary(3, assignment="ivf")])
+def test_scikit_learns_checks_of_variants(estimator, check):
     check(estimator)
 
 
