@@ -18,6 +18,8 @@ VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 PIP := python -m pip --disable-pip-version-check install --quiet
+# tests that compile the same loops go to the same of two workers (tests/conftest.py)
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Data sets are looked for beside the checkout; tests that need them are skipped when there are none.
 MERCER_DATA ?= $(wildcard ../shared/data)
@@ -57,18 +59,18 @@ demo: $(VENV)/.has-plot ## compare linear and kernel classifiers on scikit-learn
 	@$(BIN)/mercer demo
 
 test: $(VENV)/.has-test ## run the default test suite
-	@$(BIN)/python -m pytest -n 2
+	@$(PYTEST)
 
 test-process: $(VENV)/.has-test ## run the tests of processes: kills, servers, clusters, the browser, forged files
-	@$(BIN)/python -m pytest -n 2 -m "process and not slow"
+	@$(PYTEST) -m "process and not slow"
 
 test-all: $(VENV)/.has-test ## run every test: the default suite, those of processes, slow ones
-	@$(BIN)/python -m pytest -n 2 -m "slow or not slow"
+	@$(PYTEST) -m "slow or not slow"
 
 # Compiled code is kept with the environment: numba's versions would throw away each other's.
 CORE := $(addprefix tests/,kernels maps learners search contracts golden)
 test-core: $(VENV)/.has-test ## run the tests of kernels, maps, learners, search, contracts and golden files
-	@NUMBA_CACHE_DIR=$(abspath $(VENV))/numba $(BIN)/python -m pytest -n 2 $(CORE)
+	@NUMBA_CACHE_DIR=$(abspath $(VENV))/numba $(PYTEST) $(CORE)
 
 test-newest: ## run test-core on the newest Python there is, if it is not that of the other targets
 	@if [ "$$("$(NEWEST)" --version)" = "$$("$(PYTHON)" --version)" ]; then \

@@ -15,19 +15,35 @@ settings.load_profile("mercer")
 DATABASES = itertools.count()
 # Behind these fixtures is a server, a browser, or the command in a process of its own.
 PROCESSES = {"postgres_of_all", "milvus", "browser", "javascript", "start"}
+TESTS = Path(__file__).parent
+LAYERS = {folder.name for folder in (TESTS / "native").iterdir() if folder.is_dir()}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
-def pytest_collection_modifyitems(items):
-    """Mark what needs a process; skip what is marked ``data`` when MERCER_DATA names no directory."""
+def pytest_collection_modifyitems(config, items):
+    """Mark what needs a process, and what belongs together; skip what has no data."""
     for item in items:
         if PROCESSES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(group_of(item.path, item.get_closest_marker("process"))))
     if data_root() is None:
         skip = pytest.mark.skip(reason="MERCER_DATA names no directory with the data sets")
         for item in items:
             if item.get_closest_marker("data"):
                 item.add_marker(skip)
+
+
+def group_of(path, is_process):
+    """The name of the tests that ``--dist loadgroup`` gives to one worker: those of a layer and of its compiled loops.
+
+    So a loop is compiled by one worker, and not by two at the same time. Processes are seldom about loops, and take
+    long: each file goes its own way, as do files outside the layers.
+    """
+    parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
+    layer = parts[1] if parts[:1] == ("native",) else parts[0] if parts else ""
+    return layer if layer in LAYERS and not is_process else str(path)
 
 
 def data_root():

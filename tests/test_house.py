@@ -29,6 +29,7 @@ PAGES_WITH_CODE = [
 ]
 PIECES = {"jit.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
+LONG = {"codes.md", "searching.md", "bits.md", "choosing.md"}  # pages whose examples take seconds, half of all of them
 
 
 def relative(path):
@@ -128,7 +129,10 @@ def test_every_hot_loop_has_a_numpy_twin():
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.process if page.name in SERVERS else ()) for page in PAGES_WITH_CODE],
+    [
+        pytest.param(page, marks=pytest.mark.process if page.name in {*SERVERS, *LONG} else ())
+        for page in PAGES_WITH_CODE
+    ],
     ids=relative,
 )
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch, request):

@@ -88,7 +88,7 @@ def applied(fault):
 
 def first_failure(tests):
     """The first test of the default suite that fails, or the empty text."""
-    workers = [] if tests else ["-n", "2"]
+    workers = [] if tests else ["-n", "2", "--dist", "loadgroup"]
     command = [sys.executable, "-m", "pytest", "-x", "--tb=no", "-rfE", "-p", "no:cacheprovider", *workers, *tests]
     try:
         run = subprocess.run(command, cwd=COPY, env=environment(), capture_output=True, text=True, timeout=SLOWEST)
