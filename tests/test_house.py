@@ -114,6 +114,35 @@ def test_importing_mercer_loads_nothing_heavy():
     assert answer.stdout.strip() == "[]"
 
 
+def imported_names():
+    """(path, module, name) of every ``from mercer... import name`` of the source."""
+    for path in MODULES:
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mercer":
+                yield from ((path, node.module, alias.name) for alias in node.names)
+
+
+def test_no_module_imports_a_private_name_of_another():
+    private = [
+        f"{relative(path)}: {module}.{name}"
+        for path, module, name in imported_names()
+        if name.startswith("_") and not name.startswith("__") and SOURCE / "_native" not in path.parents
+    ]
+    assert not private, "Give what others use a public name."
+
+
+def test_what_is_imported_from_the_lazy_root_keeps_to_the_layers():
+    # import-linter sees `from mercer import KernelIndex` as an import of the root, which everybody may have
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = [set(re.findall(r"\w+", layer)) for layer in contract["contracts"][0]["layers"]]
+    rank = {package: number for number, layer in enumerate(layers) for package in layer}
+    for path, module, name in imported_names():
+        if module == "mercer" and name in mercer._NAMES:
+            importer = path.relative_to(SOURCE).parts[0]
+            imported = mercer._NAMES[name].split(".")[1]
+            assert importer == imported or rank[importer] < rank[imported], f"{relative(path)} imports {name}."
+
+
 def test_every_hot_loop_has_a_numpy_twin():
     loops = {
         name: path

@@ -64,3 +64,10 @@ def test_overlaps_and_suppression(rng):
     assert (share[np.ix_(kept, kept)] - np.eye(len(kept)) <= 0.5).all()
     for i in np.setdiff1d(np.arange(40), kept):  # each has a better one that stays
         assert ((share[i, kept] > 0.5) & (scores[kept] >= scores[i])).any()
+
+
+def test_an_object_is_found_once():
+    box = np.array([[0, 0, 10, 10.0]])
+    report = evaluate_detections([(np.repeat(box, 2, axis=0), np.array([0.9, 0.8]))], [box])
+    assert report.recall.tolist() == [1, 1]
+    assert report.precision.tolist() == [1, 0.5]

@@ -92,3 +92,7 @@ def test_a_saved_model_predicts_the_same_bits(digits, tmp_path):
 def test_values_of_C_must_be_positive(digits, Cs):
     with pytest.raises(InputError, match="KernelClassifierCV needs"):
         KernelClassifierCV(Cs=Cs).fit(*digits)
+
+
+def test_values_of_C_are_tried_in_ascending_order_and_each_once(digits):
+    assert KernelClassifierCV("linear", Cs=[1.0, 0.01, 1.0], cv=2).fit(*digits).Cs_.tolist() == [0.01, 1.0]

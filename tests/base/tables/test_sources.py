@@ -328,3 +328,9 @@ def test_arguments_that_cannot_be_followed_say_what_can(tmp_path):
     np.save(path, np.array([[{}]]), allow_pickle=True)
     with refused(InputError, "t.npy", "pickled"):
         open_rows(path)
+
+
+def test_a_row_is_named_by_its_number_in_the_file_after_others_were_dropped():
+    X = np.array([[np.nan, 1.0], [1.0, 2.0], [np.inf, 3.0]])
+    with pytest.raises(InputError, match="row 2, column 0"):
+        list(open_rows(X, missing="drop-rows").blocks())

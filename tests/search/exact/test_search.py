@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer import InputError
+from mercer import InputError, KernelIndex
 from mercer.kernels import KERNELS, Chi2, JensenShannon, get_kernel
 from mercer.search import Certificate, exact_knn
 from mercer.search.exact import bounds as _bounds
@@ -295,3 +295,18 @@ def test_a_certificate_never_counts_more_evaluations_than_there_are_rows():
         assert (made.certificate_.kernel_evaluations <= 200).all()
     made.search(X[:5], 60, exact=True, filter=range(100))
     assert (made.certificate_.kernel_evaluations <= 100).all()
+
+
+def test_equal_rows_within_a_limit_come_in_the_order_of_their_ids():
+    X = np.repeat(histograms(1, seed=1), 4, axis=0)
+    found = index(histograms(60)).add(X, ids=[730, 720, 710, 740])
+    ids, _ = found.range_search(X[:1], min_similarity=0.999999, exact=True)
+    assert ids[0].tolist() == [710, 720, 730, 740]
+
+
+def test_bounds_of_distances_drop_rows_far_from_zero_and_near_it(rng):
+    X = (rng.normal(size=(2000, 4)) * rng.uniform(0.1, 10, size=(2000, 1))).astype(np.float32)
+    found = KernelIndex("linear", measure="distance", normalize=False, effort="low", random_state=0).fit(X).add(X)
+    found.search(X[:20], 5, exact=True)
+    # four components hold all of a row, so bounds are tight: measured 30 of 2,000
+    assert found.certificate_.kernel_evaluations.mean() < 200
