@@ -117,7 +117,7 @@ def test_ctrl_c_in_the_solver_ends_the_training(rng, monkeypatch):
     def interrupted(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.learners.solvers.bundle.solver._Work.step", interrupted)
+    monkeypatch.setattr("mercer.learners.solvers.bundle.solver._BundleRun.step", interrupted)
     cells = rng.normal(size=(60, 4, 32)).astype(np.float32)
     problem = ComponentProblem(cells, np.empty((60, 0), np.float32), np.arange(60) % 2 * 2 - 1, DenseCells(), 0.1)
     with pytest.raises(KeyboardInterrupt):
