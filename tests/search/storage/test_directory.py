@@ -440,3 +440,9 @@ def test_a_journal_that_names_a_foreign_file_is_refused(path, tmp_path):
     for mode in ("r", "w"):
         with pytest.raises(ModelFileError, match="journal names another database"):
             DirectoryStorage.open(path, mode)
+
+
+def test_a_read_of_the_catalogue_that_was_interrupted_does_not_stop_the_next(path):
+    with new_directory(path, 5) as storage:
+        storage._catalogue._connection.execute("BEGIN")  # as far as Ctrl-C let it come
+        assert storage._catalogue.read().n_positions == 5

@@ -67,6 +67,7 @@ class Catalogue:
 
     def read(self, verify: bool = False) -> Contents:
         """What is committed."""
+        self.roll_back()  # a read that was interrupted has left its transaction open
         with _database_errors():
             return read_contents(self._connection, verify)
 
