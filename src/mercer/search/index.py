@@ -80,8 +80,6 @@ class KernelIndex(BaseEstimator):
         Embedding and code.
     plan_ : dict
         What was chosen and why.
-    rows_ : Collection
-        The rows: their ids and positions, and what is kept of them.
     certificate_ : Certificate
         Of the last exact search.
 
@@ -310,7 +308,7 @@ class KernelIndex(BaseEstimator):
 
     @property
     def rows_(self):
-        """Where every method begins: the rows of this moment, also after a change that was interrupted."""
+        """The rows of this moment: their ids, positions and what is kept of them; every method begins here."""
         check_is_fitted(self)
         return self._collection.settled()
 
