@@ -27,7 +27,7 @@ ifneq ($(strip $(MERCER_DATA)),)
 export MERCER_DATA := $(abspath $(MERCER_DATA))
 endif
 
-# Python keeps what it compiles, as numba does: without that, reading the tests takes each process 20 s instead of 10.
+# Python keeps what it compiles, as numba does: some environments switch that off, and every process reads all tests anew.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
