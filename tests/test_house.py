@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,14 @@ def test_importing_mercer_loads_nothing_heavy():
 
 
 def imported_names():
-    """(path, module, name) of every ``from mercer... import name`` of the source."""
+    """(path, module, name) of every ``from mercer... import name`` and ``import mercer.module.name`` of the source."""
     for path in MODULES:
         for node in ast.walk(parse(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mercer":
                 yield from ((path, node.module, alias.name) for alias in node.names)
+            if isinstance(node, ast.Import):
+                names = [alias.name.rpartition(".") for alias in node.names if alias.name.startswith("mercer.")]
+                yield from ((path, module, name) for module, _, name in names)
 
 
 def test_no_module_imports_a_private_name_of_another():
@@ -141,6 +145,24 @@ def test_what_is_imported_from_the_lazy_root_keeps_to_the_layers():
             importer = path.relative_to(SOURCE).parts[0]
             imported = mercer._NAMES[name].split(".")[1]
             assert importer == imported or rank[importer] < rank[imported], f"{relative(path)} imports {name}."
+
+
+@pytest.mark.parametrize("package", ["cli", "serving"])
+def test_the_command_line_and_the_service_use_what_the_packages_offer(package):
+    inside = [
+        f"{relative(path)}: from {module} import {name}"
+        for path, module, name in imported_names()
+        if path.relative_to(SOURCE).parts[0] == package and not is_offered(module, name, package)
+    ]
+    assert not inside, "Import it from mercer or a package, whose __init__.py offers and documents it."
+
+
+def is_offered(module, name, package):
+    """Whether a module of the package may import a name: its own and those of _base, else what is offered."""
+    parts = module.split(".")
+    if len(parts) > 1 and parts[1] in (package, "_base"):
+        return True
+    return len(parts) <= 2 and name in import_module(module).__all__
 
 
 def test_every_hot_loop_has_a_numpy_twin():

@@ -48,7 +48,7 @@ def datasets(name, out, data, settings: Settings) -> None:
 
 
 def _list(settings: Settings, data: Path | None) -> None:
-    from mercer.datasets.catalogue import CATALOGUE
+    from mercer.datasets import CATALOGUE
 
     listed = [_described(known, data) for known in CATALOGUE.values()]
     if settings.json:
@@ -108,7 +108,7 @@ def _address(known: dict[str, Any]) -> str:
 
 
 def _recipe(name: str):
-    from mercer.datasets.catalogue import CATALOGUE
+    from mercer.datasets import CATALOGUE
 
     if name not in CATALOGUE:
         hint = did_you_mean(name, CATALOGUE) or "'mercer datasets' names them all."

@@ -78,15 +78,14 @@ def _as_file(path: str) -> Iterator[str]:
 
 
 def _is_message(path: str) -> bool:
-    """Whether a file begins as a message of bits does."""
-    from mercer.serving.wire.messages import MAGIC
+    from mercer.serving import is_message
 
     with open(path, "rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC
+        return is_message(stream.read(4))
 
 
 def _print_message(settings: Settings, path: str, name: str) -> None:
-    from mercer.serving.wire.messages import unpack_message
+    from mercer.serving import unpack_message
 
     try:
         found = unpack_message(Path(path).read_bytes())

@@ -188,7 +188,7 @@ def _to(out: str | None) -> str:
 def _matches(settings: Settings, comparison: Comparison, top: int, out: str | None, out_format: str | None) -> None:
     import numpy as np
 
-    from mercer.kernels.matches import best_matches
+    from mercer.kernels import best_matches
 
     itself = comparison.base is None
     available = comparison.candidates.X.shape[0] - itself
@@ -259,7 +259,7 @@ def _print_matches(settings: Settings, comparison: Comparison, scores, indices) 
 def _matrix(settings: Settings, comparison: Comparison, out: str | None, out_format: str | None) -> None:
     import numpy as np
 
-    from mercer.kernels.matches import MatrixSummary
+    from mercer.kernels import MatrixSummary
 
     X, Y = comparison.rows.X, comparison.candidates.X
     shape = (X.shape[0], Y.shape[0])

@@ -82,8 +82,8 @@ def serve(
         raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
     if index_labels is not None:
         check_file(index_labels, "Name the file of the labels.")
-    from mercer.serving.process.server import serve as run
-    from mercer.serving.process.settings import ServiceSettings
+    from mercer.serving import ServiceSettings
+    from mercer.serving import serve as run
 
     token = token_of(settings, token_file)
     if token is None and host not in _LOOPBACK:
@@ -122,7 +122,7 @@ def token_of(settings: Settings, path: str | None) -> str | None:
     if path is None:
         return os.environ.get("MERCER_TOKEN") or None
     check_file(path, "Name the file of the token.")
-    from mercer.serving.process.settings import read_token
+    from mercer.serving import read_token
 
     token, is_open = read_token(path)
     if is_open:

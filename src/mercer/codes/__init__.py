@@ -7,6 +7,7 @@ from mercer.codes.hashing.sign_hash import SignHash
 from mercer.codes.levels.quantizer import LevelQuantizer
 from mercer.codes.product.predictor import CodePredictor
 from mercer.codes.product.quantizer import ProductQuantizer
+from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.codes.wire.compact import CompactEmbedding
 from mercer.codes.wire.quantized_jl import QuantizedJL
 from mercer.codes.wire.specification import Specification
@@ -15,6 +16,7 @@ from mercer.codes.wire.universal import UniversalEmbedding
 __all__ = [
     "KLSH",
     "RMMH",
+    "BitEmbedding",
     "CodePredictor",
     "CompactEmbedding",
     "LevelQuantizer",

@@ -6,6 +6,7 @@ other files, by a recipe (:func:`make_scenes_sift`). :func:`make_spectra`, :func
 :func:`make_compositions` make up rows of the same shape, for examples that must run without any file.
 """
 
+from mercer.datasets.catalogue import CATALOGUE
 from mercer.datasets.chemistry.massbank import load_massbank
 from mercer.datasets.chemistry.molecules import load_molecules
 from mercer.datasets.counts.kos import load_kos
@@ -21,6 +22,7 @@ from mercer.datasets.tables.pendigits import load_pendigits
 from mercer.datasets.tables.shuttle import load_shuttle
 
 __all__ = [
+    "CATALOGUE",
     "load_20newsgroups",
     "load_adult",
     "load_covtype",

@@ -12,6 +12,7 @@ from mercer.kernels.additive import (
 from mercer.kernels.base import Kernel
 from mercer.kernels.compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
 from mercer.kernels.exponential import RBF, ExpChi2, Exponential, Laplacian
+from mercer.kernels.matches import MatrixSummary, best_matches
 from mercer.kernels.ratios import BrayCurtis, MinMax
 from mercer.kernels.registry import KERNELS, get_kernel, needs_non_negative
 from mercer.kernels.universal_rbf import UniversalRBF
@@ -31,12 +32,14 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "MatrixSummary",
     "MinMax",
     "NormalizedKernel",
     "PowerMean",
     "ProductKernel",
     "SumKernel",
     "UniversalRBF",
+    "best_matches",
     "get_kernel",
     "needs_non_negative",
 ]

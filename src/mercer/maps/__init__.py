@@ -1,5 +1,6 @@
 """Transformers with phi(x)' H phi(y) ~ K(x, y): explicit, sparse and random feature maps."""
 
+from mercer.maps.base import FeatureMap
 from mercer.maps.grids.sparse_additive import SparseAdditiveMap
 from mercer.maps.landmarks.kpca import KernelPCA
 from mercer.maps.landmarks.nystroem import NystroemMap
@@ -30,6 +31,7 @@ __all__ = [
     "MAPS",
     "ApproximationReport",
     "ConvexReduction",
+    "FeatureMap",
     "FourierMap",
     "HomogeneousMap",
     "KernelPCA",

@@ -133,12 +133,16 @@ class KernelIndex(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------ fit and rows
 
+    def check_parameters(self):
+        """Refuse parameters that cannot be used, before any row is read."""
+        check_index(self)
+
     def fit(self, X, y=None):
         """Learn embedding and code from rows, which are not added; of a Dask collection, from a sample of them.
 
         ``y`` is ignored.
         """
-        check_index(self)
+        self.check_parameters()
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
         with told(self.verbose):

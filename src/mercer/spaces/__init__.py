@@ -4,7 +4,7 @@ Every method of the library encodes x as phi(x) with K(x, y) ~ phi(x)' H phi(y).
 are the H, and a predictor is weights on phi turned back into a function of x. Learners and searchers see only these.
 """
 
-from mercer.spaces.coded_rows import BitRows, CodeRows
+from mercer.spaces.coded_rows import FEW_ROWS, BitRows, CodeRows
 from mercer.spaces.decoded_rows import DecodedRows
 from mercer.spaces.design import Design
 from mercer.spaces.factored import BlockFactor, CumulativeSum, Factor
@@ -14,6 +14,7 @@ from mercer.spaces.rows import CSRRows, DenseRows, Rows, RowShape, StackedRows, 
 from mercer.spaces.signed import SignedWords
 
 __all__ = [
+    "FEW_ROWS",
     "BitRows",
     "BlockDiagonal",
     "BlockFactor",

@@ -11,7 +11,7 @@ from mercer.vision.descriptors.sift import DenseSIFT, dense_sift
 from mercer.vision.explaining.explanation import Explanation
 from mercer.vision.explaining.located_words import LocatedWords, locate_words
 from mercer.vision.reading.batches import SkippedImagesWarning, describe_images
-from mercer.vision.reading.folders import image_folder
+from mercer.vision.reading.folders import image_folder, images_below
 from mercer.vision.reading.images import read_image, resize
 from mercer.vision.reporting.training import TrainingReport
 from mercer.vision.words.bag_of_words import BagOfWords
@@ -44,6 +44,7 @@ __all__ = [
     "hog",
     "hog_shape",
     "image_folder",
+    "images_below",
     "locate_words",
     "read_image",
     "resize",

@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 from mercer import KernelIndex, exact_knn
-from mercer.cli.index import evaluate as index_evaluate
-from mercer.cli.index.parts import plot as index_plot
-from mercer.cli.index.parts.recall import Answer, Evaluation, Line, _curve_ranks, _judged
 
 PARAMETERS = {"n_landmarks": 32, "effort": "low", "embedding": "kpca"}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -112,17 +109,6 @@ def test_ids_may_be_words_and_numbers(succeeds, fails, made, tmp_path):
     )
 
 
-def test_rows_that_are_equally_near_are_equally_good(tmp_path, X):
-    index = KernelIndex("chi2", **PARAMETERS, bytes_per_item=1, n_components=2, random_state=0).fit(X)
-    index.add(X[:300]).add(X[:300])  # row i is also row i + 300
-    ids, values = index.search(X[400:], 3, exact=True)
-    assert (ids[:, 0] + 300 == ids[:, 1]).all()
-    others = Answer(np.where(ids < 300, ids + 300, ids - 300)[:, [2, 1, 0]], None, 0.0)
-    # three of the nearest are a pair and the first of the next pair, whose second is as good
-    assert _judged(index, X[400:], others, (ids, values))(3, 3) == 1
-    assert _judged(index, X[400:], others, (ids, None))(3, 3) == pytest.approx(2 / 3)
-
-
 def test_codes_alone_need_true_neighbours_and_rounded_rows_are_taken_as_kept(succeeds, fails, made):
     fails(2, ["codes only", "--truth"], "index", "evaluate", made / "codes", made / "Q.npy")
     arguments = ("index", "evaluate", made / "codes", made / "Q.npy", "--truth", made / "truth.npy", "--json")
@@ -147,25 +133,12 @@ def test_queries_that_are_in_the_index_are_pointed_out(command, made, tmp_path, 
     assert "are rows of" not in command("index", "evaluate", made / "short", made / "Q.npy").stderr
 
 
-def test_several_indexes_are_compared_by_their_bytes(succeeds, made, tmp_path, monkeypatch):
-    drawn = []
-
-    def draw(found, title, target):
-        drawn.append(found)
-        index_plot.draw_recall(found, title, target)
-
-    monkeypatch.setattr(index_evaluate, "draw_recall", draw)
+def test_several_indexes_are_compared_by_their_bytes(succeeds, made, tmp_path):
     places = [made / name for name in ("short", "long", "bits")]
     text = succeeds("index", "evaluate", *places, made / "Q.npy", "--plot", tmp_path / "bytes.png")
     assert (tmp_path / "bytes.png").read_bytes().startswith(PNG)
     table = [line.split() for line in text.splitlines()]
     assert [line[-6] for line in table if "codes" in line] == ["1", "4", "4"]
-    (found,) = drawn
-    assert index_plot._points(found, "pq", 10) == [
-        (1.0, found[0].lines[0].recall["recall_1@10"]),
-        (4.0, found[1].lines[0].recall["recall_1@10"]),
-    ]
-    assert index_plot._points(found, "lsh", 1) == [(4.0, found[2].lines[0].recall["recall_1@1"])]
 
 
 def test_one_index_has_one_picture_and_none_is_drawn_unasked(succeeds, made, tmp_path):
@@ -173,20 +146,6 @@ def test_one_index_has_one_picture_and_none_is_drawn_unasked(succeeds, made, tmp
     assert document["plot"] == str(tmp_path / "r.png")
     assert (tmp_path / "r.png").read_bytes().startswith(PNG)
     assert "plot" not in succeeds("index", "evaluate", made / "long", made / "Q.npy", "--json")
-
-
-def test_a_line_tells_codes_and_kept_rows_apart():
-    line = Line("re-ranked", (8.0, 130.5), {"recall_1@1": 0.5}, 0.25)
-    assert line.bytes_text == "8+130.5"
-    document = Evaluation("i", "pq", 9, [line], [(1, 0.5)], 0).document()
-    assert document["searches"][0]["bytes_per_item"] == 138.5
-
-
-@pytest.mark.parametrize("last", [1, 2, 7, 100, 1234])
-def test_a_curve_runs_from_the_first_rank_to_the_last(last):
-    ranks = _curve_ranks(last)
-    assert (ranks[0], ranks[-1]) == (1, last)
-    assert ranks == sorted(set(ranks))
 
 
 @pytest.mark.parametrize(

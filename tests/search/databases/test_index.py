@@ -175,7 +175,7 @@ def test_another_embedding_is_refused(place):
 
 REFUSED = {
     "ids that are made up": (lambda i: i.add(X[:2], None), "needs ids: a store is shared"),
-    "an id twice": (lambda i: i.add(X[:2], [500, 500]), "given the id 500 more than once; nothing was changed"),
+    "an id twice": (lambda i: i.add(X[:2], [500, 500]), "the id 500 is given more than once; nothing was changed"),
     "an id of the other type": (lambda i: i.add(X[:1], ["x"]), "needs whole numbers as ids in shop, got 'x'"),
     "too few ids": (lambda i: i.add(X[:3], [500]), "there are 3 rows and 1 ids"),
     "some that are there": (lambda i: i.add(X[:2], [500, 7]), "given the id 7, which is in the index; nothing was"),

@@ -11,7 +11,7 @@ from mercer.cli.models.learning import load_model
 def annotated(images: Path, boxes: Path, label: str | None):
     """(paths, boxes of each) of a folder of images; boxes of images that are not there are refused."""
     from mercer.detection import boxes_of, read_boxes
-    from mercer.vision.reading.folders import images_below
+    from mercer.vision import images_below
 
     if not images.is_dir():
         raise ArgumentError(f"There is no folder {images}.")

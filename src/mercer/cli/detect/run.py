@@ -42,7 +42,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
 
     Images that cannot be read, or are smaller than the objects that the detector knows, are skipped and named.
     """
-    from mercer.detection.sources import read
+    from mercer.vision import read_image
 
     if out is not None:
         require_extra("matplotlib", "plot", "--out")
@@ -70,7 +70,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
             ]
             answer = _answer(path, found)
             if target is not None:
-                found.plot(read(path, i)).figure.savefig(target, dpi=100)
+                found.plot(read_image(path)).figure.savefig(target, dpi=100)
                 answer["overlay"] = str(target)
             answers.append(answer)
     if not answers:

@@ -48,7 +48,7 @@ def folder_of_classes(folder: str):
 
 def paths_of(files: list[str]) -> list[Path]:
     """The files, and all images in the folders among them."""
-    from mercer.vision.reading.folders import images_below
+    from mercer.vision import images_below
 
     paths: list[Path] = []
     for name in files:

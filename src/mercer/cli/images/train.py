@@ -81,10 +81,8 @@ def train(ctx: typer.Context, given, settings: Settings) -> None:
     room = {"model_bytes": out.stat().st_size, "peak_bytes": _peak_memory()}
     document = _document(report, given.folder, out, **room)
     if page is not None:
-        from mercer.vision.reporting.page import write_page
-
         with progress(settings):
-            write_page(report, page, folder=given.folder, command=said_command(ctx), **room)
+            report.write_page(page, folder=given.folder, command=said_command(ctx), **room)
         document["report"] = str(page)
     if settings.json:
         print_json(document)

@@ -7,12 +7,13 @@ from typing import Any
 
 from mercer._base.parameters import flag, integer, pathname
 from mercer._base.tables import ArgumentError, keep_columns
+from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took
 from mercer.cli.framework.shared import DATA, DIR, IDS
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
-from mercer.cli.index.parts.files import check_new_place, open_index
+from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.options import INDEX, new_index
 from mercer.cli.models.learning import blaming, missing_facts
 
@@ -62,7 +63,10 @@ def build(x, out, ids, fit_rows, dry_run, choices, rules, settings: Settings) ->
     if not dry_run:
         if out is None:
             raise ArgumentError("Say with --out where the index goes, or --dry-run to see the plan only.")
-        check_new_place(out)
+        from mercer.search import check_new_place
+
+        with as_argument():
+            check_new_place(out)
     index = new_index(choices, settings.seed)
     given = open_rows_to_add(settings, x, ids, rules)
     started = time.perf_counter()

@@ -3,15 +3,19 @@
 __all__ = ["EXAMPLES", "evaluate"]
 
 from pathlib import Path
+from typing import Any
 
+from mercer._base.errors import InputError
 from mercer._base.parameters import argument, integer, integers, pathname, text
-from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.checks import check_folder
+from mercer._base.tables import ArgumentError, format_of, open_for_writing
+from mercer._base.tables.formats.readers import load_array
+from mercer._base.tables.limits import Limit
+from mercer.cli.framework.checks import check_file, check_plot
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
 from mercer.cli.index.parts.files import open_index, open_rows_for
-from mercer.cli.index.parts.plot import draw_recall
-from mercer.cli.index.parts.recall import Evaluation, evaluate_index, read_truth
+from mercer.cli.index.parts.ids import ids_of_column, known_ids
+from mercer.cli.models.learning import blaming
 
 EXAMPLES = """
   mercer index evaluate base.index queries.npy
@@ -45,48 +49,94 @@ def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings)
     the true k nearest among the first k. A row that is exactly as near as the last of the true ones counts as one of
     them. Every figure after re-ranking is that of a search for as many rows.
     """
+    from mercer.search import evaluate_index, plot_recall
+
     *places, q = files
     if not places:
         raise ArgumentError("Name the directories of one index or more, and at the end the file of the queries.")
-    check_folder(plot)
-    wanted = sorted(set(ranks))
-    found = []
+    check_plot(plot)
+    found = {}
     for place in places:
         with open_index(place) as index, progress(settings):
             data = open_rows_for(settings, q, rules, index)
             queries, _ = next(data.blocks(size=min(n_queries, data.shape[0])))
-            known = None if truth is None else read_truth(truth, data.shape[0], k)[: queries.shape[0]]
-            found.append(evaluate_index(index, place, data, queries, k, wanted, known))
+            _check(index, place, k, truth)
+            known = None
+            if truth is not None:
+                known = _known(index, place, read_truth(truth, data.shape[0], k)[: queries.shape[0]])
+            with blaming(data):
+                found[place] = evaluate_index(index, queries, k, ranks, true_ids=known)
     if queries.shape[0] < data.shape[0]:
         note(settings, f"The first {queries.shape[0]} of {data.shape[0]} queries; --rows takes more.")
     _point_out_selves(settings, found)
     if plot is not None:
         with open_for_writing(plot) as stream:
-            draw_recall(found, f"{queries.shape[0]:,} queries of {data.name}", stream)
+            plot_recall(found, f"{queries.shape[0]:,} queries of {data.name}").savefig(stream, format="png")
     _print(settings, found, data.name, queries.shape[0], plot)
 
 
-def _point_out_selves(settings: Settings, found: list[Evaluation]) -> None:
-    for each in found:
+def _check(index, place: str, k: int, truth: str | None) -> None:
+    if not len(index):
+        raise InputError(f"{place} has no rows to be found.")
+    if k > len(index):
+        raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {place}.")
+    if truth is None and index.stats()["vectors"] is None:
+        raise ArgumentError(f"{place} keeps codes only, which cannot tell the true neighbours. Give them with --truth.")
+
+
+def read_truth(file: str, n_queries: int, k: int):
+    """The true nearest rows of queries: a table of ids, nearest first."""
+    check_file(file, "Name the file of the true neighbours.")
+    limit = Limit.fixed()
+    if file.lower().endswith(".npy"):
+        ids = load_array(file, limit)
+    else:
+        if format_of(file) != "ivecs":
+            raise ArgumentError(f"{file} is neither npy nor ivecs, the formats of --truth.")
+        from mercer._base.tables.formats.vectors import parse_vectors
+        from mercer._base.tables.reading import open_file
+
+        with open_file(file, "ivecs", limit) as stream:
+            ids = parse_vectors(limit.read(stream, file), file, "ivecs")
+    if ids.ndim != 2 or ids.dtype.kind not in "iuU":
+        raise InputError(f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; a table of ids is needed.")
+    if len(ids) != n_queries:
+        raise InputError(f"{file} has true neighbours of {len(ids)} queries, but there are {n_queries}.")
+    if ids.shape[1] < k:
+        raise ArgumentError(f"{file} has {ids.shape[1]} true neighbours of each query; -k {k} needs as many.")
+    return ids[:, :k]
+
+
+def _known(index, place: str, truth):
+    """The ids of the index that are meant; all of them must be there."""
+    import numpy as np
+
+    wanted = known_ids(index, ids_of_column(truth.ravel()), place, "--truth")
+    return np.array(wanted, dtype=object).reshape(truth.shape)
+
+
+def _point_out_selves(settings: Settings, found: dict[str, Any]) -> None:
+    for place, each in found.items():
         if each.n_selves:
             note(
                 settings,
-                f"{each.n_selves} of the queries are rows of {each.place} themselves, or equal to one; such a row is "
+                f"{each.n_selves} of the queries are rows of {place} themselves, or equal to one; such a row is "
                 "easily found.",
             )
 
 
-def _print(settings: Settings, found: list[Evaluation], queries: str, n_queries: int, plot: Path | None) -> None:
-    drawn = {} if plot is None else {"plot": str(plot)}
+def _print(settings: Settings, found: dict[str, Any], queries: str, n_queries: int, plot: Path | None) -> None:
     if settings.json:
-        print_json({"queries": queries, "n_queries": n_queries, "indexes": [each.document() for each in found]} | drawn)
+        indexes = [{"index": place} | each.as_dict() for place, each in found.items()]
+        drawn = {} if plot is None else {"plot": str(plot)}
+        print_json({"queries": queries, "n_queries": n_queries, "indexes": indexes} | drawn)
         return
-    names = list(dict.fromkeys(name for each in found for line in each.lines for name in line.recall))
+    names = list(dict.fromkeys(name for each in found.values() for one in each.searches for name in one.recall))
     lines = []
-    for each in found:
-        for line in each.lines:
-            recall = [f"{line.recall[name]:.3f}" if name in line.recall else "-" for name in names]
-            lines.append([each.place, line.search, line.bytes_text, *recall, f"{line.milliseconds:.3g}"])
+    for place, each in found.items():
+        for one in each.searches:
+            recall = [f"{one.recall[name]:.3f}" if name in one.recall else "-" for name in names]
+            lines.append([place, one.search, one.bytes_text, *recall, f"{one.milliseconds:.3g}"])
     columns = ["index", "search", "bytes", *names, "ms/query"]
     print_table(settings, f"Recall for {n_queries:,} queries of {queries}", columns, lines, text_columns=2)
     note_plot(settings, plot)

@@ -165,7 +165,7 @@ def report(files, maps, kernel, project, rows, top, plot, rules, settings: Setti
 
 
 def _load(path: str):
-    from mercer.maps.base import FeatureMap
+    from mercer.maps import FeatureMap
 
     model = load_model(path)
     if not isinstance(model, FeatureMap) or not hasattr(model, "inner_"):

@@ -156,7 +156,7 @@ def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, 
     """Write the codes as one message, whose header has a checksum of all of them; what was written."""
     import numpy as np
 
-    from mercer.serving.wire.messages import pack_message
+    from mercer.serving import pack_message
 
     codes = np.concatenate(list(blocks))
     message = pack_message(codes, specification.n_bits, specification.fingerprint)

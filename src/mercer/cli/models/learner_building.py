@@ -132,12 +132,11 @@ def _check(choices: Values, rules: tuple[Rule, ...]) -> None:
 
 
 def _check_loss(choices: Values, task: str) -> None:
-    from mercer.learners.intersection import LOSSES
-    from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+    from mercer.learners import CLASSIFICATION_LOSSES, INTERSECTION_LOSSES, REGRESSION_LOSSES
 
     losses, what = tuple(CLASSIFICATION_LOSSES if task == "classify" else REGRESSION_LOSSES), task
     if choices.solver == "icd" and task == "classify":
-        losses, what = LOSSES, "classify with --solver icd"
+        losses, what = INTERSECTION_LOSSES, "classify with --solver icd"
     if choices.loss is not None and choices.loss not in losses:
         hint = did_you_mean(choices.loss, losses)
         raise ArgumentError(f"There is no loss {choices.loss!r} to {what}. {hint}Losses: {', '.join(losses)}.")

@@ -38,7 +38,7 @@ def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None
     The embedding is fetched from the service and rows are encoded here: nothing but bits is sent. With --neighbours a
     line has the ids of the nearest rows, nearest first.
     """  # fmt: skip
-    from mercer.serving.client import Client, ServiceError
+    from mercer.serving import Client, ServiceError
 
     try:
         client = Client(url, token=token_of(settings, token_file), bits=bits)

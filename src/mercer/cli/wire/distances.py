@@ -61,7 +61,7 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
 
 
 def _message(path: str):
-    from mercer.serving.wire.messages import WireError, unpack_message
+    from mercer.serving import WireError, unpack_message
 
     if not Path(path).is_file():
         raise ArgumentError(f"There is no file {path}.")

@@ -11,7 +11,7 @@ from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note_plot, print_json, print_table, progress
 from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
-from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit
+from mercer.cli.models.learning import blaming, missing_facts, open_data, whole
 
 EXAMPLES = """
 Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
@@ -47,22 +47,18 @@ def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules
     codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
     """
     check_plot(plot)
-    wanted = sorted(set(bits))
     data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
         raise ArgumentError("The labels are fractions, not classes; accuracy is of classes.")
-    from mercer.serving.wire.rate_codes import CODES, check_block_size, check_codes
-    from mercer.serving.wire.rates import rate_accuracy
+    from mercer import rate_accuracy
 
-    names = list(CODES) if codes is None else codes.split(",")
-    with as_argument():
-        check_codes(names)
-        check_block_size(block_size, data.shape[1])
-    with progress(settings), blaming(data):
+    named = {} if codes is None else {"codes": codes.split(",")}
+    X = whole(data)
+    with progress(settings), blaming(data), as_argument():
         found = rate_accuracy(
-            rows_to_fit(data, "memory"), y, wanted, codes=names, block_size=block_size, n_splits=splits,
-            train_size=train_size, Cs=10 if C == "auto" else [C], random_state=settings.seed,
+            X, y, bits, **named, block_size=block_size, n_splits=splits, train_size=train_size,
+            Cs=10 if C == "auto" else [C], random_state=settings.seed,
         )  # fmt: skip
     if plot is not None:
         with open_for_writing(plot) as stream:

@@ -1,1 +1,1 @@
-"""Exact search: bounds and certificates, brute force as the oracle, final order, recall."""
+"""Exact search: bounds and certificates, brute force as the oracle, final order."""

@@ -23,8 +23,8 @@ from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.maps import HomogeneousMap, KernelPCA, ProjectedMap
 from mercer.maps.base import FeatureMap
 from mercer.maps.landmarks.choice import sample_rows
+from mercer.search.evaluation.recall import recall_k_at, recall_table
 from mercer.search.exact.oracle import nearest_rows
-from mercer.search.exact.recall import recall_k_at, recall_table
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.model.measure import Measure
 from mercer.search.model.model import features

@@ -191,6 +191,11 @@ class Collection:
                 sizes[name] += sum(part.nbytes for part in (array if isinstance(array, tuple) else (array,)))
         return sizes
 
+    def kept_bytes(self):
+        """Bytes of the rows that are kept beside their codes."""
+        others = {"codes", "flags", *(column.name for column in ID_COLUMNS)}
+        return sum(n_bytes for name, n_bytes in self.column_bytes().items() if name not in others)
+
     def column(self, name):
         """A column without ragged rows, of all positions."""
         parts = [segment.arrays[name] for segment in self.snapshot.segments]

@@ -65,7 +65,7 @@ def refuse_repeated(ids, who):
     if unique < len(ids):
         seen = set()
         twice = next(value for value in np.asarray(ids, dtype=object) if value in seen or seen.add(value))
-        raise InputError(f"{who} was given the id {twice!r} more than once; nothing was changed.")
+        raise InputError(f"{who}: the id {twice!r} is given more than once; nothing was changed.")
 
 
 def pack_ids(ids):

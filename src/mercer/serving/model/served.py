@@ -21,7 +21,7 @@ from mercer._base.files.steps import last_step, takes_missing, without_names, wo
 from mercer.serving.http.columns import named_columns, other_columns, shown_names
 from mercer.serving.http.replies import plain
 from mercer.serving.wire.ladder import CodeScorer, WireClassifier
-from mercer.spaces.coded_rows import FEW_ROWS
+from mercer.spaces import FEW_ROWS
 
 _READS = 3  # while another process replaces the file
 _QUICK_PRODUCTS = 2**18  # of codes with weights: a fraction of a millisecond

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._base.errors import InputError
 from mercer._base.evaluation.intervals import wilson_interval
 from mercer._base.progress import told, track
-from mercer.codes import CompactEmbedding, QuantizedJL, UniversalEmbedding
-from mercer.codes.wire.bit_embedding import BitEmbedding
+from mercer.codes import BitEmbedding, CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.learners import KernelClassifierCV
 
 SHORTEST = 32  # bits of the lowest rate by default

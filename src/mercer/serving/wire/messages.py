@@ -1,6 +1,6 @@
 """Messages: packed bits of rows with a header, as docs/wire-format.md describes them in section 7. Version 1."""
 
-__all__ = ["HEADER_BYTES", "MAGIC", "VERSION", "Message", "WireError", "pack_message", "unpack_message"]
+__all__ = ["HEADER_BYTES", "MAGIC", "VERSION", "Message", "WireError", "is_message", "pack_message", "unpack_message"]
 
 import re
 import struct
@@ -50,6 +50,17 @@ class Message:
     codes: np.ndarray
     n_bits: int
     fingerprint8: str
+
+
+def is_message(start):
+    """Whether bytes, the first four of a file or more, begin as a message does.
+
+    Examples
+    --------
+    >>> is_message(b"MRCW..."), is_message(b"MERCER")
+    (True, False)
+    """
+    return bytes(start[: len(MAGIC)]) == MAGIC
 
 
 def pack_message(codes, n_bits, fingerprint):

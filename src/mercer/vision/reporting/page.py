@@ -1,6 +1,6 @@
 """The report of a training as one page of HTML that needs nothing beside it, neither files nor scripts."""
 
-__all__ = ["write_page"]
+__all__ = ["Circumstances", "write_page"]
 
 import html
 from dataclasses import dataclass
@@ -70,17 +70,8 @@ class Circumstances:
     peak_bytes: int
 
 
-def write_page(report, page: Path, **circumstances: Any) -> None:
-    """Write the report of a training whose images are paths to a file.
-
-    Parameters
-    ----------
-    report : TrainingReport
-    page : the file
-    circumstances : ``folder`` of the images, ``command`` line, ``model_bytes`` of the model's file, ``peak_bytes`` of
-        memory, 0 if that is not known
-    """
-    found, about = report, Circumstances(**circumstances)
+def write_page(found, page: Path, about: Circumstances) -> None:
+    """Write the report of a training whose images are paths to a file."""
     parts = [
         _head(found, about),
         _cards(found, about),

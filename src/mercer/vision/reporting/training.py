@@ -75,3 +75,18 @@ class TrainingReport:
         counts = np.array(self.figures["confusion"][place])
         counts[place] = 0
         return self.model.classes_[counts.argmax()], int(counts.max())
+
+    def write_page(self, file, *, folder, command, model_bytes, peak_bytes=0):
+        """Write the report as one page of HTML, with figures; images must be paths, and matplotlib installed.
+
+        Parameters
+        ----------
+        file : path
+        folder, command : str
+            Where the images come from, and the command line or code that led to the model.
+        model_bytes, peak_bytes : int
+            Of the file of the model, and of memory, 0 if that is not known.
+        """
+        from mercer.vision.reporting.page import Circumstances, write_page
+
+        write_page(self, file, Circumstances(folder, command, model_bytes, peak_bytes))

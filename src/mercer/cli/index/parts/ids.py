@@ -70,23 +70,11 @@ def ids_of_column(column):
 
 def checked_ids(ids, n_rows: int, where: str):
     """One id per row, each once, as the index takes them."""
-    from mercer.search.rows.ids import as_ids
+    from mercer.search import as_ids, refuse_repeated
 
     ids = as_ids(ids, n_rows, where)
-    seen: set[Any] = set()
-    for value in ids if isinstance(ids, list) else _repeated(ids):
-        if value in seen:
-            raise InputError(f"{where} names the id {value!r} more than once; every row needs an id of its own.")
-        seen.add(value)
+    refuse_repeated(ids, where)
     return ids
-
-
-def _repeated(numbers) -> list[int]:
-    """The numbers that occur more than once, as often as they do; without a set of all of them."""
-    import numpy as np
-
-    values, counts = np.unique(numbers, return_counts=True)
-    return np.repeat(values[counts > 1], 2).tolist()
 
 
 def known_ids(index, ids: Sequence[Any], place: str, file: str | None = None) -> list[Any]:
@@ -95,7 +83,7 @@ def known_ids(index, ids: Sequence[Any], place: str, file: str | None = None) ->
     Raises ArgumentError for the first that is not there in either way. ``place`` is the directory of the index,
     ``file`` where the ids come from.
     """
-    from mercer.search.rows.ids import as_ids
+    from mercer.search import as_ids
 
     wanted = [value if isinstance(value, str) else int(value) for value in as_ids(ids, len(ids), file or place)]
     table = index.rows_.ids

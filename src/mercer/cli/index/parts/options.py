@@ -4,9 +4,8 @@ __all__ = ["INDEX", "new_index"]
 
 from typing import Any
 
-from mercer._base.errors import InputError
 from mercer._base.parameters.search import INDEX as PARAMETERS
-from mercer._base.tables import ArgumentError
+from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import Group
 from mercer.cli.framework.parameters import named_values
 from mercer.cli.framework.shared import KERNEL_PARAM
@@ -19,16 +18,13 @@ def new_index(choices: dict[str, Any], seed: int):
     """The index that the options describe, not fitted. What cannot be combined is refused here."""
     from mercer import KernelIndex
     from mercer.kernels import get_kernel
-    from mercer.search.model.parameters import check_index
 
     given = dict(choices)
     parameters = named_values(given.pop("param") or [], "--param gamma=0.5")
     if given["vectors"] == "none":
         given["vectors"] = None
-    try:
+    with as_argument():
         given["kernel"] = get_kernel(given["kernel"], **parameters)
         index = KernelIndex(**given, random_state=seed)
-        check_index(index)  # before anything is read
-        return index
-    except InputError as error:
-        raise error if isinstance(error, ArgumentError) else ArgumentError(str(error)) from error
+        index.check_parameters()
+    return index

@@ -1,6 +1,6 @@
 """Which directories may become, or are, a stored index; and what in them may be deleted."""
 
-__all__ = ["check_index", "delete_leftovers", "make_place", "refuse_occupied"]
+__all__ = ["check_index", "check_new_place", "delete_leftovers", "make_place"]
 
 import os
 import re
@@ -28,16 +28,21 @@ def check_index(path: Path) -> None:
 
 def make_place(path: Path) -> None:
     """A directory for a new index. Nothing is written into one that holds anything else."""
-    if path.is_dir():
-        refuse_occupied(path)
-    elif os.path.lexists(path):
-        raise InputError(f"A new index needs a directory, and {os.fspath(path)!r} is a file.")
-    else:
+    check_new_place(path)
+    if not path.is_dir():
         path.mkdir(parents=True)
 
 
-def refuse_occupied(path: Path) -> None:
-    """Refuse a directory that holds an index, or anything but the remains of an interrupted creation."""
+def check_new_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where `KernelIndex.persist` cannot make a new index.
+
+    That is a file, or a directory that holds an index or anything but the remains of an interrupted creation.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        if os.path.lexists(path):
+            raise InputError(f"A new index needs a directory, and {os.fspath(path)!r} is a file.")
+        return
     names = sorted(os.listdir(path))
     if CATALOGUE_NAME in names and is_ours(path / CATALOGUE_NAME):
         raise InputError(f"{os.fspath(path)!r} already holds an index. Open it, or choose another directory.")

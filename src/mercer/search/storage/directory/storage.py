@@ -44,7 +44,7 @@ from mercer.search.storage.directory.files import (
     sync,
     unlock,
 )
-from mercer.search.storage.directory.place import check_index, delete_leftovers, make_place, refuse_occupied
+from mercer.search.storage.directory.place import check_index, check_new_place, delete_leftovers, make_place
 from mercer.search.storage.directory.segments import SegmentFiles, load_segment
 
 MODEL_NAME = "model.mercer"
@@ -138,7 +138,7 @@ class DirectoryStorage(Storage):
             make_place(self.path)
             self._lock = lock_for_writing(self.path)
             try:
-                refuse_occupied(self.path)  # again: another process may have been faster
+                check_new_place(self.path)  # again: another process may have been faster
                 delete_leftovers(self.path, keep=None)
                 self._filling = SegmentFiles(self._folder_path(1), columns, {})
                 contents = self._write_generation(1, columns, header, write_model, batches)
