@@ -280,26 +280,27 @@ def test_empty_rows_and_constant_columns_are_no_obstacle(digits):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0}, "C as a finite number > 0, got C=0"),
-        ({"C": -1.0}, "got C=-1.0"),
-        ({"tol": 0.0}, "tol as a finite number > 0"),
-        ({"max_iter": 0}, "max_iter as a whole number >= 1"),
-        ({"loss": "hinj"}, "Did you mean 'hinge'"),
-        ({"loss": "squared"}, "no classification loss 'squared'"),
+        ({"C": 0}, "KernelClassifier: `C` must be a number > 0; got 0."),
+        ({"C": -1.0}, "`C` must be a number > 0; got -1."),
+        ({"tol": 0.0}, "`tol` must be a number > 0; got 0."),
+        ({"max_iter": 0}, "`max_iter` must be an integer >= 1; got 0."),
+        ({"loss": "hinj"}, "`loss` must be one of 'hinge', .* Did you mean 'hinge'"),
+        ({"loss": "squared"}, "`loss` must be one of .*'multinomial'; got 'squared'"),
+        ({"solver": "liblinear"}, "`solver` must be one of 'auto', .*; got 'liblinear'"),
         ({"kernel": "chi3"}, "Did you mean 'chi2'"),
-        ({"multi_class": "all"}, "multi_class to be one of auto, ovr, ovo"),
-        ({"storage": "cloud"}, "storage to be one of auto, memory, disk"),
-        ({"expansion": "later"}, "expansion to be one of delayed, immediate, dense"),
+        ({"multi_class": "all"}, "`multi_class` must be one of 'auto', 'ovr', 'ovo'; got 'all'"),
+        ({"storage": "cloud"}, "`storage` must be one of 'auto', 'memory', 'disk'; got 'cloud'"),
+        ({"expansion": "later"}, "`expansion` must be one of 'delayed', 'immediate', 'dense'; got 'later'"),
         ({"expansion": "dense"}, "for quantisers only"),
         ({"map": SVC()}, "takes a map or a quantiser"),
-        ({"intercept_scaling": 0}, "intercept_scaling as a finite number > 0"),
+        ({"intercept_scaling": 0}, "`intercept_scaling` must be a number > 0, or None; got 0"),
         ({"class_weight": "equal"}, "class_weight' parameter"),
         *(
-            ({"class_weight": {0: 1.0, 1: value}}, f"class_weight as finite numbers >= 0, got {value!r} for class 1")
-            for value in (np.nan, np.inf, -1.0, "2", None)
+            ({"class_weight": {0: 1.0, 1: value}}, rf"`class_weight\[1\]` must be a number >= 0; got {got}")
+            for value, got in ((np.nan, "nan"), (np.inf, "inf"), (-1.0, "-1"), ("2", "'2'"), (None, "None"))
         ),
-        *(({name: np.nan}, f"{name} as a .*got") for name in ("C", "tol", "max_iter", "intercept_scaling")),
-        *(({name: np.inf}, f"{name} as a .*got") for name in ("C", "tol", "max_iter", "intercept_scaling")),
+        *(({name: np.nan}, f"`{name}` must be .*; got nan") for name in ("C", "tol", "max_iter", "intercept_scaling")),
+        *(({name: np.inf}, f"`{name}` must be .*; got inf") for name in ("C", "tol", "max_iter", "intercept_scaling")),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(digits, parameters, message):

@@ -90,7 +90,7 @@ def test_a_saved_model_predicts_the_same_bits(digits, tmp_path):
 
 @pytest.mark.parametrize("Cs", [0, [], [1.0, -1.0], "many", True])
 def test_values_of_C_must_be_positive(digits, Cs):
-    with pytest.raises(InputError, match="KernelClassifierCV needs"):
+    with pytest.raises(InputError, match="KernelClassifierCV: `Cs` must be an integer >= 1, or numbers > 0; got"):
         KernelClassifierCV(Cs=Cs).fit(*digits)
 
 

@@ -68,11 +68,14 @@ def test_a_saved_model_predicts_the_same_bits(data, tmp_path):
 
 def test_what_cannot_be_used_is_refused(data):
     X, y = data
-    with pytest.raises(InputError, match="no regression loss 'hinge'"):
+    with pytest.raises(
+        InputError,
+        match="KernelRegressor: `loss` must be one of 'epsilon_insensitive', 'absolute', 'squared'; got 'hinge'",
+    ):
         KernelRegressor(loss="hinge").fit(X, y)
-    with pytest.raises(InputError, match="epsilon >= 0"):
+    with pytest.raises(InputError, match="`epsilon` must be a number >= 0; got -1"):
         KernelRegressor(epsilon=-1).fit(X, y)
-    with pytest.raises(InputError, match="got C=0"):
+    with pytest.raises(InputError, match="`C` must be a number > 0; got 0"):
         KernelRegressor(C=0).fit(X, y)
     with pytest.raises(ValueError, match="contains NaN"):
         KernelRegressor().fit(X, np.where(y > 0, y, np.nan))

@@ -235,15 +235,15 @@ def test_a_class_without_a_readable_image_is_refused(scene, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"encoder": "words"}, "encoder as 'bow', 'fisher'"),
+        ({"encoder": "words"}, "`encoder` must be 'bow', 'fisher', or an encoder such as .*; got 'words'"),
         ({"encoder": fisher(), "reduce": 5}, "has 2 words, got reduce=5"),
         ({"reduce": 16}, "has 15 columns, got reduce=16"),
         ({"kernel": "rbf", "reduce": 5}, "additive kernels"),
-        ({"reduce": 0}, "reduce"),
-        ({"C": -1.0}, "C as a finite number > 0"),
-        ({"cv": 1}, "cv as a whole number >= 2"),
-        ({"strict": 3}, "strict as True or False"),
-        ({"multi_class": "all"}, "multi_class as one of 'auto', 'ovr', 'ovo', got multi_class='all'"),
+        ({"reduce": 0}, "`reduce` must be an integer >= 1, or None; got 0"),
+        ({"C": -1.0}, "`C` must be a number > 0, or 'auto'; got -1"),
+        ({"cv": 1}, "`cv` must be an integer >= 2; got 1"),
+        ({"strict": 3}, "`strict` must be True or False; got 3"),
+        ({"multi_class": "all"}, "`multi_class` must be one of 'auto', 'ovr', 'ovo'; got 'all'"),
     ],
 )
 def test_wrong_parameters_are_refused(scene, parameters, words):

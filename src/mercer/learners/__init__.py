@@ -3,14 +3,12 @@
 from mercer.learners.classifier import KernelClassifier
 from mercer.learners.cv import KernelClassifierCV
 from mercer.learners.fitting.plan import Plan
-from mercer.learners.intersection import LOSSES as INTERSECTION_LOSSES
 from mercer.learners.intersection import IntersectionSVC, IntersectionSVR
 from mercer.learners.regressor import KernelRegressor
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
-    "INTERSECTION_LOSSES",
     "REGRESSION_LOSSES",
     "IntersectionSVC",
     "IntersectionSVR",

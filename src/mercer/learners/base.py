@@ -5,14 +5,14 @@
 The weights u in factor space are all that a model keeps beside its map; the predictor follows from them.
 """
 
-__all__ = ["KernelLearner", "check_number", "subset", "without_idle_rows"]
+__all__ = ["KernelLearner", "subset", "without_idle_rows"]
 
 import logging
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer._base.errors import InputError
 from mercer._base.feature_names import settle_feature_names
 from mercer._base.files.loaded import FLOATS, check_kind, checked_array
+from mercer._base.parameters import Table, check_parameters
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
@@ -33,7 +34,6 @@ from mercer.learners.fitting.route import KernelRoute
 from mercer.learners.solvers.registry import choose
 from mercer.learners.solvers.run import run, solve
 
-EXPANSIONS = ("delayed", "immediate", "dense")
 PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
 
@@ -42,6 +42,7 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
+    _table: Table
     _route_kind = KernelRoute
 
     @property
@@ -161,7 +162,7 @@ class KernelLearner(BaseEstimator):
             problems=columns.title,
             loss=loss.name,
             solver=choice.name,
-            storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"], who),
+            storage="workers" if is_spread else choose_storage(self.storage, memory["rows_bytes"]),
             **memory,
         )
         return self._route.described(plan), choice
@@ -179,7 +180,6 @@ class KernelLearner(BaseEstimator):
 
     def _penalty(self):
         """The C of the problem."""
-        check_number(self.C, "C", type(self).__name__)
         return float(self.C) * self._route.unit
 
     def _solve(self, problem, choice, start=None):
@@ -263,14 +263,7 @@ class KernelLearner(BaseEstimator):
     # ---------------------------------------------------------------------------------------------------------- helpers
 
     def _check_parameters(self):
-        who = type(self).__name__
-        check_number(self.tol, "tol", who)
-        if self.intercept_scaling is not None:
-            check_number(self.intercept_scaling, "intercept_scaling", who)
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise InputError(f"{who} needs max_iter as a whole number >= 1, got {self.max_iter!r}.")
-        if self.expansion not in EXPANSIONS:
-            raise InputError(f"{who} needs expansion to be one of {', '.join(EXPANSIONS)}; got {self.expansion!r}.")
+        check_parameters(self, self._table)
         self._route.check_parameters()
 
     @contextmanager
@@ -315,9 +308,3 @@ def subset(problem, which):
         targets=problem.targets[which],
         weights=problem.weights[which],
     )
-
-
-def check_number(value, name, who):
-    """Refuse what is not a finite number > 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
-        raise InputError(f"{who} needs {name} as a finite number > 0, got {name}={value!r}.")

@@ -3,7 +3,6 @@
 __all__ = ["KernelClassifier"]
 
 from collections.abc import Mapping
-from numbers import Real
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -15,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
+from mercer._base.parameters import Table, number
+from mercer._base.parameters.learners import CLASSIFIER
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
@@ -39,8 +40,7 @@ def _has_probabilities(self):
 def _check_class_weight(class_weight, who):
     """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
     for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < np.inf:
-            raise InputError(f"{who} needs class_weight as finite numbers >= 0, got {weight!r} for class {name!r}.")
+        number(f"class_weight[{name!r}]", 1.0, "Factor of its losses.", least=0).check(weight, who)
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
@@ -132,6 +132,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     """
 
     _task = "classification"
+    _table: Table = CLASSIFIER
 
     def __init__(
         self,
@@ -182,7 +183,6 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         sample_weight : None, or how much each row counts
         """
         self._check_parameters()
-        self._penalty()  # an error before any work
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)

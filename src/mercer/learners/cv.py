@@ -4,7 +4,6 @@ __all__ = ["KernelClassifierCV"]
 
 import warnings
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,13 +13,16 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import integer, named
+from mercer._base.parameters.learners import CLASSIFIER, CLASSIFIER_CV
 from mercer._base.progress import track
-from mercer.learners.base import check_number, subset, without_idle_rows
+from mercer.learners.base import subset, without_idle_rows
 from mercer.learners.classifier import LINKS, KernelClassifier
 from mercer.learners.dask.rows import client_of
 
 # With C in units of 1 / mean K(x, x): below, all rows are on the wrong side of the margin; above, few data sets change.
 SMALLEST_C, LARGEST_C = 0.1, 1e4
+N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"]
 
 
 class KernelClassifierCV(KernelClassifier):
@@ -65,6 +67,8 @@ class KernelClassifierCV(KernelClassifier):
     >>> model.scores_.shape
     (2, 2)
     """
+
+    _table = CLASSIFIER_CV
 
     def __init__(
         self,
@@ -138,19 +142,21 @@ class KernelClassifierCV(KernelClassifier):
             self._calibrate(problem, codes)
         return self
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not N_VALUES.accepts(self.Cs):
+            are_values = np.ndim(self.Cs) == 1 and len(self.Cs) > 0 and all(map(VALUE.accepts, self.Cs))
+            if not are_values:
+                named(self._table)["Cs"].refuse(self.Cs, type(self).__name__)
+
     def _values(self, problem):
         """The values of C, ascending."""
-        who = type(self).__name__
-        if isinstance(self.Cs, Integral) and not isinstance(self.Cs, bool) and self.Cs >= 1:
+        if N_VALUES.accepts(self.Cs):
             design = problem.design
             norms = design.inner.row_norms(design.rows, self.n_jobs)
             return np.geomspace(SMALLEST_C, LARGEST_C, int(self.Cs)) / (
                 np.average(norms, weights=problem.weights) or 1.0
             )
-        if np.ndim(self.Cs) != 1 or not len(self.Cs):
-            raise InputError(f"{who} needs Cs as a whole number >= 1 or as numbers > 0, got Cs={self.Cs!r}.")
-        for value in self.Cs:
-            check_number(value, "every value of Cs", who)
         return np.unique(np.asarray(self.Cs, dtype=np.float64))
 
     def _folds(self, y, weights):

@@ -6,14 +6,12 @@ What sets them apart from KernelClassifier and KernelRegressor is their route, `
 __all__ = ["IntersectionSVC", "IntersectionSVR"]
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.learners import INTERSECTION_SVC, INTERSECTION_SVR
 from mercer.learners.classifier import KernelClassifier
 from mercer.learners.fitting.levels import LevelRoute
 from mercer.learners.fitting.targets import choose_columns
 from mercer.learners.regressor import KernelRegressor
 from mercer.learners.solvers.losses import get_loss
-
-MULTI_CLASS = ("auto", "ovr", "ovo", "crammer_singer")
-LOSSES = ("squared_hinge", "hinge")
 
 
 class IntersectionSVC(KernelClassifier):
@@ -82,6 +80,7 @@ class IntersectionSVC(KernelClassifier):
 
     map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
     _route_kind = LevelRoute
+    _table = INTERSECTION_SVC
 
     def __init__(
         self,
@@ -119,16 +118,6 @@ class IntersectionSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        who = type(self).__name__
-        if self.multi_class not in MULTI_CLASS:
-            raise InputError(
-                f"{who} needs multi_class to be one of {', '.join(MULTI_CLASS)}; got {self.multi_class!r}."
-            )
-        if self.loss not in LOSSES:
-            raise InputError(f"{who} needs loss to be one of {', '.join(LOSSES)}; got {self.loss!r}.")
 
     def _chosen_columns(self):
         if self._are_labels and self.multi_class == "crammer_singer":
@@ -184,6 +173,7 @@ class IntersectionSVR(KernelRegressor):
 
     map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
     _route_kind = LevelRoute
+    _table = INTERSECTION_SVR
 
     def __init__(
         self,

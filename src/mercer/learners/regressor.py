@@ -7,6 +7,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.files.loaded import check_whole
+from mercer._base.parameters import Table
+from mercer._base.parameters.learners import REGRESSOR
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
@@ -51,6 +53,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
     """
 
     _task = "regression"
+    _table: Table = REGRESSOR
 
     def __init__(
         self,
@@ -97,7 +100,6 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         sample_weight : None, or how much each row counts
         """
         self._check_parameters()
-        self._penalty()  # an error before any work
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)

@@ -21,13 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.evaluation.figures import class_figures, scores_by_class
 from mercer._base.files.loaded import check_kind
+from mercer._base.parameters import check_parameters, named
+from mercer._base.parameters.vision import IMAGE_CLASSIFIER
 from mercer.kernels import Linear, get_kernel
 from mercer.learners import KernelClassifier, KernelClassifierCV
-from mercer.learners.base import check_number
-from mercer.learners.fitting.targets import MULTI_CLASS
 from mercer.maps import ConvexReduction
-from mercer.maps.landmarks.choice import check_count
-from mercer.maps.reduction.checks import METHODS
 from mercer.vision.descriptors.downscaled import Downscaled
 from mercer.vision.descriptors.sift import DenseSIFT
 from mercer.vision.explaining.explanation import explain
@@ -38,7 +36,6 @@ from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.fisher import FisherVectors
 from mercer.vision.words.pyramid import Pyramid
-from mercer.vision.words.vocabulary import check_choice
 
 ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
 STEP, SIZES = 4, (4, 8)  # of the descriptors of an encoder that is given by its name
@@ -126,6 +123,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     >>> model.score(images[1::2], kind[1::2])
     1.0
     """
+
+    _table = IMAGE_CLASSIFIER
 
     def __init__(
         self,
@@ -401,30 +400,15 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     def check_parameters(self):
         """Refuse parameters that cannot be used, before any image is read."""
         who = type(self).__name__
+        check_parameters(self, self._table)
         if not (isinstance(self.encoder, ImageEncoder) or self.encoder in tuple(ENCODERS)):
-            raise InputError(
-                f"{who} needs encoder as 'bow', 'fisher', or an encoder such as BagOfWords(), got {self.encoder!r}."
-            )
-        if self.C != "auto":
-            check_number(self.C, "C", who)
-        check_count(self.cv, "cv", who)
-        if self.cv < 2:
-            raise InputError(f"{who} needs cv as a whole number >= 2, got cv={self.cv!r}.")
-        check_choice(self.multi_class, "multi_class", MULTI_CLASS, who)
-        if self.reduce is not None:
-            check_count(self.reduce, "reduce", who)
-        if self.reduce_method is not None and self.reduce_method not in METHODS:
-            raise InputError(
-                f"{who} needs reduce_method to be one of {', '.join(METHODS)}; got {self.reduce_method!r}."
-            )
+            named(self._table)["encoder"].refuse(self.encoder, who)
         is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
         if is_fisher and self.reduce_method in ("merge", "supervised"):
             raise InputError(
                 f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
                 "Use 'convex', 'energy' or 'random'."
             )
-        if not isinstance(self.strict, bool | np.bool_):
-            raise InputError(f"{who} needs strict as True or False, got strict={self.strict!r}.")
         get_kernel(self._kernel())
 
     def _check_reduction(self):

@@ -2,43 +2,67 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
-from mercer import IntersectionSVC, KernelClassifier, KernelIndex, KernelRegressor
+import mercer
+from mercer import InputError
 from mercer._base.parameters import named
 from mercer._base.parameters.detection import DETECTOR
-from mercer._base.parameters.learners import ICD, LEARNER, MOST_BINS
+from mercer._base.parameters.learners import CLASSIFIER, ICD, LEARNER, REGRESSOR
 from mercer._base.parameters.search import INDEX
-from mercer._base.parameters.vision import IMAGE_CLASSIFIER
-from mercer.codes.levels.binning import MOST_LEVELS
-from mercer.detection import PartDetector
-from mercer.vision import ImageClassifier
+from mercer._base.parameters.vision import IMAGE_OPTIONS
+from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from mercer.learners.solvers.registry import SOLVERS
 
-OF_REGRESSORS, OF_CLASSES = {"epsilon"}, {"multi_class", "class_weight", "probability"}
-TABLES = {
-    KernelClassifier: {name: each for name, each in LEARNER.items() if name not in OF_REGRESSORS},
-    KernelRegressor: {name: each for name, each in LEARNER.items() if name not in {*OF_CLASSES, "loss"}},
-    IntersectionSVC: ICD,
-    KernelIndex: named(INDEX),
-    ImageClassifier: named(IMAGE_CLASSIFIER),
-    PartDetector: named(DETECTOR),
+PUBLIC = [getattr(mercer, name) for name in mercer.__all__ if name[0].isupper()]
+ESTIMATORS = [each for each in PUBLIC if hasattr(each, "get_params")]
+WITH_TABLE = [each for each in ESTIMATORS if hasattr(each, "_table")]
+OPTIONS = {
+    "KernelClassifier": [each for name, each in LEARNER.items() if name != "epsilon"],
+    "KernelRegressor": [LEARNER["epsilon"]],
+    "IntersectionSVC": ICD.values(),
+    "KernelIndex": INDEX,
+    "ImageClassifier": IMAGE_OPTIONS,
+    "PartDetector": DETECTOR,
 }
 
 
-@pytest.mark.parametrize("estimator", TABLES)
-def test_defaults_are_those_of_the_estimator(estimator):
-    signature = inspect.signature(estimator.__init__).parameters
-    table = TABLES[estimator]
-    assert {name: each.default for name, each in table.items()} == {name: signature[name].default for name in table}
+def defaults(estimator):
+    return {name: each.default for name, each in inspect.signature(estimator).parameters.items()}
 
 
-@pytest.mark.parametrize("estimator", TABLES)
-def test_a_table_accepts_its_defaults_and_every_entry_has_a_sentence(estimator):
-    for each in TABLES[estimator].values():
+@pytest.mark.parametrize("estimator", WITH_TABLE)
+def test_a_table_has_the_parameters_and_defaults_of_the_estimator(estimator):
+    assert {each.name: each.default for each in estimator._table} == defaults(estimator)
+
+
+@pytest.mark.parametrize("estimator", OPTIONS)
+def test_the_defaults_of_options_are_those_of_the_estimator(estimator):
+    known = defaults(getattr(mercer, estimator))
+    for each in OPTIONS[estimator]:
+        assert each.default == known[each.name], each.name
+
+
+@pytest.mark.parametrize("table", [*OPTIONS.values(), *(each._table for each in WITH_TABLE)])
+def test_a_table_accepts_its_defaults_and_every_entry_has_a_sentence(table):
+    for each in table:
         each.check(each.default)
         assert each.help.endswith((".", "..."))
         assert each.help[0].isupper() or each.help.startswith(each.words or ("ovr", "kpca", "pq"))
 
 
-def test_as_many_bins_as_levels():
-    assert MOST_BINS == MOST_LEVELS
+@pytest.mark.parametrize("estimator", WITH_TABLE)
+def test_a_value_that_cannot_be_is_refused_in_the_one_wording_before_any_row_is_looked_at(estimator):
+    for each in estimator._table:
+        if each.what:
+            continue
+        with pytest.raises(InputError) as caught:
+            estimator(**{each.name: Ellipsis}).fit(np.full((2, 2), np.nan), [0, 1])
+        assert str(caught.value) == f"{estimator.__name__}: `{each.name}` must be {each.domain}; got Ellipsis."
+
+
+def test_the_losses_and_solvers_of_the_tables_are_those_that_there_are():
+    assert set(named(CLASSIFIER)["loss"].words) == set(CLASSIFICATION_LOSSES)
+    assert set(named(REGRESSOR)["loss"].words) == set(REGRESSION_LOSSES)
+    assert set(named(CLASSIFIER)["solver"].words) == {"auto", *(each.name for each in SOLVERS)}

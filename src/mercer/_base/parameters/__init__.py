@@ -7,8 +7,11 @@ load neither numpy nor a package that does.
 __all__ = [
     "REQUIRED",
     "Parameter",
+    "Table",
     "Values",
+    "anything",
     "argument",
+    "check_parameters",
     "choice",
     "flag",
     "integer",
@@ -16,6 +19,7 @@ __all__ = [
     "named",
     "number",
     "pathname",
+    "pick",
     "text",
     "texts",
 ]
@@ -23,8 +27,11 @@ __all__ = [
 from mercer._base.parameters.language import (
     REQUIRED,
     Parameter,
+    Table,
     Values,
+    anything,
     argument,
+    check_parameters,
     choice,
     flag,
     integer,
@@ -32,6 +39,7 @@ from mercer._base.parameters.language import (
     named,
     number,
     pathname,
+    pick,
     text,
     texts,
 )

@@ -8,8 +8,11 @@ mercer._base.errors.InputError: `tol` must be a number > 0; got 0.
 __all__ = [
     "REQUIRED",
     "Parameter",
+    "Table",
     "Values",
+    "anything",
     "argument",
+    "check_parameters",
     "choice",
     "flag",
     "integer",
@@ -17,15 +20,18 @@ __all__ = [
     "named",
     "number",
     "pathname",
+    "pick",
     "text",
     "texts",
 ]
 
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mercer._base.errors import InputError, did_you_mean
 
@@ -53,7 +59,7 @@ class Parameter:
     Attributes
     ----------
     name : as in Python
-    kind : int, float, str, bool, Path, list of texts, or tuple of integers
+    kind : int, float, str, bool, Path, list of texts, tuple of integers, or object for anything else
     default : its value if nothing is said, or REQUIRED
     help : one sentence
     metavar : what stands for a value in the help
@@ -61,7 +67,9 @@ class Parameter:
         one is added to the usual one, and ``""`` is the usual one alone
     shown : the default in words, for the help
     words : all that a text may be; or, of numbers, the words that may stand for one
-    least, most, above : the range of a number; the last bound is not part of it
+    least, most, above, below : the range of a number; the last two bounds are not part of it
+    optional : whether None may be given; it may where it is the default
+    what : what a value must be, in words, if that is checked where the value is used
     panel : the group of the help that it is shown in
     positional : whether the command line takes it by its place
     """
@@ -77,6 +85,9 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     above: float | None = None
+    below: float | None = None
+    optional: bool = False
+    what: str = ""
     panel: str | None = None
     positional: bool = False
 
@@ -91,44 +102,77 @@ class Parameter:
 
     @property
     def constraint(self) -> str:
-        """What a value must be, in words.
+        """What a value must be, in words; None, which cannot be said on the command line, is not among them.
 
         >>> integer("bins", "auto", "How many bins.", least=1, words=("auto",)).constraint
         "an integer >= 1, or 'auto'"
         """
-        named = ", ".join(map(repr, self.words))
-        if self.kind is tuple:
-            return "integers >= 1 with commas between them"
+        return _any_of(self._alternatives)
+
+    @property
+    def domain(self) -> str:
+        """What a value must be in Python, in words.
+
+        >>> integer("bins", "auto", "How many bins.", least=1, words=("auto",), optional=True).domain
+        "an integer >= 1, 'auto', or None"
+        """
+        may_be_none = (self.optional or self.default is None) and not self.what
+        return _any_of([*self._alternatives, *["None"] * may_be_none])
+
+    @property
+    def _alternatives(self) -> list[str]:
+        named = [repr(word) for word in self.words]
+        if self.what:
+            return [self.what]
+        if self.kind is str and len(named) > 1:
+            return [f"one of {', '.join(named)}"]
+        if self.kind is str and named:
+            return named
         if self.kind not in (int, float):
-            return f"one of {named}" if self.words else {bool: "true or false", Path: "a path"}.get(self.kind, "a text")
-        bounds = [(">", self.above), (">=", self.least), ("<=", self.most)]
+            texts = {bool: "True or False", Path: "a path", tuple: "integers >= 1 with commas between them"}
+            return [texts.get(self.kind, "a text")]
+        bounds = [(">", self.above), (">=", self.least), ("<", self.below), ("<=", self.most)]
         limits = " and ".join(f"{sign} {bound:,}" for sign, bound in bounds if bound is not None)
-        what = " ".join(filter(None, ["an integer" if self.kind is int else "a number", limits]))
-        return f"{what}, or {named}" if named else what
+        return [" ".join(filter(None, ["an integer" if self.kind is int else "a number", limits])), *named]
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value is of the kind and in the range; None is, where it is the default."""
-        if value is None or value is self.default:
-            return value is self.default
+        """Whether a value is of the kind and in the range."""
+        if self.what or value is self.default:
+            return True
+        if value is None:
+            return self.optional
         if self.words and isinstance(value, str):
             return value in self.words
-        if self.kind not in (int, float):
-            return True
-        kinds = (int,) if self.kind is int else (int, float)
-        return isinstance(value, kinds) and not isinstance(value, bool) and self._in_range(value)
+        if self.kind in (int, float):
+            kind = Integral if self.kind is int else Real
+            return isinstance(value, kind) and not _is_bool(value) and self._in_range(value)
+        if self.kind is bool:
+            return _is_bool(value)
+        kinds: dict[type, Any] = {str: str, Path: (str, os.PathLike), tuple: (tuple, list)}
+        return not self.words and isinstance(value, kinds.get(self.kind, object))
 
-    def _in_range(self, value: float) -> bool:
+    def _in_range(self, value: Any) -> bool:
         return (
-            math.isfinite(value)
+            (isinstance(value, Integral) or math.isfinite(value))
             and (self.above is None or value > self.above)
             and (self.least is None or value >= self.least)
+            and (self.below is None or value < self.below)
             and (self.most is None or value <= self.most)
         )
 
-    def check(self, value: Any) -> None:
-        """Refuse a value that is not accepted."""
+    def check(self, value: Any, who: str = "") -> None:
+        """Refuse a value that is not accepted; ``who`` is the estimator or function that asks."""
         if not self.accepts(value):
-            self._refuse(value)
+            self.refuse(value, who)
+
+    def refuse(self, value: Any, who: str = "") -> NoReturn:
+        """Raise the error of a value that is not accepted."""
+        got = f"{value:g}" if isinstance(value, float) else f"{value!r:.80}"
+        if isinstance(value, Integral) and not _is_bool(value):
+            got = str(value)
+        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        subject, wanted = (f"{who}: `{self.name}`", self.domain) if who else (f"`{self.name}`", self.constraint)
+        raise InputError(f"{subject} must be {wanted}; got {got}. {hint}".rstrip())
 
     def parse(self, said: Any) -> Any:
         """The value that a word of the command line stands for; other things than words are values already.
@@ -143,25 +187,53 @@ class Parameter:
             try:
                 value = self.kind(said)
             except ValueError:
-                self._refuse(said)
+                self.refuse(said)
         self.check(value)
         return value
 
     def _integers(self, said: str) -> tuple[int, ...]:
         words = said.split(",")
         if not all(word.isascii() and word.isdigit() and 0 < int(word) < 2**31 for word in words):
-            self._refuse(said)
+            self.refuse(said)
         return tuple(map(int, words))
 
-    def _refuse(self, value: Any) -> None:
-        got = f"{value:g}" if isinstance(value, float) else repr(value)
-        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
-        raise InputError(f"`{self.name}` must be {self.constraint}; got {got}. {hint}".rstrip())
+
+Table = tuple[Parameter, ...]  # the parameters of an estimator
 
 
 def named(table: Iterable[Parameter]) -> dict[str, Parameter]:
     """The parameters of a table by their names."""
     return {parameter.name: parameter for parameter in table}
+
+
+def pick(table: Iterable[Parameter], names: str, **defaults: Any) -> Table:
+    """Some parameters of a table, named in one text, some of them with another default.
+
+    >>> [each.default for each in pick([integer("k", 10, "Neighbours."), flag("exact", "No codes.")], "k", k=5)]
+    [5]
+    """
+    known = named(table)
+    return tuple(known[name].but(default=defaults.get(name, known[name].default)) for name in names.split())
+
+
+def check_parameters(owner: Any, table: Iterable[Parameter]) -> None:
+    """Refuse the first parameter of an estimator that its table does not accept."""
+    for parameter in table:
+        parameter.check(getattr(owner, parameter.name), type(owner).__name__)
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # of Python or of numpy, which is not loaded here
+
+
+def _any_of(texts: list[str]) -> str:
+    *first, last = texts
+    return f"{', '.join(first)}, or {last}" if first else last
+
+
+def anything(name: str, default: Any, help: str, what: str) -> Parameter:
+    """What is checked where it is used: ``what`` says in words what it must be."""
+    return Parameter(name, object, default, help, what=what)
 
 
 def integer(name: str, default: Any, help: str, metavar: str = "N", flags: str = "", **more: Any) -> Parameter:

@@ -1,10 +1,74 @@
-"""Parameters of the learners of rows, with the defaults of ``KernelClassifier`` and ``KernelRegressor``."""
+"""Parameters of the learners of rows; ``LEARNER`` and ``ICD`` are those of the command line."""
 
-__all__ = ["ICD", "LEARNER", "MOST_BINS"]
+__all__ = ["CLASSIFIER", "CLASSIFIER_CV", "ICD", "INTERSECTION_SVC", "INTERSECTION_SVR", "LEARNER", "REGRESSOR"]
 
-from mercer._base.parameters.language import choice, flag, integer, named, number, text
+from mercer._base.parameters.codes import LEVELS
+from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
+from mercer._base.parameters.language import anything, choice, flag, integer, named, number, pick, text
 
-MOST_BINS = 65_535  # that a level of two bytes can number
+CLASSIFIER = (
+    KERNEL,
+    anything("map", None, "Used instead of the kernel's default map.", "a map or a quantizer, or None"),
+    choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", "hinge",
+        "What wrong scores cost; the last two look at all classes at once."),
+    number("C", 1.0, "Weight of the losses against the regularizer.", above=0),
+    choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "
+        "auto takes ovo for few classes."),
+    choice("expansion", "delayed immediate dense", "delayed", "How codes are learned on: delayed, immediate or dense.",
+        "WHEN"),
+    choice("solver", "auto bundle dual newton projected", "auto", "The solver; auto takes the one that is likely the "
+        "quickest."),
+    number("tol", 1e-3, "Relative duality gap at which to stop.", above=0),
+    integer("max_iter", 1000, "Most passes over the rows.", least=1),
+    flag("fit_intercept", "Whether scores have an intercept.", default=True),
+    number("intercept_scaling", 1.0, "Size of the feature whose weight is the intercept; None leaves the intercept "
+        "unregularized.", above=0, optional=True),
+    anything("class_weight", None, "Factors of the losses of each class.", "a dict, 'balanced', or None"),
+    flag("probability", "Calibrate, so that predict_proba works."),
+    choice("storage", "auto memory disk", "auto", "Where encoded rows are kept: auto, memory or disk.", "WHERE"),
+    RANDOM_STATE, N_JOBS, VERBOSE,
+)  # fmt: skip
+REGRESSOR = (
+    *pick(CLASSIFIER, "kernel map"),
+    choice("loss", "epsilon_insensitive absolute squared", "epsilon_insensitive", "Support vector, median or ridge "
+        "regression."),
+    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives.", least=0),
+    *pick(CLASSIFIER, "C expansion solver tol max_iter fit_intercept intercept_scaling storage"),
+    RANDOM_STATE, N_JOBS, VERBOSE,
+)  # fmt: skip
+CLASSIFIER_CV = (
+    *CLASSIFIER[:2],
+    anything("Cs", 10, "Values of C to try, or how many.", "an integer >= 1, or numbers > 0"),
+    anything("cv", 5, "Folds, or how many.", "an integer, a splitter, or pairs (train, test)"),
+    anything("scoring", None, "What to maximize; None means accuracy.", "the name of a scorer, a callable, or None"),
+    *(each for each in CLASSIFIER[2:] if each.name != "C"),
+)
+_LEVEL_KERNEL = text("kernel", "intersection", "An additive kernel of levels; auto compares intersection and linear.",
+    what="a kernel or its name, or 'auto'")  # fmt: skip
+_ICD_SOLVER = choice("solver", "auto icd primal", "auto", "Coordinate descent in the dual, or cutting planes in the "
+    "primal.")  # fmt: skip
+INTERSECTION_SVC = (
+    *pick(CLASSIFIER, "C", C=1e-3),
+    choice("loss", "squared_hinge hinge", "squared_hinge", "L2 or L1 loss."),
+    *LEVELS,
+    _LEVEL_KERNEL,
+    choice("multi_class", "auto ovr ovo crammer_singer", "auto", "As of KernelClassifier; crammer_singer looks at all "
+        "classes at once."),
+    _ICD_SOLVER,
+    *pick(CLASSIFIER, "tol max_iter fit_intercept intercept_scaling class_weight probability", fit_intercept=False),
+    RANDOM_STATE, N_JOBS, VERBOSE,
+)  # fmt: skip
+INTERSECTION_SVR = (
+    *pick(REGRESSOR, "C loss epsilon", C=1e-3),
+    *LEVELS,
+    _LEVEL_KERNEL,
+    _ICD_SOLVER,
+    *pick(CLASSIFIER, "tol max_iter fit_intercept intercept_scaling"),
+    RANDOM_STATE, N_JOBS, VERBOSE,
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------------------- the command line
+
 LEARNER = named((
     text("kernel", "chi2", "Kernel, by the names of mercer kernel; with --solver icd also auto, the better of linear "
         "and intersection.", "NAME", "-k"),
@@ -12,23 +76,17 @@ LEARNER = named((
         "to regress: epsilon_insensitive, squared, absolute."),
     number("C", 1.0, "Weight of the losses against the regulariser; auto cross-validates.", "NUMBER|auto", above=0,
         words=("auto",)),
-    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives.", least=0),
     choice("multi_class", "auto ovr ovo crammer_singer", "auto", "ovr sets each class against the rest, ovo against "
         "each other one; auto takes ovo for few classes; icd also has crammer_singer, all classes at once.", "WAY"),
     choice("class_weight", "balanced", None, "Let every class count the same, however frequent.", "balanced"),
     flag("probability", "Calibrate, so that mercer predict --proba works."),
-    choice("expansion", "delayed immediate dense", "delayed", "How codes are learned on: delayed, immediate or dense.",
-        "WHEN"),
     choice("solver", "auto bundle dual newton projected icd", "auto", "auto, bundle, dual, newton or projected; or "
         "icd, which needs no map and no tuning: values become levels, and what is learned is a table for each column."),
-    number("tol", 1e-3, "Relative duality gap at which to stop.", above=0),
-    integer("max_iter", 1000, "Most passes over the rows.", least=1),
-    choice("storage", "auto memory disk", "auto", "Where encoded rows are kept: auto, memory or disk.", "WHERE"),
+    *pick(REGRESSOR, "epsilon expansion tol max_iter storage"),
 ))  # fmt: skip
 # of IntersectionSVC and IntersectionSVR alone; the word none stands for None
 ICD = named((
-    integer("bins", "auto", "For icd: how many bins values are put into; none takes whole numbers as they are, auto "
-        "where they are small.", "auto|N|none", least=1, most=MOST_BINS, words=("auto", "none")),
-    choice("binning", "auto global column adaptive", "auto", "For icd: one scale for all columns (global), one for "
-        "each (column), or quantiles (adaptive).", "HOW"),
+    LEVELS[0].but(help="For icd: how many bins values are put into; none takes whole numbers as they are, auto where "
+        "they are small.", metavar="auto|N|none", words=("auto", "none"), optional=False),
+    LEVELS[1].but(help="For icd: one scale for all columns (global), one for each (column), or quantiles (adaptive)."),
 ))  # fmt: skip

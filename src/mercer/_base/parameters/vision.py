@@ -1,10 +1,12 @@
-"""Parameters of classifiers of images, with the defaults of ``ImageClassifier``."""
+"""Parameters of images as rows and of their classifiers; ``IMAGE_OPTIONS`` are those of the command line."""
 
-__all__ = ["IMAGE_CLASSIFIER"]
+__all__ = ["IMAGE_CLASSIFIER", "IMAGE_OPTIONS"]
 
-from mercer._base.parameters.language import choice, flag, integer, number, pathname, text
+from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE
+from mercer._base.parameters.language import choice, flag, integer, named, number, pathname, pick, text
+from mercer._base.parameters.learners import CLASSIFIER
 
-IMAGE_CLASSIFIER = (
+IMAGE_OPTIONS = (
     choice("encoder", "bow fisher", "bow", "bow, histograms of words, or fisher, Fisher vectors."),
     text("kernel", None, "Kernel, by the names of mercer kernel.", "NAME", "-k", shown="chi2; linear for fisher"),
     integer("reduce", None, "Merge words of bow to N columns, or select N words of fisher.", least=1),
@@ -16,4 +18,13 @@ IMAGE_CLASSIFIER = (
         "auto takes ovo for few classes.", "WAY"),
     flag("probability", "Calibrate, so that predict --proba works."),
     pathname("cache", None, "Keep the rows of images here for later.", "FOLDER", panel="Words"),
+)  # fmt: skip
+IMAGE_CLASSIFIER = (
+    named(IMAGE_OPTIONS)["encoder"].but(what="'bow', 'fisher', or an encoder such as BagOfWords()"),
+    KERNEL.but(default=None, what=f"{KERNEL.what}, or None: chi2, or linear for Fisher vectors"),
+    *pick(IMAGE_OPTIONS, "C reduce reduce_method multi_class cv"),
+    *pick(CLASSIFIER, "class_weight probability"),
+    flag("strict", "Whether an image that cannot be read makes fit raise an error.", default=True),
+    *pick(IMAGE_OPTIONS, "cache"),
+    RANDOM_STATE, N_JOBS,
 )  # fmt: skip

@@ -11,7 +11,7 @@ import typer
 
 from mercer._base.errors import InputError, MissingExtraError, require_extra
 from mercer._base.parameters import Values, choice, flag, integer, integers, pathname, text, texts
-from mercer._base.parameters.vision import IMAGE_CLASSIFIER
+from mercer._base.parameters.vision import IMAGE_OPTIONS
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, check_folder, exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
@@ -42,7 +42,7 @@ Other patches, several words for each, words found quickly; which parameters the
 _WORDS = {"bow": 1000, "fisher": 64}
 
 
-*_LEARNER, _CACHE = IMAGE_CLASSIFIER
+*_LEARNER, _CACHE = IMAGE_OPTIONS
 TRAIN = Group((
     CLASS_FOLDER, MODEL_OUT, *_LEARNER,
     integer("words", None, "Number of words.", shown="1000; 64 for fisher", least=1, panel="Words"),
@@ -154,7 +154,7 @@ def _model(given: Values, encoder, seed: int):
             raise InputError(
                 f"--reduce {reduce} is more than the {most:,} there are. Leave it out, or use more --words."
             )
-        said = {each.name: given[each.name] for each in IMAGE_CLASSIFIER} | {"encoder": encoder}
+        said = {each.name: given[each.name] for each in IMAGE_OPTIONS} | {"encoder": encoder}
         said["cache"] = None if given.cache is None else str(given.cache)
         model = ImageClassifier(**said, strict=given.strict, random_state=seed)
         model.check_parameters()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer._base.errors import did_you_mean
-from mercer._base.parameters import Values, choice, text
-from mercer._base.parameters.learners import ICD
+from mercer._base.parameters import Values, choice, named, text
+from mercer._base.parameters.learners import ICD, INTERSECTION_SVC
 from mercer._base.parameters.learners import LEARNER as PARAMETERS
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, first_said
@@ -132,11 +132,11 @@ def _check(choices: Values, rules: tuple[Rule, ...]) -> None:
 
 
 def _check_loss(choices: Values, task: str) -> None:
-    from mercer.learners import CLASSIFICATION_LOSSES, INTERSECTION_LOSSES, REGRESSION_LOSSES
+    from mercer.learners import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 
     losses, what = tuple(CLASSIFICATION_LOSSES if task == "classify" else REGRESSION_LOSSES), task
     if choices.solver == "icd" and task == "classify":
-        losses, what = INTERSECTION_LOSSES, "classify with --solver icd"
+        losses, what = named(INTERSECTION_SVC)["loss"].words, "classify with --solver icd"
     if choices.loss is not None and choices.loss not in losses:
         hint = did_you_mean(choices.loss, losses)
         raise ArgumentError(f"There is no loss {choices.loss!r} to {what}. {hint}Losses: {', '.join(losses)}.")

@@ -7,7 +7,7 @@ edges at quantiles of each column instead. Of sparse rows only the stored values
 negative values are the positive values of a second set of columns.
 """
 
-__all__ = ["BINNINGS", "MOST_LEVELS", "Bins", "are_on_one_scale", "choose_bins", "signed_parts"]
+__all__ = ["Bins", "are_on_one_scale", "choose_bins", "signed_parts"]
 
 from dataclasses import dataclass
 
@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.codes import MOST_LEVELS
 
-BINNINGS = ("auto", "global", "column", "adaptive")
-MOST_LEVELS = 65_535  # what an unsigned integer of 16 bits holds
 DEFAULT_BINS = 100
 MOST_AS_IS = 1_023  # whole numbers up to this are levels already
 PERCENTILE = 97.5
@@ -53,7 +52,7 @@ def choose_bins(X, bins, binning, who):
     ----------
     X : array or CSR matrix
     bins : ``"auto"``, number of bins, or None for values that are levels already
-    binning : one of BINNINGS
+    binning : ``"auto"``, ``"global"``, ``"column"`` or ``"adaptive"``
     who : whom errors speak of
     """
     if bins is None:

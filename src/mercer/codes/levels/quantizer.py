@@ -2,8 +2,6 @@
 
 __all__ = ["NUMBERS", "LevelQuantizer"]
 
-from numbers import Integral
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.linalg import rank_revealing_factor
-from mercer.codes.levels.binning import BINNINGS, MOST_LEVELS, Bins, choose_bins, signed_parts
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.codes import LEVEL_QUANTIZER, MOST_LEVELS
+from mercer.codes.levels.binning import Bins, choose_bins, signed_parts
 from mercer.codes.levels.words import dense_levels, levels_that_occur, on_words, sparse_levels
 from mercer.kernels import Intersection, Kernel
 from mercer.maps.base import FeatureMap
@@ -74,6 +74,8 @@ class LevelQuantizer(FeatureMap):
     >>> quantizer.approximate_kernel(X).astype(int).tolist()
     [[3, 1, 0], [1, 3, 2], [0, 2, 5]]
     """
+
+    _table = LEVEL_QUANTIZER
 
     def __init__(self, bins="auto", binning="auto", kernel="intersection", n_jobs=None):
         self.bins = bins
@@ -206,13 +208,7 @@ class LevelQuantizer(FeatureMap):
     def check_parameters(self):
         """Refuse parameters that cannot be, before any row is seen."""
         who = type(self).__name__
-        is_count = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
-        if not (self.bins is None or self.bins == "auto" or (is_count and 1 <= self.bins <= MOST_LEVELS)):
-            raise InputError(
-                f"{who} needs bins as 'auto', None or a whole number from 1 to {MOST_LEVELS:,}; got {self.bins!r}."
-            )
-        if self.binning not in BINNINGS:
-            raise InputError(f"{who} needs binning to be one of {', '.join(BINNINGS)}; got {self.binning!r}.")
+        check_parameters(self, self._table)
         if self.bins is None and self.binning != "auto":
             raise InputError(
                 f"{who} takes values as they are with bins=None and cannot apply binning={self.binning!r}."

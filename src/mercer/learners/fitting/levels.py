@@ -23,7 +23,6 @@ from mercer.learners.solvers.registry import named
 from mercer.maps import HomogeneousMap
 from mercer.spaces import Design, Identity, as_rows
 
-SOLVERS = ("auto", "icd", "primal")
 LINEAR_UNIT = 1e3  # C = 1e-3 on levels and C = 1 on values from -1 to 1 are the defaults of [wu10fast]
 MOST_TABLES = 2**31  # bytes of the tables of all columns
 TRIAL_ROWS, LEAST_TRIAL = 6000, 30  # rows on which kernel="auto" compares, and below which it does not
@@ -35,9 +34,7 @@ class LevelRoute(KernelRoute):
     checks = CHECKS | {"dtype": NUMBERS}
 
     def check_parameters(self):
-        solver, kernel = self.learner.solver, self.learner.kernel
-        if solver not in SOLVERS:
-            raise InputError(f"{self.who} needs solver to be one of {', '.join(SOLVERS)}; got {solver!r}.")
+        kernel = self.learner.kernel
         has_levels = kernel != "auto" and not isinstance(get_kernel(kernel), Linear)
         self._quantizer(kernel if has_levels else "intersection").check_parameters()
 

@@ -15,7 +15,6 @@ from mercer.kernels import get_kernel
 from mercer.kernels.exponential import ExponentialKernel
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
 
-STORAGES = ("auto", "memory", "disk")
 ORDER = 3  # of a HomogeneousMap
 POINTS, MOST_POINTS = 32, 2**18  # of a SparseAdditiveMap, per column and in all
 LANDMARKS = 1024  # of a NystroemMap
@@ -78,10 +77,8 @@ def choose_map(kernel, n_columns, random_state=None, n_jobs=None):
 # ------------------------------------------------------------------------------------------------------------- storage
 
 
-def choose_storage(storage, n_bytes, who):
+def choose_storage(storage, n_bytes):
     """``"memory"`` or ``"disk"`` for encoded rows of that size."""
-    if storage not in STORAGES:
-        raise InputError(f"{who} needs storage to be one of {', '.join(STORAGES)}; got {storage!r}.")
     if storage != "auto":
         return storage
     return "memory" if n_bytes <= MEMORY_SHARE * available_memory() else "disk"

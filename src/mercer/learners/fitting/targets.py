@@ -14,7 +14,7 @@ Notation
     q        probability of the positive side of each column, (n, P)
 """
 
-__all__ = ["MULTI_CLASS", "ClassColumns", "Targets", "choose_columns", "class_columns"]
+__all__ = ["ClassColumns", "Targets", "choose_columns", "class_columns"]
 
 from functools import cached_property, lru_cache
 
@@ -23,7 +23,6 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.memory import row_chunks
 
-MULTI_CLASS = ("auto", "ovr", "ovo")
 # One-vs-one is the more accurate with additive kernels, whose functions tell two classes apart better than one from a
 # mixture of all others; it has (K - 1) / 2 times as many columns. "auto" takes it up to this many classes and weights.
 MOST_CLASSES = 20
@@ -237,14 +236,12 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
 
     Parameters
     ----------
-    multi_class : one of MULTI_CLASS
+    multi_class : ``"auto"``, ``"ovr"`` or ``"ovo"``
     loss : the loss, which may be joint
     n_classes, n_factors : K and r
     are_labels : whether y is an indicator matrix
     who : name of the estimator, for errors
     """
-    if multi_class not in MULTI_CLASS:
-        raise InputError(f"{who} needs multi_class to be one of {', '.join(MULTI_CLASS)}; got {multi_class!r}.")
     if are_labels:
         if loss.joint or multi_class == "ovo":
             raise InputError(
