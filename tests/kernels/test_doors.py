@@ -115,7 +115,7 @@ def test_a_negative_value_is_named_with_the_way_out(storage):
         (lambda: PowerMean(1), r"PowerMean\(p=1\) is not positive definite. Use p <= 0"),
         (lambda: PowerMean(np.nan), "not positive definite"),
         (lambda: GeneralizedIntersection(0), "finite beta > 0, got beta=0"),
-        (lambda: RBF(0), "RBF needs a finite gamma > 0, got gamma=0"),
+        (lambda: RBF(0), "RBF needs a finite gamma > 0 or None, got gamma=0"),
         (lambda: RBF(np.inf), "finite gamma > 0"),
         (lambda: Exponential("chi2"), "needs a kernel object, got 'chi2'"),
         (lambda: SumKernel(()), "needs one or more kernel objects"),

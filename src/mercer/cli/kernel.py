@@ -152,13 +152,13 @@ def _checked_output(out: str, out_format: str | None, settings: Settings, top: i
 
 
 def _kernel(name: str, given: list[str], signed: bool):
-    from mercer.kernels import get_kernel
+    from mercer.kernels import closed, get_kernel
 
     parameters = named_values(given, "--param p=-2")
     if signed:
         parameters["signed"] = True
     with as_argument():
-        return get_kernel(name, **parameters)
+        return closed(get_kernel(name, **parameters))
 
 
 def _read(settings: Settings, x: str, y: str | None, rules: dict[str, Any]) -> "tuple[Side, Side | None]":

@@ -16,6 +16,7 @@ from mercer.kernels.matches import MatrixSummary, best_matches
 from mercer.kernels.ratios import BrayCurtis, MinMax
 from mercer.kernels.registry import KERNELS, get_kernel, needs_non_negative
 from mercer.kernels.universal_rbf import UniversalRBF
+from mercer.kernels.widths import closed, resolve_kernel
 
 __all__ = [
     "KERNELS",
@@ -40,6 +41,8 @@ __all__ = [
     "SumKernel",
     "UniversalRBF",
     "best_matches",
+    "closed",
     "get_kernel",
     "needs_non_negative",
+    "resolve_kernel",
 ]

@@ -208,6 +208,10 @@ class Kernel:
 
     # -------------------------------------------------------------------------------------------------- parameters
 
+    def with_widths(self, width_of):
+        """The kernel with ``width_of(kernel)`` for every width that was left open (None), those of its parts first."""
+        return self
+
     def get_params(self, deep=True):
         """Parameters by name, as scikit-learn's tools expect."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -28,6 +28,9 @@ class _Composite(Kernel):
         domains = {kernel.positive_definite_on for kernel in self.kernels}
         return next(domain for domain in ("unknown", "non-negative", "real") if domain in domains)
 
+    def with_widths(self, width_of):
+        return replace(self, kernels=tuple(kernel.with_widths(width_of) for kernel in self.kernels))
+
     def _check_kernels(self):
         self.kernels = tuple(self.kernels)
         if not self.kernels or not all(isinstance(kernel, Kernel) for kernel in self.kernels):
@@ -215,6 +218,9 @@ class NormalizedKernel(Kernel):
     def __post_init__(self):
         if not isinstance(self.kernel, Kernel):
             raise InputError(f"NormalizedKernel needs a kernel object, got {self.kernel!r}.")
+
+    def with_widths(self, width_of):
+        return replace(self, kernel=self.kernel.with_widths(width_of))
 
     @property
     def homogeneity(self):

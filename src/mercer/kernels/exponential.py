@@ -4,9 +4,14 @@ RBF          D = sum_j (x_j - y_j)^2
 Laplacian    D = sum_j |x_j - y_j|
 ExpChi2      D = sum_j (x_j - y_j)^2 / (x_j + y_j)       (scikit-learn's chi2_kernel)
 Exponential(kernel)    D = K(x, x) + K(y, y) - 2 K(x, y), the squared distance that a kernel induces
+
+With ``gamma=None``, the default, ``fit`` of an estimator takes 1 over the mean D between its rows, see
+`mercer.kernels.widths`; called directly, the kernel has gamma = 1.
 """
 
 __all__ = ["RBF", "ExpChi2", "Exponential", "Laplacian"]
+
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -22,11 +27,26 @@ EXP_ROWS = 64  # rows per task of the final exponential
 
 
 class ExponentialKernel(Kernel):
+    gamma: float | None
     unit_diagonal = True
 
     def __post_init__(self):
-        if not 0 < self.gamma < np.inf:
-            raise InputError(f"{type(self).__name__} needs a finite gamma > 0, got gamma={self.gamma!r}.")
+        if self.gamma is not None and not 0 < self.gamma < np.inf:
+            raise InputError(f"{type(self).__name__} needs a finite gamma > 0 or None, got gamma={self.gamma!r}.")
+
+    @property
+    def rate(self):
+        """gamma, or 1 where that is left open."""
+        return 1.0 if self.gamma is None else self.gamma
+
+    def with_widths(self, width_of):
+        return self if self.gamma is not None else replace(self, gamma=width_of(self))
+
+    def natural_width(self, X, n_jobs=None):
+        """The gamma of rows: 1 over the mean of D between different ones, so that their scale does not matter."""
+        total = replace(self, gamma=1.0).exponents(X, X, n_jobs).sum(dtype=np.float64)
+        mean = total / max(1, X.shape[0] * (X.shape[0] - 1))
+        return float(1 / mean) if np.finfo(np.float64).tiny < mean < np.inf else 1.0
 
     def exponents(self, X, Y, n_jobs, relative=False):
         """gamma D(x, y) for all pairs of rows; ``relative``: all digits also of small ones."""
@@ -89,14 +109,14 @@ class RBF(ExponentialKernel):
     [[1.0, 0.368, 0.018]]
     """
 
-    gamma: float = 1.0
+    gamma: float | None = None
     name = "rbf"
 
     def exponents(self, X, Y, n_jobs, relative=False):
-        return gaussian_exponents(X, Y, np.sqrt(self.gamma), n_jobs, relative)
+        return gaussian_exponents(X, Y, np.sqrt(self.rate), n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
-        return difference_sums("squared", X, Y, left, right, param=np.sqrt(self.gamma))
+        return difference_sums("squared", X, Y, left, right, param=np.sqrt(self.rate))
 
 
 class _CommonPart(Kernel):
@@ -125,16 +145,16 @@ class Laplacian(ExponentialKernel):
     [[1.0, 0.368, 0.135]]
     """
 
-    gamma: float = 1.0
+    gamma: float | None = None
     name = "laplacian"
 
     def exponents(self, X, Y, n_jobs, relative=False):
         if not (sparse.issparse(X) or sparse.issparse(Y)):
-            return bin_sums("difference", X, Y, keep_zeros=True, weight=self.gamma, n_jobs=n_jobs)
-        return _weighed(_CommonPart(), self.gamma, X, Y, n_jobs, relative)
+            return bin_sums("difference", X, Y, keep_zeros=True, weight=self.rate, n_jobs=n_jobs)
+        return _weighed(_CommonPart(), self.rate, X, Y, n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
-        return _CommonPart().induced_distances(X, Y, left, right, self.gamma)
+        return _CommonPart().induced_distances(X, Y, left, right, self.rate)
 
 
 @kernel_class
@@ -149,13 +169,18 @@ class Exponential(ExponentialKernel):
     """
 
     kernel: Kernel = JensenShannon()
-    gamma: float = 1.0
+    gamma: float | None = None
     name = "exponential"
 
     def __post_init__(self):
         super().__post_init__()
         if not isinstance(self.kernel, Kernel):
             raise InputError(f"Exponential needs a kernel object, got {self.kernel!r}. Try Exponential(Chi2()).")
+
+    def with_widths(self, width_of):
+        inner = self.kernel.with_widths(width_of)
+        found = self if inner == self.kernel else replace(self, kernel=inner)
+        return super(Exponential, found).with_widths(width_of)
 
     @property
     def positive_definite_on(self):
@@ -166,7 +191,7 @@ class Exponential(ExponentialKernel):
         self.kernel.check_values(X, name)
 
     def exponents(self, X, Y, n_jobs, relative=False):
-        return _weighed(self.kernel, self.gamma, X, Y, n_jobs, relative)
+        return _weighed(self.kernel, self.rate, X, Y, n_jobs, relative)
 
     @property
     def has_differences(self):
@@ -175,13 +200,13 @@ class Exponential(ExponentialKernel):
     def _pair_exponents(self, X, Y, left, right):
         kernel = self.kernel
         if kernel.has_differences:
-            return kernel.induced_distances(X, Y, left, right, self.gamma)
+            return kernel.induced_distances(X, Y, left, right, self.rate)
         X, Y = X[left], Y[right]
-        energies = self.gamma * (kernel.diagonal(X) + kernel.diagonal(Y))
-        exponents = np.maximum(energies - 2 * self.gamma * kernel.pair_values(X, Y), 0)
+        energies = self.rate * (kernel.diagonal(X) + kernel.diagonal(Y))
+        exponents = np.maximum(energies - 2 * self.rate * kernel.pair_values(X, Y), 0)
         lost = lost_digits(exponents, energies, X.shape[1] + kernel.roundings, accuracy_of(np.float64, X.shape[1]))
         if lost.any():
-            kernel.induced_distances(X, Y, left[lost], right[lost], self.gamma)  # refuses
+            kernel.induced_distances(X, Y, left[lost], right[lost], self.rate)  # refuses
         return exponents
 
 
@@ -195,7 +220,7 @@ class ExpChi2(ExponentialKernel):
     [[1.0, 0.368]]
     """
 
-    gamma: float = 1.0
+    gamma: float | None = None
     name = "exp-chi2"
     positive_definite_on = "non-negative"
 
@@ -203,7 +228,7 @@ class ExpChi2(ExponentialKernel):
         require_non_negative(X, "ExpChi2", name, "Exponential(Chi2(signed=True)) takes features with signs.")
 
     def exponents(self, X, Y, n_jobs, relative=False):
-        return _weighed(Chi2(), self.gamma, X, Y, n_jobs, relative)
+        return _weighed(Chi2(), self.rate, X, Y, n_jobs, relative)
 
     def _pair_exponents(self, X, Y, left, right):
-        return Chi2().induced_distances(X, Y, left, right, self.gamma)
+        return Chi2().induced_distances(X, Y, left, right, self.rate)

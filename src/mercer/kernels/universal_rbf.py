@@ -6,6 +6,8 @@ g(d) is the expected share of bits that differ at the distance d; the kernel is 
 
 __all__ = ["UniversalRBF", "share_of_bits", "slope_of_share"]
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -58,8 +60,9 @@ class UniversalRBF(Kernel):
 
     Parameters
     ----------
-    delta : float
-        Step of the quantiser.
+    delta : float or None
+        Step of the quantiser. None: ``fit`` of an estimator takes pi times the root of half the mean |x - y|^2 between
+        its rows (or their blocks), at which the Gaussian falls to 1 / e; called directly, the kernel has delta = 1.
     block_size : int or None
         Columns of the blocks that are embedded on their own; None: the whole row is one.
 
@@ -69,15 +72,30 @@ class UniversalRBF(Kernel):
     [[0.5, 0.34, 0.0]]
     """
 
-    delta: float = 1.0
+    delta: float | None = None
     block_size: int | None = None
     name = "universal-rbf"
 
     def __post_init__(self):
-        if not np.finfo(np.float64).tiny <= self.delta < np.inf:
-            raise InputError(f"UniversalRBF needs a finite delta > 0, got delta={self.delta!r}.")
+        if self.delta is not None and not np.finfo(np.float64).tiny <= self.delta < np.inf:
+            raise InputError(f"UniversalRBF needs a finite delta > 0 or None, got delta={self.delta!r}.")
         if self.block_size is not None and (not isinstance(self.block_size, (int, np.integer)) or self.block_size < 1):
             raise InputError(f"UniversalRBF needs block_size as a whole number >= 1 or None, got {self.block_size!r}.")
+
+    @property
+    def step(self):
+        """delta, or 1 where that is left open."""
+        return 1.0 if self.delta is None else self.delta
+
+    def with_widths(self, width_of):
+        return self if self.delta is not None else replace(self, delta=width_of(self))
+
+    def natural_width(self, X, n_jobs=None):
+        """The delta of rows, for which pi^2 |x - y|^2 / (2 delta^2) is 1 on the average over different ones."""
+        parts = [_columns(X, block) for block in self._blocks(X.shape[1])]
+        total = sum(gaussian_exponents(part, part, 1.0, n_jobs).sum(dtype=np.float64) for part in parts)
+        mean = total / max(1, len(parts) * X.shape[0] * (X.shape[0] - 1))
+        return float(np.pi * np.sqrt(mean / 2)) if np.finfo(np.float64).tiny < mean < np.inf else 1.0
 
     def check_values(self, X, name):
         if self.block_size is not None and X.shape[1] % self.block_size:
@@ -97,7 +115,7 @@ class UniversalRBF(Kernel):
             left = _columns(X, block).astype(np.float64)
             right = left if X is Y else _columns(Y, block).astype(np.float64)
             # all digits of small distances too, where the kernel is steep
-            squares = gaussian_exponents(left, right, 1 / self.delta, n_jobs, relative=True)
+            squares = gaussian_exponents(left, right, 1 / self.step, n_jobs, relative=True)
 
             def add(rows, squares=squares):
                 out[rows] += (0.5 - share_of_bits(np.sqrt(squares[rows]))) / len(blocks)
@@ -109,7 +127,7 @@ class UniversalRBF(Kernel):
         blocks = self._blocks(X.shape[1])
         rows = np.arange(X.shape[0])
         sides = ((_columns(X, block), _columns(Y, block)) for block in blocks)
-        squares = (difference_sums("squared", *side, rows, rows, param=1 / self.delta) for side in sides)
+        squares = (difference_sums("squared", *side, rows, rows, param=1 / self.step) for side in sides)
         return sum(0.5 - share_of_bits(np.sqrt(square)) for square in squares) / len(blocks)
 
     def diagonal(self, X):

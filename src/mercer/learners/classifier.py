@@ -52,9 +52,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Parameters
     ----------
     kernel : str or Kernel
-        What to compare rows by. A name means the kernel as it is by default; for the kernels exp(-gamma D), gamma is
-        then 1 over the mean D between rows. Chi2, Jensen-Shannon and other additive homogeneous kernels are mapped by
-        HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
+        What to compare rows by. A name means the kernel as it is by default; the gamma of exp(-gamma D) is 1 over the
+        mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels are mapped
+        by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
     map : map or quantiser
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
     loss : {"hinge", "squared_hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.validation import canonical, narrow, require_range
-from mercer.kernels import get_kernel, needs_non_negative
+from mercer.kernels import get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import MapPredictor, as_rows
 
@@ -90,8 +90,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X
 
     def resolved_kernel(self):
-        """The kernel object that the parameters stand for."""
+        """The kernel object that the parameters stand for; a width may be open."""
         return get_kernel(self.kernel)
+
+    def fitted_kernel(self, X):
+        """The kernel on validated rows: widths that are open are measured."""
+        return resolve_kernel(self.resolved_kernel(), X, self.n_jobs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -322,6 +322,11 @@ class KernelIndex(BaseEstimator):
         return self.rows_.model
 
     @property
+    def kernel_(self):
+        """The kernel that rows are compared by, with widths that were left open measured."""
+        return self.rows_.model.kernel_
+
+    @property
     def n_features_in_(self):
         """Columns of the rows."""
         return self.rows_.model.n_features_in_
@@ -344,7 +349,7 @@ class KernelIndex(BaseEstimator):
             "rows": len(rows),
             "removed": int(np.count_nonzero(rows.snapshot.removed)),
             "segments": len(rows.snapshot.segments),
-            "kernel": repr(get_kernel(self.kernel)),
+            "kernel": repr(rows.model.kernel_),
             "measure": self.measure,
             "normalize": self.normalize,
             "bytes_per_item": n_bytes,

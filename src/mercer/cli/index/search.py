@@ -266,13 +266,11 @@ def _certified(certificate) -> dict[str, Any]:
 
 def _head(index, data: RowSource, question: Question) -> dict[str, Any]:
     """For the head of a JSON document."""
-    from mercer.kernels import get_kernel
-
     return {
         "index": question.place,
         "queries": data.name,
         **missing_facts(data),
-        "kernel": repr(get_kernel(index.kernel)),
+        "kernel": repr(index.kernel_),
         "normalize": index.normalize,
         "measure": index.measure,
         "k": question.k,

@@ -3,44 +3,20 @@
 The map of a kernel is chosen here, from what the kernel is and never from labels.
 """
 
-__all__ = ["Plan", "check_memory", "choose_map", "choose_storage", "resolve_kernel"]
+__all__ = ["Plan", "check_memory", "choose_map", "choose_storage"]
 
-from dataclasses import asdict, dataclass, fields, replace
-
-import numpy as np
+from dataclasses import asdict, dataclass, fields
 
 from mercer._base.errors import InputError
 from mercer._base.memory import available_memory
-from mercer.kernels import get_kernel
-from mercer.kernels.exponential import ExponentialKernel
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
 
 ORDER = 3  # of a HomogeneousMap
 POINTS, MOST_POINTS = 32, 2**18  # of a SparseAdditiveMap, per column and in all
 LANDMARKS = 1024  # of a NystroemMap
-DISTANCE_ROWS = 1000  # rows whose mean distance gives an exponential kernel its gamma
 MEMORY_SHARE = 0.5  # of the available memory that rows may take before they go to disk
 WORK_SHARE = 0.75  # of it that scores and weights of all columns may take; the rest is for rows and for predicting
 SIGN_BYTES = 2  # of a row in a column: its sign, and whether it is positive
-
-
-def resolve_kernel(kernel, X, n_jobs=None):
-    """The kernel that a parameter stands for.
-
-    A kernel given by its name has the parameters it has by default, but for the gamma of exp(-gamma D): 1 over the mean
-    of D between different rows, so that the scale of the data does not matter. For RBF that is near to what
-    scikit-learn calls ``gamma="scale"``.
-    """
-    found = get_kernel(kernel)
-    if not isinstance(kernel, str) or not isinstance(found, ExponentialKernel):
-        return found
-    step = max(1, X.shape[0] // DISTANCE_ROWS)
-    sample = X[::step][:DISTANCE_ROWS].astype(np.float64)  # squares of float32 may be beyond its range
-    found.check_values(sample, "X")
-    m = sample.shape[0]
-    total = replace(found, gamma=1.0).exponents(sample, sample, n_jobs).sum(dtype=np.float64)
-    mean = total / (m * (m - 1)) if m > 1 else 0.0
-    return replace(found, gamma=float(1 / mean)) if mean > 0 else found
 
 
 def choose_map(kernel, n_columns, random_state=None, n_jobs=None):

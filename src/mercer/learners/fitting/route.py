@@ -16,7 +16,7 @@ from mercer._base.errors import InputError
 from mercer.kernels import get_kernel, needs_non_negative
 from mercer.learners.dask.rows import client_of, encoded_design
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.plan import choose_map, resolve_kernel
+from mercer.learners.fitting.plan import choose_map
 from mercer.maps.base import FeatureMap
 
 CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -54,8 +54,7 @@ class KernelRoute:
         """The map for raw rows, or a sample of them, not fitted yet."""
         learner = self.learner
         if learner.map is None:
-            kernel = resolve_kernel(learner.kernel, X, learner.n_jobs)
-            return choose_map(kernel, X.shape[1], seed, learner.n_jobs)
+            return choose_map(get_kernel(learner.kernel), X.shape[1], seed, learner.n_jobs)
         if not isinstance(learner.map, FeatureMap):
             raise InputError(
                 f"{self.who} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "

@@ -82,7 +82,7 @@ class LandmarkMap(FeatureMap):
         if self.n_components is not None:
             check_count(self.n_components, "n_components", type(self).__name__)
         random_state = check_random_state(self.random_state)
-        self.kernel_ = self.resolved_kernel()
+        self.kernel_ = self.fitted_kernel(X)
         self.landmarks_, self.landmark_indices_ = choose_landmarks(
             self.kernel_,
             X,

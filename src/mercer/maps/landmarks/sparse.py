@@ -134,7 +134,7 @@ class SparseMap(FeatureMap):
                 "Leave alpha out."
             )
         X = self._checked(X, reset=True)
-        self.kernel_ = self.resolved_kernel()
+        self.kernel_ = self.fitted_kernel(X)
         self.landmarks_, self.landmark_indices_ = choose_landmarks(
             self.kernel_,
             X,

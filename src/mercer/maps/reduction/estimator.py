@@ -188,6 +188,8 @@ class ConvexReduction(FeatureMap):
         self._reduce(X, y, kernel, spread)
         self.seconds_ = perf_counter() - started
         self.map_ = None if self.map is None else clone(self.map).fit(self._reduced(X), y)
+        if self.map_ is not None:
+            self.kernel_ = self.map_.kernel_  # with a width that was left open
         if self._degree is None:
             check_blocks(self.map_, self.weighed_kernel_)
         return self

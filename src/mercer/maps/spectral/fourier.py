@@ -83,12 +83,12 @@ class FourierMap(FeatureMap):
         self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
-        """Draw the frequencies; of X only the width matters. ``y`` is ignored."""
+        """Draw the frequencies; of X only the width matters, and the distances if gamma is None. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         size = self.n_components
         if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
             raise InputError(f"FourierMap needs n_components as a whole number >= 1, got n_components={size!r}.")
-        self.kernel_ = self.resolved_kernel()
+        self.kernel_ = self.fitted_kernel(X)
         base, is_normal = _base_kernel(self.kernel_)
         self.map_ = None if base is None else HomogeneousMap(base, self.map_order, "least-squares", n_jobs=1).fit(X)
         self.inner_ = Identity(int(size))
@@ -112,14 +112,16 @@ class FourierMap(FeatureMap):
 
     def encode_rows(self, X):
         width, n_frequencies = self.frequencies_.shape
-        per_value = (self.frequencies_ / np.pi).astype(X.dtype)
+        # the frequencies of tiny rows may be beyond float32
+        fits = np.abs(self.frequencies_).max(initial=0.0) < np.finfo(X.dtype).max
+        per_value = (self.frequencies_ / np.pi).astype(X.dtype if fits else np.float64)
         scale, phase = X.dtype.type(np.sqrt(2 / self._n_features_out)), X.dtype.type(self.phase_ / np.pi)
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         step = int(np.clip(TASK_VALUES // (width + n_frequencies), 1, MOST_ROWS))
 
         def encode(rows):
             psi = X[rows] if self.map_ is None else self.map_.encode_rows(X[rows])
-            half_turns = psi @ per_value
+            half_turns = (psi @ per_value).astype(X.dtype, copy=False)
             half_turns[:, -1] += phase
             LOOPS[X.dtype.char](half_turns, scale, out[rows])
 

@@ -13,7 +13,6 @@ from mercer._base.errors import InputError
 from mercer._base.files.encoding import Encoder
 from mercer._base.files.models import load, save
 from mercer._base.threads import thread_limit
-from mercer.kernels import get_kernel
 from mercer.search.model.measure import Measure
 from mercer.search.model.model import CHUNK_ROWS, SearchModel, features
 
@@ -47,7 +46,7 @@ def fingerprint(model):
     """
     encoder = Encoder("embedding")
     parts = {
-        "kernel": get_kernel(model.kernel),
+        "kernel": model.kernel_,
         "normalize": model.normalize,
         "measure": model.measure,
         "embedding": model.embedding_,

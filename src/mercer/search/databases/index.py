@@ -15,7 +15,6 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
 from mercer._base.threads import thread_limit
-from mercer.kernels import get_kernel
 from mercer.search.by_codes import oversampled
 from mercer.search.databases.artefact import embedded
 from mercer.search.databases.external import Candidates, Condition
@@ -190,7 +189,7 @@ class StoreIndex:
         return {
             "rows": len(self),
             "place": self._store.place,
-            "kernel": repr(get_kernel(model.kernel)),
+            "kernel": repr(model.kernel_),
             "measure": model.measure,
             "normalize": model.normalize,
             "vectors": layout.kept,
@@ -214,8 +213,13 @@ class StoreIndex:
 
     @property
     def kernel(self):
-        """The kernel that rows are compared by."""
+        """The kernel of the parameters."""
         return self.model_.kernel
+
+    @property
+    def kernel_(self):
+        """The kernel that rows are compared by, with widths that were left open measured."""
+        return self.model_.kernel_
 
     @property
     def measure(self):
@@ -287,7 +291,7 @@ class StoreIndex:
             )
         X = from_bytes(self._layout.vectors, kept, self._store.place)
         try:
-            check_taken(X, self._layout.vectors, self.model_.kernel)
+            check_taken(X, self._layout.vectors, self.model_.kernel_)
         except FileProblem as problem:
             raise InputError(
                 f"{self._store.place}: {self._layout.name} {problem} Something else has written into the column "

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
-from mercer.kernels import get_kernel
+from mercer.kernels import closed
 from mercer.kernels.engine import refuse_overflow
 
 MEASURES = ("similarity", "distance")
@@ -37,15 +37,15 @@ class Measure:
     """
 
     def __init__(self, kernel, normalize=True, measure="similarity"):
-        self.plain = kernel
+        self.plain = kernel = closed(kernel)
         self.normalize = normalize
         self.kernel = kernel.normalized() if normalize else kernel
         self.is_distance = measure == "distance"
 
     @classmethod
     def of(cls, owner):
-        """The measure of an index or of its model."""
-        return cls(get_kernel(owner.kernel), owner.normalize, owner.measure)
+        """The measure of an index or of its model, once fitted."""
+        return cls(owner.kernel_, owner.normalize, owner.measure)
 
     @property
     def unit_diagonal(self):

@@ -12,7 +12,7 @@ from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
-from mercer.kernels import Linear, get_kernel, needs_non_negative
+from mercer.kernels import Linear, closed, get_kernel, needs_non_negative
 from mercer.maps.base import FeatureMap
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.model.measure import Measure
@@ -28,6 +28,8 @@ class SearchModel(BaseEstimator):
 
     Attributes
     ----------
+    kernel_ : Kernel
+        The kernel, with widths that were left open measured.
     embedding_ : FeatureMap
         Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
         rows are compared by the normalised one.
@@ -167,14 +169,19 @@ class SearchModel(BaseEstimator):
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
         X = canonical(X)
         require_range(X, "KernelIndex", fitting=reset, name=name)
-        get_kernel(self.kernel).check_values(X, name)
+        (get_kernel(self.kernel) if reset else self.kernel_).check_values(X, name)
         return X
 
     def _check_loaded(self):
         check_model(self)
+        kernel = get_kernel(self.kernel)
+        if not hasattr(self, "kernel_"):  # written when the default of every width was 1
+            self.kernel_ = closed(kernel)
+        if type(self.kernel_) is not type(kernel):
+            raise ValueError("kernel_ is not the kernel of the parameters.")
         check_kind(self, "embedding_", FeatureMap)
         check_kind(self, "plan_", dict)
-        if self.embedding_.kernel_ not in (get_kernel(self.kernel), Measure.of(self).kernel):
+        if self.embedding_.kernel_ not in (self.kernel_, Measure.of(self).kernel):
             raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:
             raise ValueError("embedding_ was fitted on rows of another width.")

@@ -40,7 +40,7 @@ def check_oversample(value, who, name=""):
 
 def check_model(model):
     """Refuse a `SearchModel`, or an index, whose embedding and code cannot be."""
-    get_kernel(model.kernel)
+    kernel = get_kernel(model.kernel)
     _check_choice("code", model.code, CODES)
     _check_choice("measure", model.measure, MEASURES)
     _check_choice("effort", model.effort, EFFORTS)
@@ -55,7 +55,7 @@ def check_model(model):
             f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
             f"{model.bytes_per_item}."
         )
-    _check_combination(model, Measure.of(model))
+    _check_combination(model, Measure(kernel, model.normalize, model.measure))
 
 
 def _check_combination(model, measure):

@@ -17,9 +17,10 @@ import warnings
 
 import numpy as np
 
-from mercer._base.errors import ApproximationWarning
+from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.progress import track
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
+from mercer.kernels import resolve_kernel
 from mercer.maps import HomogeneousMap, KernelPCA, ProjectedMap
 from mercer.maps.base import FeatureMap
 from mercer.maps.landmarks.choice import sample_rows
@@ -65,11 +66,13 @@ class Planner:
     """What the choices share: the sample, its exact neighbours, the parameters of the model."""
 
     def __init__(self, model, X, random_state):
-        self.model, self.measure = model, Measure.of(model)
         self.seed = int(random_state.randint(2**31))
         most = min(X.shape[0], FIT_ROWS)
         chosen = X if X.shape[0] == most else X[np.sort(sample_rows(X.shape[0], most, random_state))]
         self.rows = chosen.astype(np.float32, copy=False)
+        # of these very rows, from which an embedding that was given measures its own
+        model.kernel_ = resolve_kernel(model.kernel, self.rows, model.n_jobs)
+        self.model, self.measure = model, Measure.of(model)
         n = self.rows.shape[0]
         order = random_state.permutation(n)
         self.n_queries = min(QUERIES, max(1, n // 8))
@@ -85,6 +88,11 @@ class Planner:
 
     def trial(self, name, n_components):
         embedding = self._embedding(name, n_components).fit(self.rows)
+        if embedding.kernel_ not in (self.measure.plain, self.measure.kernel):  # measured on rows of its own
+            raise InputError(
+                f"KernelIndex measured {self.measure.plain!r}, but the map that it was given {embedding.kernel_!r}. "
+                "Give both the same kernel, with a number for its width."
+            )
         return self._embedded(name, embedding)
 
     def _embedded(self, name, embedding):

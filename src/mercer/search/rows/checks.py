@@ -16,7 +16,6 @@ from scipy import sparse
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.files.container import FileProblem
 from mercer._base.threads import run_blocks
-from mercer.kernels import get_kernel
 from mercer.search.model.coders import FlatCoder, WordCoder
 from mercer.search.rows.ids import LONGEST_TEXT
 from mercer.search.rows.vectors import VECTOR_TYPES
@@ -95,7 +94,7 @@ def check_taken(X, vectors, kernel, where="rows"):
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise FileProblem(f"has damaged {where}: a value is not a finite number.")
     try:
-        get_kernel(kernel).check_values(X, "a kept row")
+        kernel.check_values(X, "a kept row")
     except InputError as error:
         raise FileProblem(f"has damaged {where}: {error}") from error
 
@@ -116,7 +115,7 @@ def check_rows(collection, n_jobs=None):
         if vectors:
             positions = np.arange(segment.first + start, segment.first + stop)
             rows = vectors.take(snapshot.segments, positions)
-            check_taken(rows, vectors, model.kernel, f"rows in segment {number}")
+            check_taken(rows, vectors, model.kernel_, f"rows in segment {number}")
 
     run_blocks(check, tasks, n_jobs)
     _check_ids(collection)

@@ -216,7 +216,7 @@ class Collection:
         rows = self.vectors.take(view.snapshot.segments, positions)
         if not view.trusted:
             with damages_named(view.storage):
-                check_taken(rows, self.vectors, view.model.kernel)
+                check_taken(rows, self.vectors, view.model.kernel_)
         return rows
 
     def verify(self):

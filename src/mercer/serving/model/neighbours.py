@@ -13,7 +13,6 @@ from mercer import KernelIndex, hamming_top_k
 from mercer._base.errors import InputError
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
-from mercer.kernels import get_kernel
 from mercer.serving.http.columns import named_columns, other_columns, permutation
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
@@ -82,7 +81,7 @@ class Neighbours:
 
     def card(self):
         """What ``/v1/model`` tells of the index."""
-        kernel, measure = repr(get_kernel(self._index.kernel)), self._index.measure
+        kernel, measure = repr(self._index.kernel_), self._index.measure
         return {"rows": len(self), "kernel": kernel, "measure": measure, "takes_codes": self.takes_codes}
 
     def search(self, kind, queries, bits, k, with_rows=False):

@@ -19,13 +19,11 @@ def described(index, place: str) -> dict[str, Any]:
 
 def facts_of_plan(index) -> list[list[str]]:
     """How rows are compared, embedded and coded: pairs of a name and a text."""
-    from mercer.kernels import get_kernel
-
     plan = index.plan_
     compared = f"{'normalised' if index.normalize else 'not normalised'}, {index.measure}"
     rotation = f", rotation {plan['rotation']}" if plan.get("rotation") else ""
     return [
-        ["kernel", f"{get_kernel(index.kernel)!r}, {compared}"],
+        ["kernel", f"{index.kernel_!r}, {compared}"],
         ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
         ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
         ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{rotation}"],
