@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mercer._base.errors import InputError, MercerError
 from mercer._base.parameters import argument, flag
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import print_json, print_table
-from mercer.cli.framework.rates import print_curve
+from mercer.cli.framework.rates import print_curve, read_message
 
 EXAMPLES = """
   mercer inspect model.mercer
@@ -85,12 +84,7 @@ def _is_message(path: str) -> bool:
 
 
 def _print_message(settings: Settings, path: str, name: str) -> None:
-    from mercer.serving import unpack_message
-
-    try:
-        found = unpack_message(Path(path).read_bytes())
-    except MercerError as error:
-        raise InputError(f"{name}: {error}") from error
+    found = read_message(path, name)
     facts = {
         "file": name,
         "format": "message of bits, version 1",

@@ -20,7 +20,7 @@ from mercer._base.tables import (
 )
 from mercer.cli.framework.checks import as_argument, check_standard_output
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note, print_json, print_table, progress, written_to
 from mercer.cli.framework.parameters import named_values
 from mercer.cli.framework.shared import KERNEL_PARAM, OUT_FORMAT
 from mercer.cli.models.learning import missing_facts, say_about_columns, say_about_missing, whole
@@ -178,10 +178,6 @@ def _read(settings: Settings, x: str, y: str | None, rules: dict[str, Any]) -> "
     return Side(rows, whole(rows)), None if base is None else Side(base, whole(base))
 
 
-def _to(out: str | None) -> str:
-    return "" if out in (None, "-") else f", written to {out}"
-
-
 # ---- the best matches of each row
 
 
@@ -218,7 +214,7 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
         print_json(comparison.describe() | _matches_document(comparison, scores, indices, seconds, out))
     elif out is None:
         _print_matches(settings, comparison, scores, indices)
-    note(settings, f"{n_rows} rows, {n_best} matches each in {seconds:.2g} s{_to(out)}")
+    note(settings, f"{n_rows} rows, {n_best} matches each in {seconds:.2g} s{written_to(out)}")
 
 
 def _matches_document(comparison: Comparison, scores, indices, seconds: float, out: str | None) -> dict[str, Any]:
@@ -278,7 +274,7 @@ def _matrix(settings: Settings, comparison: Comparison, out: str | None, out_for
         print_json(comparison.describe() | summary.facts() | {"seconds": seconds} | result)
     elif out is None:
         _print_matrix(settings, comparison, summary, values)
-    note(settings, f"{shape[0]} x {shape[1]} values in {seconds:.2g} s{_to(out)}")
+    note(settings, f"{shape[0]} x {shape[1]} values in {seconds:.2g} s{written_to(out)}")
 
 
 def _print_matrix(settings: Settings, comparison: Comparison, summary, values) -> None:

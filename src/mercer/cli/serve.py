@@ -36,7 +36,7 @@ LIMITS = Group((
     number("timeout", 10.0, "Time for reading a body, and again for answering it.", "SECONDS", least=0.001),
     integer("concurrency", 256, "Requests in work at once, per process.", least=1),
 ), panel="Limits")  # fmt: skip
-OPTIONS = (
+SERVE = Group((
     argument("model", "MODEL", "A file of a fitted classifier or regressor."),
     text("index", None, "An index whose rows are found as neighbours.", "DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
@@ -50,24 +50,11 @@ OPTIONS = (
     flag("show_rows", "Give the rows of neighbours to those who ask for them."),
     flag("access_log", "A JSON line for each request, on the standard error.", "--access-log/--no-access-log",
         default=True),
-)  # fmt: skip
+))  # fmt: skip
 
 
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON, limits=LIMITS)
-def serve(
-    model,
-    index,
-    host,
-    port,
-    workers,
-    token_file,
-    allow_origin,
-    index_labels,
-    show_rows,
-    access_log,
-    limits,
-    settings: Settings,
-) -> None:
+@options(examples=EXAMPLES, given=SERVE, limits=LIMITS, settings=COMMON)
+def serve(given, limits, settings: Settings) -> None:
     """Answer by a fitted model over HTTP: a page, rows as JSON, or bits.
 
     The address is printed when the service answers. SIGHUP, or a POST to /v1/reload with the token, loads the file
@@ -75,28 +62,23 @@ def serve(
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
+    model, index, host, workers = given.model, given.index, given.host, given.workers
     check_file(model, "Name the file of a model; the directory of an index goes with --index.")
     if index is not None and not Path(index).is_dir():
         raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
-    if index_labels is not None and index is None:
-        raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
-    if index_labels is not None:
-        check_file(index_labels, "Name the file of the labels.")
+    if given.index_labels is not None:
+        if index is None:
+            raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
+        check_file(given.index_labels, "Name the file of the labels.")
     from mercer.serving import ServiceSettings
     from mercer.serving import serve as run
 
-    token = token_of(settings, token_file)
+    token = token_of(settings, given.token_file)
     if token is None and host not in _LOOPBACK:
         note(settings, f"There is no token: whoever reaches {host} may ask. Set one with --token-file.")
     with as_argument():
-        chosen = ServiceSettings(
-            token=token,
-            allow_origin=allow_origin,
-            index_labels=index_labels,
-            show_rows=show_rows,
-            mmap=workers > 1,
-            **limits,
-        )
+        said = {name: given[name] for name in ("allow_origin", "index_labels", "show_rows")}
+        chosen = ServiceSettings(token=token, mmap=workers > 1, **said, **limits)
 
     def ready(url: str) -> None:
         if settings.json:
@@ -104,17 +86,8 @@ def serve(
         else:
             print(url, flush=True)
 
-    run(
-        model,
-        index=index,
-        settings=chosen,
-        host=host,
-        port=port,
-        workers=workers,
-        log_level=settings.log_level,
-        log_requests=access_log,
-        ready=ready,
-    )
+    logs = {"log_level": settings.log_level, "log_requests": given.access_log}
+    run(model, index=index, settings=chosen, host=host, port=given.port, workers=workers, **logs, ready=ready)
 
 
 def token_of(settings: Settings, path: str | None) -> str | None:

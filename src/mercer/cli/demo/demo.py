@@ -12,8 +12,8 @@ from typing import Any
 from mercer._base.errors import MissingExtraError
 from mercer._base.parameters import text
 from mercer._base.progress import track
-from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.checks import check_standard_output
+from mercer._base.tables import open_for_writing
+from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress
 
@@ -120,8 +120,7 @@ def demo(out, settings: Settings) -> None:
     not seen.
     """
     check_standard_output(out, settings)
-    if not Path(out).parent.is_dir():
-        raise ArgumentError(f"There is no directory {Path(out).parent} to write {Path(out).name} into.")
+    check_folder(Path(out))
     with progress(settings):
         lines = measure(settings.seed)
         problem = _draw(lines, out)

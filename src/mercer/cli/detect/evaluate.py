@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "evaluate"]
 
-import time
 from typing import Any
 
 from mercer._base.errors import InputError
@@ -39,10 +38,8 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
     paths, found = annotated(images, boxes, label)
     if not any(map(len, found)):
         raise InputError(f"{boxes} has no box for the {len(paths)} images of {images}, so there is nothing to find.")
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         report = detector.evaluate(paths, found)
-    seconds = time.perf_counter() - started
     if plot is not None:
         with open_for_writing(plot) as stream:
             report.plot().figure.savefig(stream, format="png")
@@ -55,7 +52,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         "log_average_miss_rate": report.log_average_miss_rate,
         "recall": float(report.recall[-1]) if len(report.recall) else 0.0,
         "thresholds": [_at(report, threshold) for threshold in (0.0, report.best_threshold)],
-        "seconds": seconds,
+        "seconds": watch.seconds,
     }
     if settings.json:
         print_json(document)
@@ -68,7 +65,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         ["log-average miss rate", f"{100 * report.log_average_miss_rate:.1f} %"],
         ["scores above 0, the default", _precision_recall(usual)],
         [f"scores above {best['threshold']:.2g}, the best", _precision_recall(best)],
-        ["time", took(seconds)],
+        ["time", took(watch.seconds)],
     ]
     print_table(settings, f"{model} on {images}", ["", ""], rows, text_columns=1)
     note_plot(settings, plot)

@@ -5,7 +5,7 @@ __all__ = ["annotated", "load_detector"]
 from pathlib import Path
 
 from mercer._base.tables import ArgumentError
-from mercer.cli.models.learning import load_model
+from mercer.cli.models.learning import load_fitted
 
 
 def annotated(images: Path, boxes: Path, label: str | None):
@@ -28,9 +28,5 @@ def load_detector(path: str):
     """A detector that ``mercer detect train`` wrote."""
     from mercer.detection import PartDetector
 
-    model = load_model(path)
-    if not isinstance(model, PartDetector) or not hasattr(model, "roots_"):
-        raise ArgumentError(
-            f"{path} holds {type(model).__name__}, which finds no objects. Make a detector with mercer detect train."
-        )
-    return model
+    otherwise = "which finds no objects. Make a detector with mercer detect train."
+    return load_fitted(path, PartDetector, "roots_", otherwise)

@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "run"]
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +50,10 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
     detector = load_detector(model)
     paths = paths_of(files)
     targets = [None] * len(paths) if out is None else _pictures(out, paths)
-    started, answers, n_found = time.perf_counter(), [], 0
+    answers, n_found = [], 0
     lines = [["file", "xmin", "ymin", "xmax", "ymax", "score"]]
     skipped: dict[int, str] = {}
-    with progress(settings):
+    with progress(settings) as watch:
         for i, (path, target) in enumerate(track(list(zip(paths, targets, strict=True)), "Detecting")):
             try:
                 found = detector.detect(path, threshold)
@@ -75,14 +74,13 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
             answers.append(answer)
     if not answers:
         raise InputError(f"None of the {len(paths)} images can be used. {skipped[0]}")
-    seconds = time.perf_counter() - started
     if settings.json:
-        about = {"model": model, "threshold": threshold, "seconds": seconds}
+        about = {"model": model, "threshold": threshold, "seconds": watch.seconds}
         print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
         print(lines_of(lines).decode(), end="")
     note_skipped(settings, skipped)
-    _note_found(settings, n_found, len(answers), seconds, out)
+    _note_found(settings, n_found, len(answers), watch.seconds, out)
 
 
 def _answer(path: Path, found) -> dict[str, Any]:

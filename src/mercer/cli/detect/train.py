@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "train"]
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from mercer.cli.framework.checks import as_argument, check_output, check_plot
 from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, MODEL_OUT, PHOTOS
+from mercer.cli.models.learning import save_model
 
 EXAMPLES = """
 Boxes as csv, with the columns file, xmin, ymin, xmax, ymax:
@@ -43,23 +43,19 @@ def train(given, settings: Settings) -> None:
 
     Images of the folder without boxes are taken to show no object; there must be some.
     """
-    from mercer import save
-
     out, plot = given.out, given.plot
     for file in (out, given.checkpoint):
         check_output(file, given.boxes)
     check_plot(plot, given.boxes)
     model = _model(given, settings.seed)
     paths, found = annotated(given.images, given.boxes, given.label)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         model.fit(paths, found)
-    seconds = time.perf_counter() - started
-    save(model, out)
+    save_model(model, out)
     if plot is not None:
         with open_for_writing(plot) as stream:
             model.plot_model().savefig(stream, format="png")
-    document = _document(model, found, seconds, out)
+    document = _document(model, found, watch.seconds, out)
     if settings.json:
         print_json(document)
     elif not settings.quiet:

@@ -1,6 +1,17 @@
 """What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
 
-__all__ = ["console", "lines_of", "note", "note_plot", "print_json", "print_table", "progress", "to_plain", "took"]
+__all__ = [
+    "console",
+    "lines_of",
+    "note",
+    "note_plot",
+    "print_json",
+    "print_table",
+    "progress",
+    "to_plain",
+    "took",
+    "written_to",
+]
 
 import csv
 import io
@@ -8,6 +19,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -69,6 +81,11 @@ def note(settings: Settings, text: str) -> None:
         console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
 
 
+def written_to(out: Any) -> str:
+    """The end of a note: where the result went, unless that is the standard output."""
+    return "" if out in (None, "-") else f", written to {out}"
+
+
 def note_plot(settings: Settings, plot: Any) -> None:
     """Tell where a plot went, if there is one."""
     note(settings, "" if plot is None else f"Plot: {plot}")
@@ -90,9 +107,24 @@ def lines_of(rows: Iterable[Iterable[Any]], format: str = "csv") -> bytes:
     return text.getvalue().encode()
 
 
+class Watch:
+    """How long a block took."""
+
+    seconds = 0.0
+
+
 @contextmanager
-def progress(settings: Settings) -> Iterator[None]:
-    """Show the progress of the library's loops while the block runs: a bar, or lines where there is no terminal."""
+def progress(settings: Settings) -> Iterator[Watch]:
+    """Show the progress of the library's loops while the block runs, and measure how long that takes."""
+    watch, started = Watch(), time.perf_counter()
+    with _shown(settings):
+        yield watch
+    watch.seconds = time.perf_counter() - started
+
+
+@contextmanager
+def _shown(settings: Settings) -> Iterator[None]:
+    """A bar, or lines where there is no terminal."""
     from mercer._base.progress import show_progress, told
 
     if settings.quiet or not sys.stderr.isatty():

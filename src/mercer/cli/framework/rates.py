@@ -1,10 +1,13 @@
 """Models that make bits, at one rate or at several: which rate a command means, and accuracy against bits."""
 
-__all__ = ["at_rate", "bits_of", "print_curve", "specification_of"]
+__all__ = ["at_rate", "bits_of", "print_curve", "read_message", "specification_of"]
 
+from pathlib import Path
 from typing import Any
 
+from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
+from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import print_table
 
@@ -41,6 +44,17 @@ def bits_of(model) -> dict[str, int]:
     """The length of its codes, for a JSON document; nothing for a model that makes no bits."""
     specification = specification_of(model)
     return {} if specification is None else {"bits": specification.n_bits}
+
+
+def read_message(path: str, name: str | None = None):
+    """The message of bits in a file, which errors call by its name."""
+    from mercer.serving import WireError, unpack_message
+
+    check_file(path, "Name a message of bits, .mrcw.")
+    try:
+        return unpack_message(Path(path).read_bytes())
+    except WireError as error:
+        raise InputError(f"{name or path} is no message of bits. {error}") from error
 
 
 def print_curve(settings: Settings, title: str, curve: list[dict[str, Any]]) -> None:

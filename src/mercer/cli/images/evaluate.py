@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "evaluate"]
 
-import time
 from typing import Any
 
 from mercer._base.errors import InputError
@@ -12,12 +11,7 @@ from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import progress
 from mercer.cli.framework.shared import CLASS_FOLDER, IMAGE_MODEL, STRICT
-from mercer.cli.images.files import (
-    check_some_kept,
-    folder_of_classes,
-    load_image_model,
-    note_skipped,
-)
+from mercer.cli.images.files import check_some_kept, folder_of_classes, load_image_model, note_skipped
 from mercer.cli.models.evaluate import give_figures, picture_of_classes
 
 EXAMPLES = """
@@ -44,11 +38,10 @@ def evaluate(model, folder, plot, strict, settings: Settings) -> None:
     check_plot(plot, model)
     classifier = load_image_model(model)
     paths, truth = folder_of_classes(folder)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         figures, skipped = _judged(classifier, paths, truth, folder, strict)
     document = {"model": model, "folder": folder, "images": len(paths) - len(skipped)} | figures
-    document |= {"skipped": list(skipped.values()), "seconds": time.perf_counter() - started}
+    document |= {"skipped": list(skipped.values()), "seconds": watch.seconds}
     title = f"{model} on {document['images']} images of {folder}"
     give_figures(settings, title, document, plot, picture_of_classes(figures))
     note_skipped(settings, skipped)

@@ -19,7 +19,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import console
-from mercer.cli.models.learning import load_model
+from mercer.cli.models.learning import load_fitted
 
 _NAMED = 20  # skipped images that a note names
 
@@ -28,13 +28,11 @@ def load_image_model(path: str):
     """A classifier of images that ``mercer images train`` wrote."""
     from mercer.vision import ImageClassifier
 
-    model = load_model(path)
-    if not isinstance(model, ImageClassifier) or not hasattr(model, "classifier_"):
-        raise ArgumentError(
-            f"{path} holds {type(model).__name__}, no classifier of images. Make one with mercer images train; a model "
-            "of rows is asked with mercer predict, a detector with mercer detect run."
-        )
-    return model
+    otherwise = (
+        "no classifier of images. Make one with mercer images train; a model of rows is asked with mercer predict, a "
+        "detector with mercer detect run."
+    )
+    return load_fitted(path, ImageClassifier, "classifier_", otherwise)
 
 
 def folder_of_classes(folder: str):

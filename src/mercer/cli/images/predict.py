@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "predict"]
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,9 @@ from mercer._base.parameters import pathname
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_output, exclude
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import lines_of, note, print_json, progress, took
+from mercer.cli.framework.output import lines_of, note, print_json, progress, took, written_to
 from mercer.cli.framework.shared import IMAGE_MODEL, IMAGES, PROBA, SCORES, STRICT
-from mercer.cli.images.files import (
-    check_some_kept,
-    load_image_model,
-    note_skipped,
-    paths_of,
-)
+from mercer.cli.images.files import check_some_kept, load_image_model, note_skipped, paths_of
 
 EXAMPLES = """
 A line for each image, its name and its class:
@@ -51,25 +45,22 @@ def predict(model, files, out, scores, proba, strict, settings: Settings) -> Non
     if proba and not hasattr(classifier, "predict_proba"):
         raise ArgumentError(f"{model} was trained without probabilities. Train it again with --probability.")
     paths = paths_of(files)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         encoding = classifier.encode(paths)
         check_some_kept(encoding, strict)
         answers = _answers(classifier.classifier_, encoding.features, what)
-    seconds = time.perf_counter() - started
     names = [str(path) for path, kept in zip(paths, encoding.kept, strict=True) if kept]
     titles = [] if what == "label" else [str(name) for name in classifier.classes_]
     if out is not None or not settings.json:
         _write(out, names, answers, titles)
     if settings.json:
-        about = {"model": model, "images": len(names), "classes": classifier.classes_, "seconds": seconds}
+        about = {"model": model, "images": len(names), "classes": classifier.classes_, "seconds": watch.seconds}
         lines: Any = [{"file": name, what: answer} for name, answer in zip(names, answers, strict=True)]
         skipped = {"skipped": list(encoding.skipped.values())}
         print_json(about | skipped | ({"answers": lines} if out is None else {"out": str(out)}))
     note_skipped(settings, encoding.skipped)
-    where = "" if out is None else f", written to {out}"
     plural = "s" * (len(names) != 1)
-    note(settings, f"{len(names)} image{plural} in {took(seconds)}{where}")
+    note(settings, f"{len(names)} image{plural} in {took(watch.seconds)}{written_to(out)}")
 
 
 def _answers(learner, rows, what: str):

@@ -3,13 +3,12 @@
 __all__ = ["EXAMPLES", "rows"]
 
 import re
-import time
 
 from mercer._base.parameters import REQUIRED, choice, pathname, text, texts
 from mercer._base.tables import ArgumentError, writable_format, write_rows
 from mercer.cli.framework.checks import as_argument, check_output
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, progress, took
+from mercer.cli.framework.output import note, print_json, progress, took, written_to
 from mercer.cli.framework.parameters import parameters_of
 from mercer.cli.framework.shared import IMAGES
 from mercer.cli.images.files import paths_of
@@ -48,14 +47,13 @@ def rows(files, out, kind, size, grid, param, settings: Settings) -> None:
     transformer = _transformer(kind, grid, param or [])
     shape = _pair("--size", size or _USUAL_SIZE) if size or kind == "hog" else None
     paths = paths_of(files)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         X = _features(transformer, paths, shape)
-    write_rows(out, [X], X.shape, X.dtype, format=format)
-    seconds = time.perf_counter() - started
+        write_rows(out, [X], X.shape, X.dtype, format=format)
     if settings.json:
-        print_json({"out": str(out), "images": [str(path) for path in paths], "shape": X.shape, "seconds": seconds})
-    note(settings, f"{len(X)} rows of {X.shape[1]:,} numbers in {took(seconds)}, written to {out}")
+        document = {"out": str(out), "images": list(map(str, paths)), "shape": X.shape, "seconds": watch.seconds}
+        print_json(document)
+    note(settings, f"{len(X)} rows of {X.shape[1]:,} numbers in {took(watch.seconds)}{written_to(out)}")
 
 
 def _transformer(kind: str, grid: str | None, param: list[str]):

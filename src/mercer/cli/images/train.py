@@ -18,11 +18,8 @@ from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took
 from mercer.cli.framework.parameters import parameters_of
 from mercer.cli.framework.shared import CLASS_FOLDER, MODEL_OUT, STRICT
-from mercer.cli.images.files import (
-    folder_of_classes,
-    note_skipped,
-    said_command,
-)
+from mercer.cli.images.files import folder_of_classes, note_skipped, said_command
+from mercer.cli.models.learning import save_model
 
 EXAMPLES = """
 A folder with one folder of images per class; the model, and a report beside it (scenes.html):
@@ -75,9 +72,7 @@ def train(ctx: typer.Context, given, settings: Settings) -> None:
     paths, labels = folder_of_classes(given.folder)
     with progress(settings):
         report = model.fit_report(paths, labels)
-    from mercer import save
-
-    save(model, out)
+    save_model(model, out)
     room = {"model_bytes": out.stat().st_size, "peak_bytes": _peak_memory()}
     document = _document(report, given.folder, out, **room)
     if page is not None:
@@ -162,16 +157,8 @@ def _model(given: Values, encoder, seed: int):
 
 
 _HAVE_OPTIONS = {
-    "descriptor",
-    "n_words",
-    "pyramid",
-    "strict",
-    "cache",
-    "random_state",
-    "n_jobs",
-    "words",
-    "level_weights",
-}
+    "descriptor", "n_words", "pyramid", "strict", "cache", "random_state", "n_jobs", "words", "level_weights",
+}  # fmt: skip
 _BLANK = [[0.0]]  # an image that lets a descriptor check its parameters
 
 

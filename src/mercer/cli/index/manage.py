@@ -2,8 +2,6 @@
 
 __all__ = ["COMPACT_EXAMPLES", "REMOVE_EXAMPLES", "STATS_EXAMPLES", "compact", "remove", "stats"]
 
-import time
-
 from mercer._base.parameters import argument, flag, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import COMMON, Settings, options
@@ -84,12 +82,10 @@ def compact(place, settings: Settings) -> None:
     """
     with open_index(place, "w", verify=True) as index:
         before = bytes_on_disk(place)
-        started = time.perf_counter()
-        with progress(settings):
+        with progress(settings) as watch:
             index.compact()
-        seconds = time.perf_counter() - started
         rows = len(index)
     after = bytes_on_disk(place)
     if settings.json:
-        print_json({"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": seconds})
+        print_json({"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": watch.seconds})
     note(settings, f"{place} has {rows} rows in {after:,} bytes; before, they took {before:,}.")

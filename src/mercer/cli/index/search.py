@@ -11,7 +11,7 @@ from mercer._base.parameters import argument, flag, integer, number, text
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.output import note, print_json, progress, written_to
 from mercer.cli.framework.shared import DIR, MATCHES_FORMAT, MATCHES_OUT
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
@@ -134,10 +134,9 @@ def _run(
         head = _head(index, data, question) | times | _certified(certificate)
     title = f"{'True nearest' if question.exact else 'Nearest'} rows of {data.name} in {question.place}"
     _give(settings, title, found, certificate, out, format, head)
-    where = "" if out in (None, "-") else f", written to {out}"
     bounds = f", after {times['bounds_seconds']:.2g} s for the bounds" if question.exact else ""
     seconds, n = times["seconds"], len(found.ids)
-    note(settings, f"{n} queries in {seconds:.2g} s, {1000 * seconds / n:.2g} ms each{bounds}{where}")
+    note(settings, f"{n} queries in {seconds:.2g} s, {1000 * seconds / n:.2g} ms each{bounds}{written_to(out)}")
 
 
 def _open(question: Question):

@@ -2,7 +2,6 @@
 
 __all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push"]
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from mercer._base.parameters import REQUIRED, choice, flag, integer, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import note, print_json, print_table, progress, took
 from mercer.cli.framework.shared import DIR, TABLE
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.ids import read_ids
@@ -26,6 +25,9 @@ PUSH_EXAMPLES = """
 Then:
   mercer index search queries.npy --store postgresql://me@host/shop --table images -k 10
 """
+_SAID_OF_A_PUSH = (
+    "method", "m", "ef_construction", "replace", "id_column", "embedding_column", "row_column",
+)  # fmt: skip
 # what the library calls things in its messages, and what they are called on the command line
 _HERE = {
     "Connect to it, push with replace=True,": "Search it with mercer index search --store, push with --replace,",
@@ -98,7 +100,7 @@ def allowed_in_store(place: StorePlace, index, file: str | None):
     return [str(value) for value in ids] if index.stats()["ids"] == "texts" else ids
 
 
-OPTIONS = (
+PUSH = Group((
     DIR,
     text("to", REQUIRED, "postgresql://..., milvus://HOST:PORT or milvus://FILE.db.", "URL"),
     TABLE.but(default=REQUIRED),
@@ -111,43 +113,24 @@ OPTIONS = (
     text("id_column", "id", "Column of the ids."),
     text("embedding_column", "embedding", "Column of the embedded rows."),
     text("row_column", "features", "Column of the rows themselves."),
-)
+))  # fmt: skip
 
 
-@options(OPTIONS, examples=PUSH_EXAMPLES, settings=COMMON)
-def push(
-    place,
-    to,
-    table,
-    replace,
-    method,
-    m,
-    ef_construction,
-    half,
-    rows,
-    id_column,
-    embedding_column,
-    row_column,
-    settings: Settings,
-) -> None:
+@options(examples=PUSH_EXAMPLES, given=PUSH, settings=COMMON)
+def push(given, settings: Settings) -> None:
     """Bring the embedding and all rows of an index into PostgreSQL (with pgvector) or Milvus.
 
     The store then finds candidates by inner products, which are about the kernel, and mercer index search --store ranks
     them by the exact kernel. A table that is there gets two columns more; its rows are found by their ids.
     """
-    how: dict[str, Any] = {"method": method, "m": m, "ef_construction": ef_construction, "replace": replace}
-    columns = {"id_column": id_column, "embedding_column": embedding_column, "row_column": row_column}
-    with open_index(place) as index:
-        started = time.perf_counter()
-        with progress(settings), _said_here():
-            pushed = index.push(
-                to, table, **how, **columns, dtype="float16" if half else "float32", vectors="same" if rows else None
-            )
+    how = {name: given[name] for name in _SAID_OF_A_PUSH}
+    how |= {"dtype": "float16" if given.half else "float32", "vectors": "same" if given.rows else None}
+    with open_index(given.place) as index, progress(settings) as watch, _said_here():
+        pushed = index.push(given.to, given.table, **how)
         with pushed:
             found = pushed.stats()
-        seconds = time.perf_counter() - started
     if settings.json:
-        print_json({"index": place, "seconds": seconds} | found)
+        print_json({"index": given.place, "seconds": watch.seconds} | found)
         return
     graph = f"hnsw, m = {found['m']}, ef_construction = {found['ef_construction']}"
     facts = [
@@ -157,5 +140,5 @@ def push(
         ["method", graph if found["method"] == "hnsw" else "exact"],
         ["fingerprint", found["fingerprint"]],
     ]
-    print_table(settings, f"{place} in {found['name']} of {found['place']}", ["", "value"], facts, text_columns=2)
-    note(settings, f"Pushed in {seconds:.2g} s.")
+    print_table(settings, f"{given.place} in {found['name']} of {found['place']}", ["", "value"], facts, text_columns=2)
+    note(settings, f"Pushed in {took(watch.seconds)}.")

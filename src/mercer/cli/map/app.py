@@ -2,7 +2,6 @@
 
 __all__ = ["app"]
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,21 @@ from mercer._base.tables import ArgumentError, keep_columns, writable_format
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.commands import group
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.rates import specification_of
 from mercer.cli.framework.shared import DENSE, MAP_KERNEL, MAP_PARAM, MODEL_OUT, OUT_FORMAT, PROJECT
 from mercer.cli.map.building import build_map
 from mercer.cli.models.encode import write_features
-from mercer.cli.models.learning import answers, blaming, load_model, missing_facts, open_data, warm_up, whole
+from mercer.cli.models.learning import (
+    answers,
+    blaming,
+    load_fitted,
+    missing_facts,
+    open_data,
+    save_model,
+    warm_up,
+    whole,
+)
 
 EXAMPLES = """
   mercer map fit X.npy --map homogeneous --kernel chi2 --param order=2 --out chi2.mercer
@@ -63,27 +71,18 @@ def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None
     check_folder(out)
     made = build_map(name, kernel, param or [], project, settings.seed)
     data = open_data(settings, x, rules)
-    started = time.perf_counter()
-    with progress(settings), blaming(data):
+    with progress(settings) as watch, blaming(data):
         made.fit(whole(data))
-    seconds = time.perf_counter() - started
     keep_columns(made, data)
-    from mercer import save
-
-    save(made, out)
-    document = _describe(made) | {
-        "fitted_on": data.name,
-        "rows": data.shape[0],
-        "seconds": seconds,
-        "out": str(out),
-    }
-    document |= missing_facts(data)
+    save_model(made, out)
+    document = _describe(made) | {"fitted_on": data.name, "rows": data.shape[0], "seconds": watch.seconds}
+    document |= {"out": str(out)} | missing_facts(data)
     if settings.json:
         print_json(document)
     note(
         settings,
         f"{type(made).__name__} for the {made.kernel_.name} kernel: {document['columns']} columns to "
-        f"{_size(document)}, fitted on {data.shape[0]} rows in {seconds:.2g} s, written to {out}",
+        f"{_size(document)}, fitted on {data.shape[0]} rows in {took(watch.seconds)}{written_to(out)}",
     )
 
 
@@ -108,17 +107,14 @@ def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
     fitted = _load(model)
     data = open_data(settings, x, rules | {"needs_labels": False}, fitted)
     warm_up(data, fitted.transform)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         blocks = answers(data, fitted.transform, bytes_per_row=8 * fitted._n_features_out)
         sparse = write_features(blocks, data, out, format, dense)["sparse"]
-    seconds = time.perf_counter() - started
     described = _describe(fitted)
     if settings.json:
         about = {"rows": data.n_rows_in_file, "sparse": sparse} | missing_facts(data)
-        print_json(described | about | {"seconds": seconds, "out": out})
-    where = "" if out == "-" else f", written to {out}"
-    note(settings, f"{data.n_rows_in_file} x {_size(described, sparse)} in {seconds:.2g} s{where}")
+        print_json(described | about | {"seconds": watch.seconds, "out": out})
+    note(settings, f"{data.n_rows_in_file} x {_size(described, sparse)} in {took(watch.seconds)}{written_to(out)}")
 
 
 REPORT_OPTIONS = (
@@ -167,10 +163,7 @@ def report(files, maps, kernel, project, rows, top, plot, rules, settings: Setti
 def _load(path: str):
     from mercer.maps import FeatureMap
 
-    model = load_model(path)
-    if not isinstance(model, FeatureMap) or not hasattr(model, "inner_"):
-        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted map. Make one with mercer map fit.")
-    return model
+    return load_fitted(path, FeatureMap, "inner_", "not a fitted map. Make one with mercer map fit.")
 
 
 def _check_same_columns(fitted: list[Any], models: list[str]) -> None:

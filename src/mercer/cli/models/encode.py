@@ -4,7 +4,6 @@ __all__ = ["EXAMPLES", "encode", "write_features"]
 
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,17 +20,10 @@ from mercer._base.tables import (
 )
 from mercer.cli.framework.checks import check_standard_output
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.output import note, print_json, progress, took, written_to
 from mercer.cli.framework.rates import at_rate, specification_of
 from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
-from mercer.cli.models.learning import (
-    answers,
-    load_model,
-    missing_facts,
-    open_data,
-    warm_up,
-    with_gaps,
-)
+from mercer.cli.models.learning import answers, load_model, missing_facts, open_data, warm_up, with_gaps
 
 EXAMPLES = """
 A quantiser, the codes of rows under it, and the rows that the codes stand for:
@@ -88,23 +80,23 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
     ask = _decoder(encoder, data) if decode else encoder.transform
     n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
     warm_up(data, ask)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         blocks = answers(data, ask, bytes_per_row=8 * n_numbers)
         if format == _MESSAGE:
             written = _write_message(blocks, specification, out)
         else:
             written = write_features(blocks, data, out, format, dense)
-    seconds = time.perf_counter() - started
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
-        print_json(head | missing_facts(data) | _about_bits(specification) | written | {"seconds": seconds, "out": out})
+        print_json(
+            head | missing_facts(data) | _about_bits(specification) | written | {"seconds": watch.seconds, "out": out}
+        )
     what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
     size = f"{' x '.join(map(str, written['shape']))} {what}"
     if specification is not None:
         size = f"{data.shape[0]} codes of {specification.n_bits} bits"
-    where = "" if out == "-" else f", written to {out}"
-    note(settings, f"{size}, {written['bytes_per_row']:.4g} bytes per row, in {seconds:.2g} s{where}")
+    spent = f"{written['bytes_per_row']:.4g} bytes per row, in {took(watch.seconds)}"
+    note(settings, f"{size}, {spent}{written_to(out)}")
 
 
 def _format(out: str, said: str | None) -> str:

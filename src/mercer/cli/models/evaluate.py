@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "evaluate", "give_figures", "picture_of_classes"]
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +50,13 @@ def evaluate(model, x, labels, plot, bits, rules, settings: Settings) -> None:
         raise ArgumentError(f"{model} gives several answers for each row, and mercer evaluate judges one.")
     data = open_data(settings, x, rules | {"needs_labels": labels is None}, columns)
     truth = labels_of(data, labels, rules)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         judge = _judge_classes if hasattr(learner, "classes_") else _judge_values
         found, picture = judge(learner, data, truth)
     head = {"model": model, "learner": type(learner).__name__, "data": data.name, "rows": data.shape[0]}
     head |= missing_facts(data)
     rate = bits_of(learner)
-    document = head | rate | found | {"seconds": time.perf_counter() - started}
+    document = head | rate | found | {"seconds": watch.seconds}
     at = f" at {rate['bits']} bits" if rate else ""
     title = f"{model}{at} on {data.shape[0]} rows of {data.name}"
     give_figures(settings, title, document, plot, picture)

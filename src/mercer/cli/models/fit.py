@@ -2,7 +2,6 @@
 
 __all__ = ["EXAMPLES", "fit"]
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,7 @@ from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took
 from mercer.cli.framework.shared import DATA, LABELS, MODEL_OUT
 from mercer.cli.models.learner_building import LEARNER, build_learner
-from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, say_about_missing
+from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, save_model, say_about_missing
 
 EXAMPLES = """
 Histograms in csv, with a column of labels:
@@ -96,15 +95,11 @@ def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
             plan = learner.plan(rows_to_fit(data, storage), y)
         _print(settings, head | {"plan": _described(plan)}, plan, {})
         return
-    started = time.perf_counter()
-    with progress(settings), blaming(data):
+    with progress(settings) as watch, blaming(data):
         learner.fit(rows_to_fit(data, storage), y)
-    seconds = time.perf_counter() - started
     keep_columns(learner, data)
-    from mercer import save
-
-    save(learner, out)
-    found = _found(learner) | {"seconds": seconds, "out": str(out)}
+    save_model(learner, out)
+    found = _found(learner) | {"seconds": watch.seconds, "out": str(out)}
     _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
     if learner.interrupted_:  # the best model so far was written
         raise typer.Exit(INTERRUPTED)

@@ -3,11 +3,14 @@
 __all__ = [
     "answers",
     "blaming",
+    "load_fitted",
     "load_learner",
     "load_model",
     "missing_facts",
+    "open_classes",
     "open_data",
     "rows_to_fit",
+    "save_model",
     "say_about_columns",
     "say_about_missing",
     "spread",
@@ -18,6 +21,7 @@ __all__ = [
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from mercer._base.errors import InputError, MercerError
@@ -25,6 +29,7 @@ from mercer._base.files.steps import last_step, listed_name, without_names, word
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
 from mercer._base.tables.columns import listed
 from mercer.cli.framework.checks import check_file
+from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note
 from mercer.cli.framework.rates import at_rate
@@ -49,6 +54,15 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
     say_about_columns(settings, data, known)
     say_about_missing(settings, data)
     return data
+
+
+def open_classes(settings: Settings, x: str, labels: str | None, rules: dict[str, Any]) -> tuple[RowSource, Any]:
+    """The rows of a file and their labels, which must be classes."""
+    data = open_data(settings, x, rules | {"needs_labels": labels is None})
+    y = labels_of(data, labels, rules)
+    if y.dtype.kind == "f":
+        raise ArgumentError("The labels are fractions, not classes; bits are judged by how well they tell classes.")
+    return data, y
 
 
 def say_about_columns(settings: Settings, data: RowSource, known: Features, model: str = "The model") -> None:
@@ -101,6 +115,21 @@ def load_model(path: str):
 
     check_file(path, "Name the file of a model; the verbs of mercer index ask an index.")
     return load(path)
+
+
+def load_fitted(path: str, kind: type, attribute: str, otherwise: str):
+    """A fitted model of a class, which has the attribute; for any other it is said what to do."""
+    model = load_model(path)
+    if not isinstance(model, kind) or not hasattr(model, attribute):
+        raise ArgumentError(f"{path} holds {type(model).__name__}, {otherwise}")
+    return model
+
+
+def save_model(model, out: Path) -> None:
+    """Write a model file."""
+    from mercer import save
+
+    save(model, out)
 
 
 def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:

@@ -4,7 +4,6 @@ __all__ = ["EXAMPLES", "predict"]
 
 import itertools
 import math
-import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,18 +12,10 @@ from mercer._base.parameters import text
 from mercer._base.tables import ArgumentError, RowSource, open_for_writing, writable_format, write_rows
 from mercer.cli.framework.checks import check_standard_output, exclude
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import lines_of, note, print_json, progress, to_plain
+from mercer.cli.framework.output import lines_of, note, print_json, progress, to_plain, took, written_to
 from mercer.cli.framework.rates import bits_of
 from mercer.cli.framework.shared import BITS, DATA, LEARNER_MODEL, OUT_FORMAT, PROBA, SCORES
-from mercer.cli.models.learning import (
-    answers,
-    load_learner,
-    missing_facts,
-    open_data,
-    spread,
-    warm_up,
-    with_gaps,
-)
+from mercer.cli.models.learning import answers, load_learner, missing_facts, open_data, spread, warm_up, with_gaps
 
 EXAMPLES = """
 One label per line:
@@ -71,22 +62,19 @@ def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Set
     if data.kept is not None and what == "labels" and format in ("npy", "npz") and out is not None:
         raise ArgumentError(f"{format} has no empty label for the rows that were left out. Write csv or tsv.")
     warm_up(data, ask)
-    started = time.perf_counter()
-    with progress(settings):
+    with progress(settings) as watch:
         found = answers(data, ask, bytes_per_row=8 * len(titles))
         if settings.json and out is None:
             values: dict[str, Any] = _document(found, data, what)
         else:
             _write(out or "-", found, data, format, what, titles)
             values = {"out": out}
-    seconds = time.perf_counter() - started
     if settings.json:
         about = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
         about |= bits_of(learner)
-        about |= missing_facts(data) | {"seconds": seconds}
+        about |= missing_facts(data) | {"seconds": watch.seconds}
         print_json({"model": model, "data": data.name, "rows": data.n_rows_in_file} | about | values)
-    where = "" if out in (None, "-") else f", written to {out}"
-    note(settings, f"{what.capitalize()} of {data.n_rows_in_file} rows in {seconds:.2g} s{where}")
+    note(settings, f"{what.capitalize()} of {data.n_rows_in_file} rows in {took(watch.seconds)}{written_to(out)}")
 
 
 def _question(learner, what: str, model: str):

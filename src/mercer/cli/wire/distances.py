@@ -3,15 +3,14 @@
 __all__ = ["EXAMPLES", "distances"]
 
 import itertools
-from pathlib import Path
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import argument, number, pathname
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json
-from mercer.cli.framework.rates import at_rate
+from mercer.cli.framework.output import note, print_json, written_to
+from mercer.cli.framework.rates import at_rate, read_message
 from mercer.cli.models.learning import load_model
 
 EXAMPLES = """
@@ -40,9 +39,9 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
     """
     check_folder(out)
     loaded = load_model(model)
-    left = _message(codes)
+    left = read_message(codes)
     embedding = _embedding(at_rate(loaded, left.n_bits if hasattr(loaded, "rates_") else None, model), model)
-    right = left if others is None else _message(others)
+    right = left if others is None else read_message(others)
     for name, message in ((codes, left), (others, right)):
         if not embedding.specification_.fingerprint.startswith(message.fingerprint8):
             raise InputError(
@@ -57,18 +56,7 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
         stream.write(b"row,other,distance,low,high\n")
         for i, j in itertools.product(*(range(size) for size in found[0].shape)):
             stream.write(f"{i},{j},{','.join(f'{values[i, j]:.6g}' for values in found)}\n".encode())
-    note(settings, f"{found[0].size} distances" + ("" if out is None else f", written to {out}"))
-
-
-def _message(path: str):
-    from mercer.serving import WireError, unpack_message
-
-    if not Path(path).is_file():
-        raise ArgumentError(f"There is no file {path}.")
-    try:
-        return unpack_message(Path(path).read_bytes())
-    except WireError as error:
-        raise InputError(f"{path} is no message of bits. {error}") from error
+    note(settings, f"{found[0].size} distances{written_to(out)}")
 
 
 def _embedding(part, path: str):

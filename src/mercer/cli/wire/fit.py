@@ -3,20 +3,18 @@
 __all__ = ["EXAMPLES", "fit"]
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 from mercer._base.parameters import integer, integers, text
 from mercer._base.tables import ArgumentError, RowSource, keep_columns
 from mercer.cli.framework.checks import check_folder
-from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, took
 from mercer.cli.framework.rates import print_curve
 from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS, MODEL_OUT
 from mercer.cli.map.building import build_embedding
-from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit
+from mercer.cli.models.learning import blaming, missing_facts, open_classes, rows_to_fit, save_model
 
 EXAMPLES = """
 Codes of 32 to 1024 bits, everything else by cross-validation:
@@ -57,10 +55,7 @@ def fit(x, out, labels, embedding, rates, kind, C, folds, rules, settings: Setti
     check_folder(out)
     wanted = None if rates is None else sorted(set(rates))
     template = build_embedding(embedding, settings.seed)
-    data = open_data(settings, x, rules | {"needs_labels": labels is None})
-    y = labels_of(data, labels, rules)
-    if y.dtype.kind == "f":
-        raise ArgumentError("The labels are fractions, not classes; bits are classified.")
+    data, y = open_classes(settings, x, labels, rules)
     input = _input(kind, data)
     from mercer.serving import WireClassifier
 
@@ -68,15 +63,11 @@ def fit(x, out, labels, embedding, rates, kind, C, folds, rules, settings: Setti
     made = WireClassifier(template, rates=projections, cv=folds, input=input, random_state=settings.seed)
     if C != "auto":
         made.set_params(Cs=[C])
-    started = time.perf_counter()
-    with progress(settings), blaming(data):
+    with progress(settings) as watch, blaming(data):
         made.fit(rows_to_fit(data, "memory"), y)
-    seconds = time.perf_counter() - started
     keep_columns(made, data)
-    from mercer import save
-
-    save(made, out)
-    _print(settings, made, data, seconds, out)
+    save_model(made, out)
+    _print(settings, made, data, watch.seconds, out)
 
 
 def _print(settings: Settings, made, data: RowSource, seconds: float, out: Path) -> None:

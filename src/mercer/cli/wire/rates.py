@@ -5,13 +5,12 @@ __all__ = ["EXAMPLES", "rates"]
 from pathlib import Path
 
 from mercer._base.parameters import integer, integers, number, pathname, text
-from mercer._base.tables import ArgumentError, open_for_writing
+from mercer._base.tables import open_for_writing
 from mercer.cli.framework.checks import as_argument, check_plot
-from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note_plot, print_json, print_table, progress
 from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
-from mercer.cli.models.learning import blaming, missing_facts, open_data, whole
+from mercer.cli.models.learning import blaming, missing_facts, open_classes, whole
 
 EXAMPLES = """
 Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
@@ -47,10 +46,7 @@ def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules
     codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
     """
     check_plot(plot)
-    data = open_data(settings, x, rules | {"needs_labels": labels is None})
-    y = labels_of(data, labels, rules)
-    if y.dtype.kind == "f":
-        raise ArgumentError("The labels are fractions, not classes; accuracy is of classes.")
+    data, y = open_classes(settings, x, labels, rules)
     from mercer import rate_accuracy
 
     named = {} if codes is None else {"codes": codes.split(",")}

@@ -9,12 +9,12 @@ __all__ = ["as_id", "checked_ids", "ids_of_column", "known_ids", "read_ids"]
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
 from mercer._base.tables.limits import Limit
+from mercer.cli.framework.checks import check_file
 
 _LARGEST = 2**63
 
@@ -34,10 +34,8 @@ def as_id(word: str) -> int | str:
 
 def read_ids(file: str):
     """The ids of a file: the lines of a text that are not blank, or an npy array of one dimension."""
-    if Path(file).is_dir():
-        raise ArgumentError(f"{file} is a directory. Name a file of ids.")
-    if file != "-" and not Path(file).is_file():
-        raise ArgumentError(f"There is no file {file}.")
+    if file != "-":
+        check_file(file, "Name a file of ids.")
     if file.lower().endswith(".npy"):
         return _array(file)
     with nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb") as stream:

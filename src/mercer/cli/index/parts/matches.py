@@ -10,7 +10,7 @@ from typing import Any
 
 from mercer._base.errors import require_extra
 from mercer._base.tables import ArgumentError, open_for_writing, write_columns, write_rows
-from mercer.cli.framework.checks import check_standard_output
+from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note, print_table, to_plain
 
@@ -83,8 +83,7 @@ def output_format(out: str, said: str | None, settings: Settings) -> str:
     found = said or ("csv" if out == "-" else _FORMAT_OF_SUFFIX.get(Path(out).suffix.lower()))
     if found is None:
         raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
-    if out != "-" and not Path(out).parent.is_dir():
-        raise ArgumentError(f"There is no directory {Path(out).parent} to write {Path(out).name} into.")
+    check_folder(Path(out))
     if found == "parquet":
         require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")
     return found
