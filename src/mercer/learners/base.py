@@ -42,6 +42,7 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
+    _smooth_loss: str  # one that the estimator takes
     _table: Table
     _route_kind = KernelRoute
 
@@ -218,7 +219,7 @@ class KernelLearner(BaseEstimator):
         elif not converged:
             warnings.warn(
                 f"{who} stopped after max_iter={self.max_iter} with relative gap {self.gap_:.1e} > tol={self.tol:.0e}. "
-                "Raise max_iter or tol, lower C, or use a smooth loss such as 'squared_hinge'.",
+                f"Raise max_iter or tol, lower C, or use a smooth loss such as {self._smooth_loss!r}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -131,7 +131,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     True
     """
 
-    _task = "classification"
+    _task, _smooth_loss = "classification", "squared_hinge"
     _table: Table = CLASSIFIER
 
     def __init__(

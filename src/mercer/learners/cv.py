@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base.errors import InputError
+from mercer._base.memory import available_memory
 from mercer._base.parameters import integer, named
 from mercer._base.parameters.learners import CLASSIFIER, CLASSIFIER_CV
 from mercer._base.progress import track
@@ -21,7 +22,11 @@ from mercer.learners.classifier import LINKS, KernelClassifier
 from mercer.learners.dask.rows import client_of
 
 # With C in units of 1 / mean K(x, x): below, all rows are on the wrong side of the margin; above, few data sets change.
-SMALLEST_C, LARGEST_C = 0.1, 1e4
+SMALLEST_C, LARGEST_C = 0.1, 1e3
+LEAST_C = 5.0  # in these units, to which all values are tried: small ones may all give the most frequent class
+PATIENCE = 2  # values in a row without a better score, after which larger ones are not tried
+SLOW = 4.0  # times as many passes as the value before took: then one is enough
+KEPT_SHARE = 0.25  # of the available memory that the rows of all folds may take
 N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"]
 
 
@@ -36,8 +41,9 @@ class KernelClassifierCV(KernelClassifier):
     kernel, map
         As in :class:`KernelClassifier`.
     Cs : int or sequence of floats
-        Values to try; a number stands for as many between 0.1 and 10,000 over the mean of K(x, x), so that the scale of
-        the kernel does not matter.
+        Values to try, in ascending order. A number stands for as many between 0.1 and 1,000 over the mean of K(x, x),
+        so that the scale of the kernel does not matter; of these, larger ones are left out once two in a row have not
+        raised the score (or one that took more than four times as many passes as the value before).
     cv : int, splitter or iterable of (train, test)
         Folds; a number means stratified folds.
     scoring : str, callable or None
@@ -51,7 +57,7 @@ class KernelClassifierCV(KernelClassifier):
     ----------
     C_ : float
         The chosen value: the smallest of those with the best mean score.
-    Cs_ : ndarray, the values tried
+    Cs_ : ndarray, the values that were tried
     scores_ : ndarray of shape (folds, values)
     best_index_ : int
     classes_, map_, coef_, intercept_, predictor_, plan_, multi_class_
@@ -133,8 +139,7 @@ class KernelClassifierCV(KernelClassifier):
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)
             problem, codes, choice = self._prepare(X, y, weights, 1.0)
-            self.Cs_ = self._values(problem)
-            self.scores_ = self._fold_scores(problem, codes, folds, None if sample_weight is None else weights)
+            self._try_values(problem, codes, folds, None if sample_weight is None else weights)
             self.best_index_ = int(self.scores_.mean(axis=0).argmax())
             self.C_ = float(self.Cs_[self.best_index_])
             problem = replace(problem, C=self.C_)
@@ -150,14 +155,13 @@ class KernelClassifierCV(KernelClassifier):
                 named(self._table)["Cs"].refuse(self.Cs, type(self).__name__)
 
     def _values(self, problem):
-        """The values of C, ascending."""
+        """(values of C, ascending, and the one up to which all are tried)."""
         if N_VALUES.accepts(self.Cs):
             design = problem.design
             norms = design.inner.row_norms(design.rows, self.n_jobs)
-            return np.geomspace(SMALLEST_C, LARGEST_C, int(self.Cs)) / (
-                np.average(norms, weights=problem.weights) or 1.0
-            )
-        return np.unique(np.asarray(self.Cs, dtype=np.float64))
+            unit = 1 / (np.average(norms, weights=problem.weights) or 1.0)
+            return unit * np.geomspace(SMALLEST_C, LARGEST_C, int(self.Cs)), unit * LEAST_C
+        return np.unique(np.asarray(self.Cs, dtype=np.float64)), np.inf
 
     def _folds(self, y, weights):
         """Pairs (train, test) of row numbers, counted without the rows of weight 0."""
@@ -166,26 +170,67 @@ class KernelClassifierCV(KernelClassifier):
         folds = check_cv(self.cv, y, classifier=True).split(np.zeros(len(kept)), y)
         return [tuple(position[part][kept[part]] for part in fold) for fold in folds]
 
-    def _fold_scores(self, problem, codes, folds, weights):
-        """Scores of the held-out rows, (folds, values of C)."""
+    def _try_values(self, problem, codes, folds, weights):
+        """Set ``Cs_`` and ``scores_`` of the held-out rows, (folds, values of C that were tried)."""
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        y, out, n_open = self.columns_.named(codes, self.classes_), np.empty((len(folds), len(self.Cs_))), 0
-        for k, (train, test) in enumerate(track(folds, "Cross-validation")):
-            part, held_out, state = subset(problem, train), problem.design.take(test), None
-            options = {} if weights is None else {"sample_weight": weights[test]}
-            facts = self.columns_, self.classes_, LINKS.get(self.loss)
-            for j, C in enumerate(self.Cs_):
-                found = self._solve_fold(replace(part, C=float(C)), state)
-                state, n_open = found.state, n_open + (not found.converged)
-                out[k, j] = scorer(_FoldModel(*facts, found), held_out, y[test], **options)
+        y = self.columns_.named(codes, self.classes_)
+        values, least = self._values(problem)
+        facts = self.columns_, self.classes_, LINKS.get(self.loss)
+        keeps = len(folds) * self.plan_.rows_bytes <= KEPT_SHARE * available_memory()
+        folds = [_Fold(problem, train, test, keeps) for train, test in folds]
+        scores, passes, n_open = [], [], 0
+        for C in track(values, "Cross-validation"):
+            row, n_iter = np.empty(len(folds)), 0
+            for k, fold in enumerate(folds):
+                part, held_out = fold.parts()
+                found = self._solve_fold(replace(part, C=float(C)), fold.state)
+                fold.state, n_open = found.state, n_open + (not found.converged)
+                n_iter += found.n_iter
+                options = {} if weights is None else {"sample_weight": weights[fold.test]}
+                row[k] = scorer(_FoldModel(*facts, found), held_out, y[fold.test], **options)
+            scores.append(row)
+            passes.append(n_iter)
+            if least < C and _is_enough(np.mean(scores, axis=1), passes):
+                break
+        self.Cs_, self.scores_ = values[: len(scores)], np.array(scores).T
         if n_open:
             warnings.warn(
-                f"{type(self).__name__}: {n_open} of {out.size} fits to folds stopped at max_iter={self.max_iter} with "
-                f"a relative gap > tol={self.tol:.0e}. Raise max_iter or tol, or try smaller Cs.",
+                f"{type(self).__name__}: {n_open} of {self.scores_.size} fits to folds stopped at "
+                f"max_iter={self.max_iter} with a relative gap > tol={self.tol:.0e}. Raise max_iter or tol, or try "
+                "smaller Cs.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return out
+
+
+def _is_enough(means, passes):
+    """Whether larger values are unlikely to help.
+
+    >>> _is_enough([0.5, 0.9, 0.9, 0.8], [1, 1, 1, 1]), _is_enough([0.5, 0.9, 0.8], [1, 1, 1])
+    (True, False)
+    >>> _is_enough([0.5, 0.9, 0.8], [1, 1, 5])
+    True
+    """
+    idle = len(means) - 1 - int(np.argmax(means))
+    is_slow = len(passes) > 1 and passes[-1] > SLOW * passes[-2]
+    return idle >= (1 if is_slow else PATIENCE)
+
+
+class _Fold:
+    """Rows to learn from and rows to judge by, encoded, and the state of the last solution."""
+
+    def __init__(self, problem, train, test, keeps):
+        self.problem, self.train, self.test, self.keeps = problem, train, test, keeps
+        self.state = self._parts = None
+
+    def parts(self):
+        """(problem on some rows, design of the others), made anew where keeping them would take too much memory."""
+        if self._parts is not None:
+            return self._parts
+        parts = subset(self.problem, self.train), self.problem.design.take(self.test)
+        if self.keeps:
+            self._parts = parts
+        return parts
 
 
 class _FoldModel(ClassifierMixin, BaseEstimator):

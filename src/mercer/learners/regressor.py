@@ -52,7 +52,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
     True
     """
 
-    _task = "regression"
+    _task, _smooth_loss = "regression", "squared"
     _table: Table = REGRESSOR
 
     def __init__(

@@ -18,7 +18,7 @@ to penalty and reaches the same optimum (`tests/maps/reduction/test_nonnegative.
 __all__ = ["largest_penalty", "solve_nonnegative"]
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from mercer._base.threads import single_threaded
 
@@ -71,5 +71,8 @@ def _stationary(G, target, support, ridge):
     rows = G[at]
     block = rows[:, at]
     block[np.diag_indices(len(at))] += ridge
-    c[at] = cho_solve(cho_factor(block, lower=True, overwrite_a=True, check_finite=False), target[at])
+    try:
+        c[at] = cho_solve(cho_factor(block, lower=True, check_finite=False), target[at])
+    except LinAlgError:  # rounding has outweighed the ridge: the solution of least norm
+        c[at] = lstsq(block, target[at], check_finite=False)[0]
     return c, c[at] @ rows - target
