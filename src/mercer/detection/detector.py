@@ -15,29 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
-from mercer._base.progress import track
-from mercer._base.threads import run_blocks, single_threaded
-from mercer.detection.boxes import suppress
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
-from mercer.detection.cells.pyramid import PyramidShape, build_pyramid
+from mercer.detection.cells.pyramid import PyramidShape
 from mercer.detection.cells.storage import cells_as
-from mercer.detection.detections import Detections
-from mercer.detection.evaluation import evaluate_detections
 from mercer.detection.model.components import LARGEST, Component
-from mercer.detection.model.inference import Scorer, part_windows, windows_of
+from mercer.detection.model.finder import MOST_DETECTIONS, Finder
+from mercer.detection.model.inference import Scorer
 from mercer.detection.model.word_kernel import rbf_features
-from mercer.detection.sources import check_inside, checked_boxes, name_of, read
-from mercer.detection.training.checkpoint import read_checkpoint, write_checkpoint
+from mercer.detection.sources import checked_boxes, name_of, read
 from mercer.detection.training.initial import PART_SIZE, aspect_groups, root_shape
 from mercer.detection.training.latent import Trainer, TrainingSettings, all_components
-from mercer.detection.training.rounds import plan_rounds, run_round
+from mercer.detection.training.rounds import run_rounds
 
-LOWEST = -1.5  # scores from which detections count when a detector is judged
 MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
-MOST_PLACEMENTS, MOST_DETECTIONS = 5000, 200  # of one image, before and after suppression
 MOST_LEVELS, MOST_PADDING = 20, 12  # of an octave, and cells around an image: both multiply the memory of pyramids
-BATCH = 8  # images between two reports of progress
 
 
 class PartDetector(BaseEstimator):
@@ -201,9 +193,9 @@ class PartDetector(BaseEstimator):
         trainer = Trainer(pyramids, boxes, groups, shapes, storage, self._settings(), rng, self.n_jobs)
         size = sum(pyramid.nbytes for pyramid in pyramids)
         trainer.history.append({"step": "describe", "seconds": time.perf_counter() - began, "bytes": size})
-        self._train(trainer, int(rng.randint(2**31 - 1)))
+        run_rounds(trainer, self.n_parts, int(rng.randint(2**31 - 1)), self.checkpoint, self.get_params())
         self._keep(trainer, codebook)
-        self.biases_ = self.biases_ - self._threshold(trainer)
+        self.biases_ = self.biases_ - self._best_threshold(trainer)
         self._scorer_cache = None
         return self
 
@@ -228,7 +220,7 @@ class PartDetector(BaseEstimator):
             raise InputError(f"PartDetector.detect needs threshold as a number, got {threshold!r:.80}.")
         if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
             raise InputError(f"PartDetector.detect needs most as a whole number from 1 on, got {most!r:.80}.")
-        return self._detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
+        return self._finder().detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
 
     def evaluate(self, images, boxes):
         """How good the detector is on annotated images.
@@ -244,19 +236,7 @@ class PartDetector(BaseEstimator):
         """
         check_is_fitted(self)
         boxes = checked_boxes(images, boxes)
-
-        def find(i):
-            image, name = read(images[i], i), name_of(images[i], i)
-            check_inside(boxes[i], image.shape, name)
-            found = self._detect(image, name, LOWEST, MOST_DETECTIONS, 1)
-            return found.boxes, found.scores
-
-        found = []
-        starts = range(0, len(images), BATCH)
-        with single_threaded():
-            for start in track(starts, "Detecting"):
-                found += run_blocks(find, range(start, min(start + BATCH, len(images))), self.n_jobs)
-        return evaluate_detections(found, boxes)
+        return self._finder().judged(images, boxes, self.n_jobs)
 
     def plot_model(self):
         """Draw root, parts and costs of each learnt component as strokes along edges; needs matplotlib.
@@ -272,38 +252,14 @@ class PartDetector(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------- fitting
 
-    def _train(self, trainer, seed):
-        rounds = plan_rounds(trainer.settings, self.n_parts)
-        done = 0
-        if self.checkpoint is not None:
-            done = read_checkpoint(self.checkpoint, trainer, self._identity(trainer))
-        for number in track(range(done, len(rounds)), "Training rounds"):
-            trainer.rng = np.random.RandomState((seed + number) % 2**32)
-            run_round(trainer, *rounds[number], self.n_parts)
-            if self.checkpoint is not None:
-                write_checkpoint(self.checkpoint, trainer, number + 1, self._identity(trainer))
-
-    def _threshold(self, trainer):
+    def _best_threshold(self, trainer):
         """The score above which detections in the training images have the largest F1.
 
         Where the regulariser is strong, objects score more than other windows but less than 0.
         """
         images = [*_some(trainer.with_boxes), *_some(trainer.negatives)]
-        with single_threaded():
-            found = run_blocks(lambda i: self._found(trainer.pyramids[i], LOWEST, MOST_DETECTIONS), images, self.n_jobs)
-        report = evaluate_detections([one[:2] for one in found], [trainer.boxes[i] for i in images])
-        return report.best_threshold
-
-    def _identity(self, trainer):
-        """What a training depends on, for the checkpoint."""
-        ignored = ("cache", "checkpoint", "n_jobs", "suppression", "random_state")
-        parameters = {key: value for key, value in self.get_params().items() if key not in ignored}
-        seed = self.random_state if isinstance(self.random_state, Integral) else None
-        images = [list(pyramid.image_shape) for pyramid in trainer.pyramids]
-        checksum = float(sum(pyramid.cells[::101].sum(dtype=np.float64) for pyramid in trainer.pyramids))
-        boxes = float(sum(own.sum() for own in trainer.boxes))
-        known = {"random_state": None if seed is None else int(seed), "images": images, "cells": checksum}
-        return parameters | known | {"boxes": boxes}
+        pyramids, boxes = [trainer.pyramids[i] for i in images], [trainer.boxes[i] for i in images]
+        return self._finder().judged_pyramids(pyramids, boxes, self.n_jobs).best_threshold
 
     def _keep(self, trainer, codebook):
         learnt = trainer.learnt
@@ -359,36 +315,16 @@ class PartDetector(BaseEstimator):
         fields = zip(self.roots_, self.parts_, self.anchors_, self.deformations_, self.biases_, strict=True)
         return [Component(*values[:4], float(values[4])) for values in fields]
 
-    def _scorer(self):
-        """The components with their tables, which are made once."""
-        kept = getattr(self, "_scorer_cache", None)
-        if kept is None:
+    def _finder(self):
+        """What finds objects; components get their tables once, and margin and suppression may change."""
+        if getattr(self, "_scorer_cache", None) is None:
             features = getattr(self, "features_", None)  # models saved before there were features have none
             codebook = None if self.codebook_ is None else CellCodebook(self.codebook_, features)
             storage = cells_as("codes" if codebook is not None else self.storage, codebook)
             components = all_components(self._learnt(), self._is_paired())
             shape = self._pyramid_shape([component.shape for component in components])
-            kept = self._scorer_cache = Scorer(components, storage), storage, shape
-        return kept
-
-    def _detect(self, image, name, threshold, most, n_jobs):
-        _, storage, shape = self._scorer()
-        try:
-            pyramid = build_pyramid(image, shape, storage, n_jobs)
-        except InputError as error:
-            raise InputError(f"PartDetector cannot use {name}. {error}") from error
-        boxes, scores, found = self._found(pyramid, threshold, most, n_jobs)
-        return Detections(boxes, scores, found.where[:, 0], part_windows(found, pyramid, PART_SIZE))
-
-    def _found(self, pyramid, threshold, most, n_jobs=1):
-        """Boxes, scores and placements in a pyramid, after suppression."""
-        scorer = self._scorer()[0]
-        found = scorer.best(pyramid, threshold, MOST_PLACEMENTS, n_jobs=n_jobs)
-        height, width = pyramid.image_shape
-        boxes = np.clip(windows_of(found, pyramid, scorer.components, self.margin), 0, [width, height, width, height])
-        kept = suppress(boxes, found.scores, self.suppression, most)
-        found = found.take(kept)
-        return boxes[kept], found.scores, found
+            self._scorer_cache = Scorer(components, storage), storage, shape
+        return Finder(*self._scorer_cache, self.margin, self.suppression)
 
     # --------------------------------------------------------------------------------------------------------- checks
 
@@ -450,7 +386,7 @@ class PartDetector(BaseEstimator):
             checked_array(self, "features_", "float32", ndim=2)
         for component in self._learnt():
             component.check_loaded(self.n_parts, PART_SIZE, CHANNELS if features is None else features.shape[1])
-        self._scorer()
+        self._finder()
 
 
 def _some(images):

@@ -186,7 +186,7 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_model(tmp_path, mon
     images, boxes = scenes(0)
     straight = PartDetector(**QUICK).fit(images, boxes)
     file = tmp_path / "state.npz"
-    import mercer.detection.detector as module
+    import mercer.detection.training.rounds as module
 
     def stops(trainer, stage, number, n_parts):
         if (stage, number) == ("parts", 1):
