@@ -1,0 +1,1 @@
+"""Machines on exact kernel values, for rows whose Gram matrix fits into memory."""
