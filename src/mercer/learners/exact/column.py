@@ -20,7 +20,7 @@ from mercer.learners.solvers.problem import FLOOR, relative_gaps
 WORKING_ROWS = 768  # whose products stay in the cache
 NEW_SHARE = 0.5  # of the working rows that are free for others than those of the round before
 MOST_STEPS = 20  # of a round, times the number of its rows
-SMALLER = 0.01  # a round ends when a step gains less than this share of its first one
+SMALLER = 0.1  # a round ends when a step gains less than this share of what its rows could gain at first, on average
 LEAST_CURVATURE = 1e-12  # of an empty row: only the bounds stop it
 
 
@@ -94,7 +94,7 @@ class Column:
         bounds = self.lower[working], self.upper[working]
         gains = np.empty(len(working))
         gains_of(gradient, h[working], *bounds, own, gains)
-        least, most = SMALLER * gains.max(), MOST_STEPS * len(working)
+        least, most = SMALLER * gains.mean(), MOST_STEPS * len(working)
         K = rows.between(working)
         descend_gram(K, self.constant, self.bends[working], h[working], *bounds, least, most, own, gradient, gains)
         steps = own - b[working]

@@ -5,7 +5,7 @@ __all__ = ["GramRows", "full_gram"]
 import numpy as np
 
 from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.learners.descent.gram import add_rows
+from mercer._native.learners.descent.gram import add_rows, gather
 
 FILL_ROWS = 512  # of the matrix that one task computes
 ADD_COLUMNS = 2**14  # of a sum of rows that one task computes
@@ -59,7 +59,9 @@ class GramRows:
         """The products of these rows with each other, (q, q)."""
         if self._compute is None and len(rows) == len(self):
             return self.matrix
-        return self.matrix[self.places(rows)[:, None], rows]
+        out = np.empty((len(rows), len(rows)), dtype=np.float32)
+        gather(self.matrix, self.places(rows), rows, out)
+        return out
 
     def add(self, rows, steps, out):
         """out += steps @ K[rows], float64 (n,)."""

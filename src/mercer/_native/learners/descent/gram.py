@@ -8,7 +8,7 @@ that gains most when it moves together with i, both inside their bounds. [steinw
 several times as many steps, because the intercept couples all of them.
 """
 
-__all__ = ["add_rows", "descend_gram", "gains_of"]
+__all__ = ["add_rows", "descend_gram", "gains_of", "gather"]
 
 import numpy as np
 
@@ -139,3 +139,18 @@ def add_rows(K, rows, steps, first, last, out):
             x, s = K[rows[k]], steps[k]
             for j in range(start, stop):
                 out[j] += s * np.float64(x[j])
+
+
+@jit
+def gather(K, places, columns, out):
+    """out = K[places[:, None], columns]
+
+    K        (m, n)  float32 or float64
+    places   (q,)    int64
+    columns  (p,)    int64
+    out      (q, p)  of the type of K, written in place
+    """
+    for k in range(places.shape[0]):
+        row, target = K[places[k]], out[k]
+        for j in range(columns.shape[0]):
+            target[j] = row[np.uint64(columns[j])]
