@@ -3,10 +3,11 @@
     maximise over b    sum_i t_i b_i - B_i b_i^2 / 2 - 1/2 b'(K + c) b       with lower_i <= b_i <= upper_i
 
 the dual of 1/2 |w|^2 + sum_i l_i(f_i); the form of a loss gives t, B and the bounds as
-`mercer._native.learners.descent.sweep` says. Every round takes the rows that gain most, and the free rows of the
-round before, solves the problem of these rows alone, then brings the scores of all rows up to date. So the long rows of
-the matrix are read once a round, and only rows that once gained something are computed at all, as in [joachims99making].
-A round also gives the primal and the dual value, whose gap ends the work.
+`mercer._native.learners.descent.sweep` says. Every round takes the rows whose b should rise or fall most, as
+many of both, and half of the rows of the round before, free ones first: either alone zigzags. It solves the problem of
+these rows alone, then brings the scores of all rows up to date. So the long rows of the matrix are read once a round,
+and only rows that were once taken are computed at all, as in [joachims99making]. A round also gives the primal and the
+dual value, whose gap ends the work.
 """
 
 __all__ = ["Column"]
@@ -18,7 +19,6 @@ from mercer._native.learners.descent.gram import descend_gram, gains_of
 from mercer.learners.solvers.problem import FLOOR, relative_gaps
 
 WORKING_ROWS = 768  # whose products stay in the cache
-NEW_SHARE = 0.5  # of the working rows that are free for others than those of the round before
 MOST_STEPS = 20  # of a round, times the number of its rows
 SMALLER = 0.1  # a round ends when a step gains less than this share of what its rows could gain at first, on average
 LEAST_CURVATURE = 1e-12  # of an empty row: only the bounds stop it
@@ -67,26 +67,37 @@ class Column:
         while self.gap > tol and self.rounds < max_iter:
             g = scores - self.form.shift * self.targets + self.bends * b
             gains_of(g, h, self.lower, self.upper, b, gains)
-            working = self._choose(gains, b, working)
+            working = self._choose(gains, g, h, b, working)
             if not len(working):
                 break
             self._descend(rows, working, h, b, g, scores)
             self.rounds += 1
             self._note(b, scores)
 
-    def _choose(self, gains, b, before):
-        """The rows of the next round, ascending."""
+    def _choose(self, gains, g, h, b, before):
+        """The rows of the next round, ascending.
+
+        Where all rows that gain would move to one side, few steps satisfy them and the other side is wronged; so rows
+        of the other side count as well, if their slope is no further from a gain than the largest one is beyond it.
+        """
         movable = np.flatnonzero(gains > 0)
         if not len(movable):
             return movable
         if self.rounds == 0:  # all gain the same: as many of both sides
             sides = [np.flatnonzero(self.targets[movable] * side > 0) for side in (-1, 1)]
             return movable[np.sort(np.concatenate([_spread(rows, WORKING_ROWS // 2) for rows in sides]))]
-        free = before[(b[before] > self.lower[before]) & (b[before] < self.upper[before])]
-        room = max(WORKING_ROWS - len(free), int(NEW_SHARE * WORKING_ROWS))
-        new = _largest(movable, gains[movable], room)
-        kept = np.setdiff1d(free, new)
-        return np.sort(np.concatenate([new, _largest(kept, gains[kept], WORKING_ROWS - len(new))]))
+        slopes = g / np.sqrt(h)
+        rising, falling = np.flatnonzero(b < self.upper), np.flatnonzero(b > self.lower)
+        largest = max((-slopes[rising]).max(initial=0.0), slopes[falling].max(initial=0.0))
+        sides = [
+            _largest(rows, values, WORKING_ROWS // 4, -largest)
+            for rows, values in ((rising, -slopes[rising]), (falling, slopes[falling]))
+        ]
+        new = np.union1d(*sides)
+        kept = np.setdiff1d(before, new)
+        is_free = (b[kept] > self.lower[kept]) & (b[kept] < self.upper[kept])
+        order = np.argsort(np.where(is_free, np.inf, -np.abs(slopes[kept])), kind="stable")[::-1]
+        return np.union1d(new, kept[order[: WORKING_ROWS - len(new)]])
 
     def _descend(self, rows, working, h, b, g, scores):
         """Solve the problem of the working rows, the others fixed; b and scores are those after it."""
@@ -116,8 +127,8 @@ def _spread(rows, count):
     return rows if len(rows) <= count else rows[np.arange(count) * len(rows) // count]
 
 
-def _largest(rows, values, count):
-    """At most so many of the rows, those of the largest values."""
-    if len(rows) <= count:
-        return rows
-    return rows[np.argpartition(-values, count)[: max(count, 0)]] if count > 0 else rows[:0]
+def _largest(rows, values, count, least):
+    """At most so many of the rows, those of the largest values, all of them at least so large."""
+    enough = values >= least
+    rows, values = rows[enough], values[enough]
+    return rows if len(rows) <= count else rows[np.argpartition(-values, count)[:count]]

@@ -12,6 +12,7 @@ __all__ = ["ExactSolution", "bytes_needed", "fit_exact"]
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
@@ -195,8 +196,6 @@ def _joined(aa, ab, bb):
 
 
 def _stacked(X, Y):
-    from scipy import sparse
-
     return sparse.vstack([X, Y], format="csr") if sparse.issparse(X) else np.concatenate([X, Y])
 
 

@@ -35,7 +35,9 @@ class GramRows:
         """The rows of a kernel on X, none of them computed yet."""
         n = X.shape[0]
         diagonal = kernel.diagonal(X).astype(np.float64)
-        return cls(np.empty((n, n), dtype=np.float32), diagonal, lambda rows: kernel.gram_block(X[rows], X, n_jobs), n_jobs)
+        return cls(
+            np.empty((n, n), dtype=np.float32), diagonal, lambda rows: kernel.gram_block(X[rows], X, n_jobs), n_jobs
+        )
 
     @classmethod
     def of_matrix(cls, matrix, n_jobs=None):
