@@ -21,6 +21,7 @@ from mercer.vision import (
     ImageClassifier,
     SkippedImagesWarning,
 )
+from mercer.vision.making import new_encoder
 from mercer.vision.reading.batches import as_pictures
 from tests.vision.patches import Patches
 from tests.vision.textures import textures, write_folder
@@ -120,11 +121,11 @@ def test_c_is_chosen_by_cross_validation_with_as_many_parts_as_there_can_be(scen
 
 
 def test_names_stand_for_encoders_with_moderate_images():
-    made = ImageClassifier("bow", cache="rows")._new_encoder(3)
+    made = new_encoder(ImageClassifier("bow", cache="rows"), 3)
     assert isinstance(made, BagOfWords)
     assert (made.n_words, made.cache, made.random_state) == (1000, "rows", 3)
     assert isinstance(made.descriptor, Downscaled)
-    assert isinstance(ImageClassifier("fisher")._new_encoder(0), FisherVectors)
+    assert isinstance(new_encoder(ImageClassifier("fisher"), 0), FisherVectors)
 
 
 def test_the_kernel_between_fisher_vectors_is_linear_or_signed(scene):
@@ -188,9 +189,9 @@ class AnyRows(BagOfWords):
 class RowClassifier(ImageClassifier):
     """A classifier of such rows."""
 
-    def _checked_labels(self, images, y):
+    def _fit_encoder(self, images, y):
         images, y = validate_data(self, images, y, dtype=np.float64)
-        return super()._checked_labels(images, y)
+        return super()._fit_encoder(images, y)
 
     def encode(self, images):
         validate_data(self, images, reset=False, dtype=np.float64)

@@ -11,11 +11,10 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import cross_val_predict
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
@@ -23,26 +22,18 @@ from mercer._base.evaluation.figures import class_figures, scores_by_class
 from mercer._base.files.loaded import check_kind
 from mercer._base.parameters import check_parameters, named
 from mercer._base.parameters.vision import IMAGE_CLASSIFIER
-from mercer.kernels import Linear, get_kernel
-from mercer.learners import KernelClassifier, KernelClassifierCV
+from mercer.kernels import get_kernel
+from mercer.learners import KernelClassifier
 from mercer.maps import ConvexReduction
-from mercer.vision.descriptors.downscaled import Downscaled
-from mercer.vision.descriptors.sift import DenseSIFT
+from mercer.vision.checks import check_reduction, checked_labels, named_skipped, refuse_skipped
 from mercer.vision.explaining.explanation import explain
 from mercer.vision.explaining.located_words import MOST, locate_words
+from mercer.vision.making import ENCODERS, kernel_of, new_encoder, new_learner
 from mercer.vision.reading.batches import SkippedImagesWarning, warn_skipped
 from mercer.vision.reporting.training import TrainingReport
 from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.fisher import FisherVectors
-from mercer.vision.words.pyramid import Pyramid
-
-ENCODERS: dict[str, type[ImageEncoder]] = {"bow": BagOfWords, "fisher": FisherVectors}
-STEP, SIZES = 4, (4, 8)  # of the descriptors of an encoder that is given by its name
-# Values of C that are tried, in units of 1 / mean K(x, x). Rows have many columns: with larger values pairs of classes
-# are separated already, so that the classifier hardly changes, but takes several times as long to be found.
-Cs = np.geomspace(0.1, 100, 7)
-NAMED = 5  # images that an error names
 
 
 def _has_probabilities(self):
@@ -114,6 +105,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     Stripes against noise:
 
     >>> import numpy as np
+    >>> from mercer.vision import BagOfWords, DenseSIFT
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.integers(256, size=(8, 40, 48), dtype=np.uint8)
     >>> stripes = np.broadcast_to(noise[:, :1], noise.shape)
@@ -303,9 +295,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         given = self.random_state
         is_seed = given is None or isinstance(given, Integral)
         self._seed = given if is_seed else int(check_random_state(given).randint(2**31 - 1))
-        self.encoder_ = self._new_encoder(self._seed)
-        self._check_reduction()
-        y = self._checked_labels(images, y)
+        self.encoder_ = new_encoder(self, self._seed)
+        check_reduction(self, self.encoder_)
+        y = checked_labels(images, y, type(self).__name__)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SkippedImagesWarning)  # one warning at the end says it
             self.encoder_.fit(images)
@@ -313,18 +305,18 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
                 self.encoder_ = self._selected(self.encoder_, images)
         encoding = self.encoder_.encode(images)
         if self.strict:
-            _refuse_skipped(encoding.skipped, type(self).__name__)
+            refuse_skipped(encoding.skipped, type(self).__name__)
         self.skipped_ = dict(encoding.skipped)
         kept = y[encoding.kept]
         lost = np.setdiff1d(y, kept)
         if len(lost):
             raise InputError(
                 f"{type(self).__name__}: none of the images of class {lost[0]!s} can be read. "
-                f"{_some(encoding.skipped)} Replace them, or leave the class out."
+                f"{named_skipped(encoding.skipped)} Replace them, or leave the class out."
             )
         self.reduction_ = None
         if self.reduce is not None and isinstance(self.encoder_, BagOfWords):
-            self.reduction_ = self._reduction(self._kernel(), "merge").fit(encoding.features, kept)
+            self.reduction_ = self._reduction(kernel_of(self), "merge").fit(encoding.features, kept)
         return self._reduced(encoding), kept
 
     def _selected(self, encoder, images):
@@ -339,55 +331,15 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_classifier(self, rows, y):
         """Set ``classifier_`` and ``classes_``."""
-        self.classifier_ = self._classifier(rows, y).fit(rows, y)
+        self.classifier_ = new_learner(self, rows, y, self._seed).fit(rows, y)
         self.classes_ = self.classifier_.classes_
-
-    def _classifier(self, rows, y):
-        """The learner for these rows, not fitted."""
-        options = {
-            "multi_class": self.multi_class,
-            "class_weight": self.class_weight,
-            "probability": self.probability,
-            "random_state": self._seed,
-            "n_jobs": self.n_jobs,
-        }
-        if self.C != "auto":
-            return KernelClassifier(self._kernel(), C=self.C, **options)
-        classes, counts = np.unique(y, return_counts=True)
-        smallest = int(counts.min())
-        if smallest < 2:
-            raise InputError(
-                f"{type(self).__name__} chooses C by cross-validation, for which every class needs two images or more; "
-                f"class {classes[counts.argmin()]!s} has a single one. Give it more, or pass a number as C."
-            )
-        scale = float(np.mean(get_kernel(self._kernel()).diag(rows))) or 1.0
-        return KernelClassifierCV(self._kernel(), Cs=Cs / scale, cv=self.n_folds(y), **options)
-
-    def _kernel(self):
-        """The kernel between rows, in its signed form if they have values of both signs."""
-        is_signed = isinstance(self.encoder, FisherVectors) or self.encoder == "fisher"
-        if self.kernel is None:
-            return "linear" if is_signed else "chi2"
-        kernel = get_kernel(self.kernel)
-        if is_signed and kernel.additive and not isinstance(kernel, Linear):
-            return kernel.signed_form()
-        return self.kernel
-
-    def _new_encoder(self, seed):
-        if isinstance(self.encoder, str):
-            made = ENCODERS[self.encoder](Downscaled(DenseSIFT(STEP, SIZES)))
-        else:
-            made = clone(self.encoder)
-        mine = {"random_state": seed, "n_jobs": self.n_jobs, "cache": self.cache}
-        unset = {name: value for name, value in mine.items() if getattr(made, name) is None}
-        return made.set_params(strict=bool(self.strict), **unset)
 
     # ------------------------------------------------------------------------------------------------------- rows
 
     def _rows(self, images):
         """Rows of all images; the first that cannot be read are named in an error."""
         encoding = self.encode(images)
-        _refuse_skipped(encoding.skipped, type(self).__name__)
+        refuse_skipped(encoding.skipped, type(self).__name__)
         return encoding.features
 
     def _reduced(self, encoding):
@@ -409,39 +361,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
                 f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
                 "Use 'convex', 'energy' or 'random'."
             )
-        get_kernel(self._kernel())
-
-    def _check_reduction(self):
-        if self.reduce is None:
-            return
-        who, encoder = type(self).__name__, self.encoder_
-        is_bag = isinstance(encoder, BagOfWords)
-        most = encoder.n_words * (len(Pyramid(encoder.pyramid, who).cells) if is_bag else 1)
-        if self.reduce > most:
-            raise InputError(f"{who} has {most} {'columns' if is_bag else 'words'}, got reduce={self.reduce}.")
-        if is_bag and not get_kernel(self._kernel()).additive:
-            raise InputError(
-                f"{who} reduces the columns of additive kernels, such as 'chi2'; got reduce={self.reduce} with "
-                f"{get_kernel(self._kernel())!r}."
-            )
-
-    def _checked_labels(self, images, y):
-        who = type(self).__name__
-        if y is None:
-            raise InputError(f"{who} requires y to be passed, but the target y is None: the class of each image.")
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        if len(y) != len(images):
-            raise InputError(f"{who} needs a class for each image, got {len(images)} images and {len(y)} classes.")
-        if not len(y):
-            raise InputError(f"{who} needs images of two classes or more, got none.")
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise InputError(
-                f"{who}: the number of classes has to be greater than one, but all {len(y)} images are of one class, "
-                f"{classes[0]!s}. Give it images of a second one."
-            )
-        return y
+        get_kernel(kernel_of(self))
 
     def _check_loaded(self):
         encoder = check_kind(self, "encoder_", ImageEncoder)
@@ -463,13 +383,3 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.input_tags.string = True
         return tags
-
-
-def _refuse_skipped(skipped, who):
-    if skipped:
-        raise InputError(f"{who} cannot read {len(skipped)} of the images. {_some(skipped)}")
-
-
-def _some(skipped):
-    shown = " ".join(list(skipped.values())[:NAMED])
-    return f"{shown} And {len(skipped) - NAMED} more." if len(skipped) > NAMED else shown
