@@ -57,7 +57,7 @@ def _trained(people, others):
     from mercer import IntersectionSVC
 
     y = np.where(np.arange(len(people) + len(others)) < len(people), 1, -1)
-    return IntersectionSVC(random_state=0).fit(np.concatenate([people, others]), y)
+    return IntersectionSVC(1e-3, random_state=0).fit(np.concatenate([people, others]), y)
 
 
 def _hardest(machine, n_candidates, n_added, n_photos, rng):

@@ -284,7 +284,7 @@ def _fit(model, split):
 def _mercer(kernel="intersection"):
     from mercer import IntersectionSVC
 
-    return IntersectionSVC(kernel=kernel, random_state=0)
+    return IntersectionSVC(1e-3, kernel=kernel, random_state=0)
 
 
 def _linear():

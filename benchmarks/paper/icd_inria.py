@@ -88,7 +88,7 @@ def _model(side, **parameters):
     from mercer import IntersectionSVC
 
     if side == MERCER:
-        return IntersectionSVC(random_state=0, **parameters)
+        return IntersectionSVC(**{"C": 1e-3} | parameters, random_state=0)
     return LinearSVC(dual=True, max_iter=1000, random_state=0, **parameters)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
@@ -217,7 +218,7 @@ def test_the_plan_says_how_values_became_levels(X, options, text):
             [0, 1],
             "`solver` must be one of 'auto', 'icd', 'primal'; got 'bundle'",
         ),
-        ({"C": 0}, [[0, 1], [1, 2]], [0, 1], "`C` must be a number > 0; got 0"),
+        ({"C": 0}, [[0, 1], [1, 2]], [0, 1], "`C` must be a number > 0, or None; got 0"),
         ({}, [[0, 1], [1, 2]], [1, 1], "only one class"),
     ],
 )
@@ -385,3 +386,21 @@ def test_whole_numbers_stay_what_they_are(rng, dtype):
         IntersectionSVC().fit(X, np.arange(60) % 3).decision_function(X),
         IntersectionSVC().fit(X.astype(float), np.arange(60) % 3).decision_function(X.astype(float)),
     )
+
+
+def test_c_follows_the_mean_energy_of_the_rows_unless_it_is_given(rng):
+    X, y = rng.integers(0, 20, (120, 5)), rng.integers(0, 3, 120)
+    weights = rng.integers(1, 4, 120)
+    energy = np.average(X.sum(axis=1), weights=weights)  # sum_j min(x_j, x_j), of whole numbers as they are
+    for learner in (IntersectionSVC, IntersectionSVR):
+        np.testing.assert_allclose(learner().fit(X, y, weights).C_, 3 / energy)
+        assert learner(0.25).fit(X, y, weights).C_ == 0.25
+    assert IntersectionSVC(kernel="linear").fit(X, y).C_ == 1.0
+    assert IntersectionSVC(0.25, kernel="linear").fit(X, y).C_ == 250.0
+
+
+def test_the_default_serves_rows_that_sum_to_one():
+    X, y = load_digits(return_X_y=True)
+    X = X / X.sum(axis=1, keepdims=True)
+    scores = [IntersectionSVC(bins=4).fit(rows[:1000], y[:1000]).score(rows[1000:], y[1000:]) for rows in (X, 1e-5 * X)]
+    assert scores[0] == scores[1] > 0.9

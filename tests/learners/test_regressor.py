@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 from sklearn.svm import SVR
 
 import mercer
 from mercer import InputError, get_kernel
-from mercer.learners import KernelRegressor
+from mercer.learners import IntersectionSVR, KernelRegressor
 
 TIGHT = {"tol": 1e-6, "max_iter": 3000}
 
@@ -22,7 +23,8 @@ def data(rng):
 def test_support_vector_regression_is_the_exact_one_where_the_map_is_exact(data, name):
     X, y = data
     kernel = get_kernel(name)
-    model = KernelRegressor(name, intercept_scaling=None, epsilon=0.05, **TIGHT).fit(X, y)
+    s = y.std()  # C and epsilon of SVR are in the unit of y
+    model = KernelRegressor(name, C=1 / s, intercept_scaling=None, epsilon=0.05 / s, **TIGHT).fit(X, y)
     exact = SVR(kernel="precomputed", epsilon=0.05, tol=1e-8).fit(kernel(X), y)
     # the root of the gap
     np.testing.assert_allclose(model.predict(X), exact.predict(kernel(X)), atol=5e-3)
@@ -56,6 +58,36 @@ def test_the_zero_of_the_targets_does_not_matter(data, loss):
     # the root of the gap, as above: which point within it a fit ends at depends on the rounding of the processor
     np.testing.assert_allclose(far.predict(X) - 1e4, near.predict(X), atol=5e-3)
     assert near.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "absolute", "squared"])
+@pytest.mark.parametrize("learner", [KernelRegressor, IntersectionSVR])
+def test_the_unit_of_the_targets_does_not_matter(data, rng, loss, learner):
+    X, y = data
+    weights = rng.integers(1, 4, len(y))
+    plain = learner(loss=loss, **TIGHT).fit(X, y, weights)
+    for unit in (1e-9, 1e6, 1e180):
+        scaled = learner(loss=loss, **TIGHT).fit(X, unit * y, weights)
+        # the root of the gap, as above
+        np.testing.assert_allclose(scaled.predict(X) / unit, plain.predict(X), atol=5e-3)
+        np.testing.assert_allclose(scaled.C_, plain.C_)
+    without = learner(loss=loss, fit_intercept=False, **TIGHT)
+    small, large = (without.fit(X, unit * (y + 2), weights).predict(X) / unit for unit in (1e-6, 1e6))
+    np.testing.assert_allclose(small, large, atol=5e-3)
+
+
+def test_constant_targets_are_predicted_as_they_are(data):
+    X, _ = data
+    for value in (0.0, 0.1, -1e9):
+        for learner in (KernelRegressor(), IntersectionSVR()):
+            np.testing.assert_allclose(learner.fit(X, np.full(len(X), value)).predict(X), value, rtol=1e-12)
+
+
+def test_the_defaults_serve_targets_in_any_unit():
+    X, y = load_diabetes(return_X_y=True)
+    assert IntersectionSVR().fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.4  # measured 0.48
+    X = X - X.min(axis=0)
+    assert KernelRegressor("chi2").fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.4
 
 
 def test_a_saved_model_predicts_the_same_bits(data, tmp_path):

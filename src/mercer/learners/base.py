@@ -179,9 +179,10 @@ class KernelLearner(BaseEstimator):
             name = route.solver_name(loss, self._intercept)
         return choose(rows, inner, loss, self._intercept, name)
 
-    def _penalty(self):
-        """The C of the problem."""
-        return float(self.C) * self._route.unit
+    def _penalty(self, X, design, weights):
+        """The C of the problem, which ``C_`` keeps."""
+        self.C_ = self._route.penalty(X, design, weights)
+        return self.C_
 
     def _solve(self, problem, choice, start=None):
         seed = 0 if self._seed is None else self._seed  # a convex problem: the order does not matter

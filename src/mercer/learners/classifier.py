@@ -98,6 +98,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         Weights in the factor space of ``map_.inner_``.
     intercept_ : ndarray of shape (columns,)
     plan_ : Plan
+    C_ : float
+        The C that was used.
     multi_class_ : str
         "ovr", "ovo", "joint" or, for an indicator matrix, "labels".
     objective_, dual_objective_ : ndarrays, of each problem
@@ -186,7 +188,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         with self._working():
             X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
             self._choose(X, y)
-            problem, codes, choice = self._prepare(X, y, weights, self._penalty())
+            problem, codes, choice = self._prepare(X, y, weights)
             self._keep(self._solve(problem, choice), problem.design)
             self._calibrate(problem, codes)
         return self
@@ -224,21 +226,21 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     # ------------------------------------------------------------------------------------------------------- fitting
 
-    def _prepare(self, X, y, weights, C):
-        """(problem, class numbers, choice of solvers): everything up to the solution."""
+    def _prepare(self, X, y, weights, C=None):
+        """(problem, class numbers, choice of solvers): everything up to the solution, with the C of the parameters."""
         codes, weights = self._set_targets(y, weights)
         self._fit_map(X, is_validated=not encode.is_on_disk(X))
         self.multi_class_ = self._chosen_columns().name
         self.plan_, choice = self._planned(X)
         check_memory(self.plan_)
-        columns = self.columns_
+        columns, design = self.columns_, self._route.design(X)
         problem = Problem(
-            design=self._route.design(X),
+            design=design,
             loss=self._loss(),
             targets=columns.targets(codes),
             weights=weights,
             n_columns=columns.n_columns,
-            C=C,
+            C=self._penalty(X, design, weights) if C is None else C,
             intercept=self._intercept,
             intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
         )

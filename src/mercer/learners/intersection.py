@@ -22,10 +22,10 @@ class IntersectionSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float
-        Weight of the losses against |w|^2 / 2. The default is that of the paper, for levels up to 100 or so, around
-        which accuracy depends little on it; counts below 20 may gain from ten times as much. With ``kernel="linear"``
-        it stands for a thousand times as much, as in the paper too.
+    C : float or None
+        Weight of the losses against |w|^2 / 2. None takes 3 over the mean of K(x, x) of the training rows, so that
+        neither the number of levels nor that of columns matters. The paper has 1e-3, for levels up to 100 or so. With
+        ``kernel="linear"`` a number stands for a thousand times as much, as in the paper, and None for 1.
     loss : {"squared_hinge", "hinge"}
         L2 or L1 loss.
     bins : "auto", int or None
@@ -54,6 +54,8 @@ class IntersectionSVC(KernelClassifier):
     Attributes
     ----------
     classes_ : ndarray
+    C_ : float
+        The C that was used.
     kernel_ : Kernel
         The one that was used.
     trial_scores_ : None or dict
@@ -84,7 +86,7 @@ class IntersectionSVC(KernelClassifier):
 
     def __init__(
         self,
-        C=1e-3,
+        C=None,
         *,
         loss="squared_hinge",
         bins="auto",
@@ -144,13 +146,13 @@ class IntersectionSVR(KernelRegressor):
 
     Parameters
     ----------
-    C : float
-        Weight of the losses against |w|^2 / 2. As in SVR it has the unit of y; the default suits targets whose spread
-        is about 1.
+    C : float or None
+        Weight of the losses against |w|^2 / 2, on targets of standard deviation 1; None as in
+        :class:`IntersectionSVC`.
     loss : {"epsilon_insensitive", "absolute", "squared"}
         Support vector, median or ridge regression.
     epsilon : float
-        Error that costs nothing, in the unit of y.
+        Error that costs nothing, in standard deviations of y, see :class:`KernelRegressor`.
     fit_intercept : bool
         Centres the targets and adds a constant feature.
     bins, binning, kernel, solver, tol, max_iter, intercept_scaling, random_state, n_jobs, verbose
@@ -158,7 +160,7 @@ class IntersectionSVR(KernelRegressor):
 
     Attributes
     ----------
-    kernel_, trial_scores_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_
+    C_, kernel_, trial_scores_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_
         As in :class:`IntersectionSVC`, a column per target.
 
     Examples
@@ -177,7 +179,7 @@ class IntersectionSVR(KernelRegressor):
 
     def __init__(
         self,
-        C=1e-3,
+        C=None,
         *,
         loss="epsilon_insensitive",
         epsilon=0.1,

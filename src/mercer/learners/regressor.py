@@ -2,6 +2,8 @@
 
 __all__ = ["KernelRegressor"]
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +18,8 @@ from mercer.learners.fitting.targets import Targets
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
 
+ROUNDING = 1e-13  # of a mean, as a share of the largest target: less than this is no spread
+
 
 class KernelRegressor(RegressorMixin, KernelLearner):
     """Linear regression on the features of a kernel; several targets are learnt in the same passes.
@@ -27,20 +31,26 @@ class KernelRegressor(RegressorMixin, KernelLearner):
     loss : {"epsilon_insensitive", "absolute", "squared"}
         Support vector, median or ridge regression.
     epsilon : float
-        Error that costs nothing, in the unit of y, for ``"epsilon_insensitive"``.
+        Error that costs nothing, for ``"epsilon_insensitive"``, in standard deviations of y.
     C : float
-        Weight of the losses against |u|^2 / 2, as in SVR.
+        Weight of the losses against |u|^2 / 2, as in SVR on targets of standard deviation 1.
     expansion, solver, tol, max_iter, storage, random_state, n_jobs, verbose
         As in :class:`KernelClassifier`.
     fit_intercept : bool
     intercept_scaling : float or None
-        As in :class:`KernelClassifier`. Targets are centred on their mean first, which is added to the intercept, so a
-        regularised intercept does not depend on where the zero of y lies.
+        As in :class:`KernelClassifier`.
 
     Attributes
     ----------
-    map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
-        As in :class:`KernelClassifier`, a column per target.
+    C_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
+        As in :class:`KernelClassifier`, a column per target; objectives are those of the scaled targets.
+
+    Notes
+    -----
+    Every target is centred on its weighted mean and divided by its weighted standard deviation s before learning
+    (without ``fit_intercept``, by its root mean square, and not centred); weights and intercept are scaled back. So
+    neither the unit of y nor its zero matters. To have the C and epsilon of SVR, in the unit of y, give C / s (with the
+    squared loss, C itself) and epsilon / s.
 
     Examples
     --------
@@ -107,19 +117,21 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self._fit_map(X, is_validated=not encode.is_on_disk(X))
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
-            centre = np.average(targets, axis=0, weights=weights) if self.fit_intercept else np.zeros(targets.shape[1])
+            centre, spread = _centre_and_spread(targets, weights, self.fit_intercept)
+            design = self._route.design(X)
             problem = Problem(
-                design=self._route.design(X),
+                design=design,
                 loss=self._loss(),
-                targets=targets - centre,
+                targets=(targets - centre) / spread,
                 weights=weights,
                 n_columns=targets.shape[1],
-                C=self._penalty(),
+                C=self._penalty(X, design, weights),
                 intercept=self._intercept,
                 intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
             )
-            self._keep(self._solve(problem, choice), problem.design)
-            self.intercept_ = self.intercept_ + centre
+            found = self._solve(problem, choice)
+            found = replace(found, u=found.u * spread, intercept=found.intercept * spread + centre)
+            self._keep(found, problem.design)
         return self
 
     def predict(self, X):
@@ -158,3 +170,18 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _centre_and_spread(targets, weights, is_centred):
+    """(weighted mean, weighted standard deviation) of each target; 0 and root mean square where nothing is centred.
+
+    A target that is constant, up to the rounding of its mean, has spread 1.
+
+    >>> _centre_and_spread(np.array([[1.0, 7.0], [3.0, 7.0]]), np.ones(2), True)
+    (array([2., 7.]), array([1., 1.]))
+    """
+    centre = np.average(targets, axis=0, weights=weights) if is_centred else np.zeros(targets.shape[1])
+    largest = np.abs(targets).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares stay within the range of numbers
+    spread = unit * np.sqrt(np.average(np.square((targets - centre) / unit), axis=0, weights=weights))
+    return centre, np.where(spread > ROUNDING * largest, spread, 1.0)

@@ -197,7 +197,7 @@ def test_a_column_of_ids_is_no_column_of_labels(fails, command):
 def test_progress_goes_to_a_log_in_lines_unless_it_is_quiet(command, digits, monkeypatch):
     monkeypatch.setattr("mercer._base.progress.SECONDS", 0.0)
     arguments = ("fit", "X.npy", "--labels", "y.npy", "--C", "auto", "--out", "m.mercer")
-    assert "mercer: Cross-validation 20% (1 of 5)" in command(*arguments).stderr
+    assert "mercer: Cross-validation 10% (1 of 10)" in command(*arguments).stderr
     assert "Cross-validation" not in command(*arguments, "--quiet").stderr
 
 
@@ -225,7 +225,7 @@ def test_options_of_icd_reach_the_estimator(fitted, digits):
     assert {name: getattr(model, name) for name in expected} == expected
     assert model.plan_.levels == "12 bins for each column"
     model = fitted("--solver", "icd", "-k", "power-mean", "-p", "kernel__p=-3", "--bins", "auto")
-    assert (model.kernel_, model.bins, model.C) == (mercer.PowerMean(-3), "auto", 1e-3)
+    assert (model.kernel_, model.bins, model.C) == (mercer.PowerMean(-3), "auto", None)
     X, y = digits
     np.savez("d.npz", X=16 * X, y=y / 2)
     model = fitted("--solver", "icd", "--bins", "none", "--epsilon", "0.2", data=["d.npz"])

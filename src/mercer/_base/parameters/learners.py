@@ -32,7 +32,7 @@ REGRESSOR = (
     *pick(CLASSIFIER, "kernel map"),
     choice("loss", "epsilon_insensitive absolute squared", "epsilon_insensitive", "Support vector, median or ridge "
         "regression."),
-    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives.", least=0),
+    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives, in standard deviations of the targets.", least=0),
     *pick(CLASSIFIER, "C expansion solver tol max_iter fit_intercept intercept_scaling storage"),
     RANDOM_STATE, N_JOBS, VERBOSE,
 )  # fmt: skip
@@ -43,12 +43,14 @@ CLASSIFIER_CV = (
     anything("scoring", None, "What to maximize; None means accuracy.", "the name of a scorer, a callable, or None"),
     *(each for each in CLASSIFIER[2:] if each.name != "C"),
 )
+_LEVEL_C = number("C", None, "Weight of the losses against the regularizer; None takes 3 over the mean of K(x, x).",
+    above=0, optional=True)  # fmt: skip
 _LEVEL_KERNEL = text("kernel", "intersection", "An additive kernel of levels; auto compares intersection and linear.",
     what="a kernel or its name, or 'auto'")  # fmt: skip
 _ICD_SOLVER = choice("solver", "auto icd primal", "auto", "Coordinate descent in the dual, or cutting planes in the "
     "primal.")  # fmt: skip
 INTERSECTION_SVC = (
-    *pick(CLASSIFIER, "C", C=1e-3),
+    _LEVEL_C,
     choice("loss", "squared_hinge hinge", "squared_hinge", "L2 or L1 loss."),
     *LEVELS,
     _LEVEL_KERNEL,
@@ -59,7 +61,8 @@ INTERSECTION_SVC = (
     RANDOM_STATE, N_JOBS, VERBOSE,
 )  # fmt: skip
 INTERSECTION_SVR = (
-    *pick(REGRESSOR, "C loss epsilon", C=1e-3),
+    _LEVEL_C,
+    *pick(REGRESSOR, "loss epsilon"),
     *LEVELS,
     _LEVEL_KERNEL,
     _ICD_SOLVER,

@@ -26,7 +26,7 @@ LEARNER = Group((
     MAP_PARAM,
     choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),
     PARAMETERS["loss"].unsaid("hinge, squared_hinge for icd; epsilon_insensitive"),
-    PARAMETERS["C"].unsaid("1; 0.001 for icd"),
+    PARAMETERS["C"].unsaid("1; by the rows for icd"),
     PARAMETERS["epsilon"].unsaid(),
     PARAMETERS["multi_class"].unsaid(),
     PARAMETERS["class_weight"],

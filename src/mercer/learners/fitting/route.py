@@ -33,12 +33,10 @@ class KernelRoute:
     ----------
     checks : how raw rows are validated
     map_kind : class of the fitted map
-    unit : what C = 1 stands for
     """
 
     checks = CHECKS
     map_kind: type = FeatureMap
-    unit = 1.0
 
     def __init__(self, learner):
         self.learner, self.who = learner, type(learner).__name__
@@ -72,6 +70,10 @@ class KernelRoute:
         if client_of(X) is not None:
             return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs)
         return encode.design_of(learner.map_, X, learner.expansion, learner.plan_.storage, learner.n_jobs)
+
+    def penalty(self, X, design, weights):
+        """The C of the problem on the rows of a design, made of raw rows X."""
+        return float(self.learner.C)
 
     def described(self, plan):
         """The plan in the words of the estimator; refused if it cannot be followed."""
