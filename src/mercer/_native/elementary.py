@@ -6,6 +6,7 @@ written out so that the compiler keeps it in registers.
 
 __all__ = [
     "exp2_double",
+    "exp2_fraction_single",
     "exp2_single",
     "log2_ratio_double",
     "log2_ratio_over_z_double",
@@ -58,11 +59,8 @@ def one_minus_exp2_single(a):
 
 
 @inline
-def exp2_single(a):
-    """np.exp2(a) for 0 <= a <= 126; relative error 1.4e-08."""
-    a = min(a, np.float32(126))
-    n = np.int32(a)
-    f = a - np.float32(n)
+def exp2_fraction_single(f):
+    """np.exp2(f) for 0 <= f <= 1; relative error 1.4e-08."""
     p = np.float32(0.6931472) + f * (
         np.float32(0.24022721)
         + f
@@ -71,7 +69,15 @@ def exp2_single(a):
             + f * (np.float32(0.0096521955) + f * (np.float32(0.0012692166) + f * (np.float32(0.00020817915))))
         )
     )
-    return power_of_two_single(n) * (np.float32(1) + f * p)
+    return np.float32(1) + f * p
+
+
+@inline
+def exp2_single(a):
+    """np.exp2(a) for 0 <= a <= 126; relative error 1.4e-08."""
+    a = min(a, np.float32(126))
+    n = np.int32(a)
+    return power_of_two_single(n) * exp2_fraction_single(a - np.float32(n))
 
 
 @inline

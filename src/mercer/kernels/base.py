@@ -138,6 +138,12 @@ class Kernel:
         """K(x, y) of validated rows; equal objects X and Y are compared with each other at half the cost."""
         raise NotImplementedError
 
+    block_rows = 1024  # rows for which a function of `against` is worth its call
+
+    def against(self, Y):
+        """The function X -> K(X, Y) in float32, for validated rows Y that many blocks X are compared with."""
+        return lambda X: self.gram_block(X, Y, 1).astype(np.float32, copy=False)
+
     def diagonal(self, X):
         """K(x, x) of validated rows."""
         raise NotImplementedError

@@ -17,13 +17,15 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
-from mercer._base.threads import run_blocks
+from mercer._base.threads import run_blocks, run_row_blocks
 from mercer.kernels.additive import Chi2, JensenShannon, row_sums
 from mercer.kernels.base import Kernel, kernel_class, require_non_negative
-from mercer.kernels.engine import bin_sums, weigh
+from mercer.kernels.engine import bin_sums, mirror, weigh
+from mercer.kernels.gaussian import GaussianBlocks
 from mercer.kernels.near import accuracy_of, difference_sums, gaussian_exponents, lost_digits
 
 EXP_ROWS = 64  # rows per task of the final exponential
+PRODUCT_VALUES, LEAST_ROWS, MOST_ROWS = 2**19, 64, 2048  # of a matrix product that should stay in the cache
 
 
 class ExponentialKernel(Kernel):
@@ -111,6 +113,21 @@ class RBF(ExponentialKernel):
 
     gamma: float | None = None
     name = "rbf"
+    block_rows = LEAST_ROWS
+
+    def gram_block(self, X, Y, n_jobs):
+        if sparse.issparse(X) or sparse.issparse(Y) or not X.dtype == Y.dtype == np.float32:
+            return super().gram_block(X, Y, n_jobs)
+        out, blocks = np.empty((len(X), len(Y)), dtype=np.float32), self.against(Y)
+        size = min(max(PRODUCT_VALUES // max(1, len(Y)), LEAST_ROWS), MOST_ROWS)
+        run_row_blocks(lambda rows: blocks(X[rows], out[rows]), len(X), size, n_jobs)
+        if X is Y:
+            mirror(out)
+            np.fill_diagonal(out, 1)
+        return out
+
+    def against(self, Y):
+        return super().against(Y) if sparse.issparse(Y) else GaussianBlocks(Y, np.sqrt(self.gamma))
 
     def exponents(self, X, Y, n_jobs, relative=False):
         return gaussian_exponents(X, Y, np.sqrt(self.rate), n_jobs, relative)

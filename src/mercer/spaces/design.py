@@ -101,6 +101,21 @@ class Design:
             return self._products.accumulate(slopes)
         return self.inner.project(self.rows.accumulate(slopes, self.n_jobs))
 
+    def through(self, u, constants, weights):
+        """(scores, F Phi' (weights * scores)) with scores = Phi F' u + constants, in one pass where rows can do that.
+
+        Parameters
+        ----------
+        u : array of shape (r, P)
+        constants : array of shape (P,)
+        weights : array of shape (n, P)
+        """
+        if self._products is not None:
+            scores = self.scores(u) + constants.astype(self.dtype)
+            return scores, self.accumulate(weights * scores)
+        scores, sums = self.rows.through(self.inner.lift(u), constants, weights, self.n_jobs)
+        return scores, self.inner.project(sums)
+
     def take(self, which):
         """The design of some of the rows."""
         return Design(self.rows.take(which), self.inner, self.n_jobs)

@@ -29,6 +29,7 @@ class InnerProduct:
 
     is_identity: ClassVar[bool] = False  # whether H = I
     is_cumulative: ClassVar[bool] = False  # whether H = min(z, z') of points in blocks
+    nbytes = 0  # memory that is taken when F is first used, and that no plan sees otherwise
     block_widths = None  # features of each block, where H is made of blocks
     n_block_products = None  # entries of the blocks of H, where these are small enough to be written out
 

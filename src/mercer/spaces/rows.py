@@ -51,7 +51,8 @@ class Rows:
 
     Attributes
     ----------
-    kind : how, in a word: "dense", "csr", "codes", "bits", "decoded" or "stacked", in memory or on disk
+    kind : how, in a word: "dense", "csr", "codes", "bits", "decoded", "landmarks" or "stacked", in memory or
+        on disk
     n_words : of codes, the number of words of each block, else None
     shape : (n, D)
     dtype : type of the stored numbers
@@ -97,6 +98,20 @@ class Rows:
         if r.shape[1:] == (1,):
             return self.accumulate(r[:, 0], n_jobs)[:, None]
         return self.add_up(r, n_jobs).astype(np.result_type(self.dtype, r.dtype), copy=False)
+
+    def through(self, v, constants, weights, n_jobs=None):
+        """(scores, Phi' (weights * scores)) with scores = Phi v + constants, shapes (n, C) and (D, C).
+
+        Parameters
+        ----------
+        v : array of shape (D, C)
+        constants : array of shape (C,)
+        weights : array of shape (n, C)
+        n_jobs : threads, None for as many as are allowed
+        """
+        scores = self.scores(v, n_jobs)
+        scores += constants.astype(scores.dtype)
+        return scores, self.accumulate(weights * scores, n_jobs)
 
     def blocks(self, size=None):
         """Consecutive blocks as pairs (rows, slice), with boundaries at the multiples of ``size``."""

@@ -52,6 +52,7 @@ class Loss(ABC):
     task : ``"classification"`` or ``"regression"``
     joint : whether the loss of a row depends on all its scores together; its P columns then form one problem
     is_smooth : whether it has a derivative everywhere
+    is_quadratic : whether its second derivative is 1 everywhere
     form : the loss as coordinate descent and the rounding of Newton's method see it, None if they have no form of it
     has_box : whether its conjugate is a parabola or a line on an interval, so that the dual is one in a box
     """
@@ -60,6 +61,7 @@ class Loss(ABC):
     task: ClassVar[str]
     joint: ClassVar[bool] = False
     is_smooth: ClassVar[bool]
+    is_quadratic: ClassVar[bool] = False
     form: Form | None = None
     has_box: ClassVar[bool] = False
 
@@ -227,7 +229,7 @@ class Multinomial(JointLoss):
 class Squared(SmoothColumnLoss):
     """(s - y)^2 / 2, the loss of ridge regression."""
 
-    name, task = "squared", "regression"
+    name, task, is_quadratic = "squared", "regression", True
     form, has_box = Form(1.0, 1.0, math.inf, 0.0, True), True
 
 

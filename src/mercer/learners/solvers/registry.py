@@ -1,5 +1,6 @@
 """The list of solvers, and which of them for a problem.
 
+- falkon: rows that are compared with many landmarks in every pass
 - dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features, bits; for
   words of a product quantiser; and for levels, where a step changes few entries of a table
 - newton: few factors and many rows, where second derivatives pay
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 from mercer._base.errors import InputError, did_you_mean
 from mercer.learners.solvers.bundle.solver import BundleSolver
 from mercer.learners.solvers.dual.descent import DualSolver
+from mercer.learners.solvers.falkon.solver import FalkonSolver
 from mercer.learners.solvers.newton.solver import NewtonSolver
 from mercer.learners.solvers.projected import ProjectedSolver
 from mercer.learners.solvers.solver import Solver
 
 # the first that suits is chosen, and those that take over do so in this order
-SOLVERS = (DualSolver(), NewtonSolver(), ProjectedSolver(), BundleSolver())
+SOLVERS = (FalkonSolver(), DualSolver(), NewtonSolver(), ProjectedSolver(), BundleSolver())
 
 
 @dataclass(frozen=True)

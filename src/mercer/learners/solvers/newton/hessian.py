@@ -7,7 +7,7 @@ that is not regularised. With few factors H is written out. With more it acts th
 gradients, which the Hessian of a sample of the rows preconditions where that is a small thing to factor.
 """
 
-__all__ = ["newton_directions"]
+__all__ = ["hessians", "newton_directions"]
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -41,14 +41,14 @@ def newton_directions(design, scale, ridge, bends, gradient):
     """
     n, r = design.shape
     if r <= FORMED_FACTORS:
-        solve = _solver(_hessians(design, scale, ridge, bends, 1.0), design.n_jobs)
+        solve = _solver(hessians(design, scale, ridge, bends, 1.0), design.n_jobs)
         return -solve(gradient), 1
     solve = np.copy
     n_sample = SAMPLE_PER_FACTOR * r
     if r <= MOST_FACTORS and 8 * gradient.size * r <= MOST_BYTES and 2 * n_sample <= n:
         chosen = np.linspace(0, n - 1, n_sample).astype(np.int64)
-        hessians = _hessians(design.take(chosen), scale, ridge, np.ascontiguousarray(bends[chosen]), n / n_sample)
-        solve = _solver(hessians, design.n_jobs)
+        sampled = hessians(design.take(chosen), scale, ridge, np.ascontiguousarray(bends[chosen]), n / n_sample)
+        solve = _solver(sampled, design.n_jobs)
 
     def apply(v):
         z = design.scores(v[:r])
@@ -60,7 +60,7 @@ def newton_directions(design, scale, ridge, bends, gradient):
     return _conjugate_gradients(apply, solve, -gradient)
 
 
-def _hessians(design, scale, ridge, bends, factor):
+def hessians(design, scale, ridge, bends, factor):
     """diag(ridge) + factor * Z' diag(c) Z for each column, (P, R, R)."""
     n, r = design.shape
     R, P = len(ridge), bends.shape[1]

@@ -10,7 +10,7 @@ takes from the dual value is added to the gap, and while it is the larger part, 
 Where there are many more rows than factors, a sample of them is solved first and gives the start.
 """
 
-__all__ = ["NewtonSolver", "solve_newton"]
+__all__ = ["NewtonRun", "NewtonSolver", "minimise", "solve_newton"]
 
 import itertools
 import time
@@ -67,14 +67,18 @@ def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
         if start is None and (sample := _sample(problem)) is not None:
             found = solve_newton(sample, SAMPLE_TOL, MOST_SAMPLE_PASSES)
             start, interrupted = found.state, found.interrupted
-        work = _NewtonRun(problem, start, began)
-        try:
-            for _ in track(itertools.repeat(None, 0 if interrupted else max_iter), "Newton steps", total=max_iter):
-                if work.note(tol) or work.n_iter >= max_iter:
-                    break
-                work.step()
-        except KeyboardInterrupt:
-            interrupted = True
+        return minimise(NewtonRun(problem, start, began), tol, 0 if interrupted else max_iter, interrupted)
+
+
+def minimise(work, tol, max_iter, interrupted=False):
+    """The solution to which steps of a run lead."""
+    try:
+        for _ in track(itertools.repeat(None, max_iter), "Newton steps", total=max_iter):
+            if work.note(tol) or work.n_iter >= max_iter:
+                break
+            work.step()
+    except KeyboardInterrupt:
+        interrupted = True
     return work.solution(tol, interrupted)
 
 
@@ -93,8 +97,10 @@ def _sample(problem):
     )
 
 
-class _NewtonRun:
+class NewtonRun:
     """The state of one run. Arrays hold the columns ``open`` that are not solved; best, primal, dual and deltas all."""
+
+    solver = "newton"
 
     def __init__(self, problem, start, began):
         self.floors = problem.floors()
@@ -165,13 +171,17 @@ class _NewtonRun:
             self.loss.sharpen(dull)
             self.deltas[self.open] = self.loss.deltas
             self._evaluate()
-        direction, passes = newton_directions(self.design, self.scale, self.ridge[:, 0], self.bends, self.gradient)
-        self.n_iter += passes
-        turn = self._scores(direction)
+        direction, turn = self._direction()
         k = self._search(direction, turn)
         self.u += k * direction
         self.scores += (k * turn).astype(turn.dtype)
         self._evaluate()
+
+    def _direction(self):
+        """Where to go from here, (R, P), and what that adds to the scores."""
+        direction, passes = newton_directions(self.design, self.scale, self.ridge[:, 0], self.bends, self.gradient)
+        self.n_iter += passes
+        return direction, self._scores(direction)
 
     def _search(self, direction, turn):
         """How far to go, (P,): to where the slope is a small share of what it is at the start."""
@@ -207,6 +217,10 @@ class _NewtonRun:
         for name in ("open", "idle", "excess", "distance"):
             setattr(self, name, getattr(self, name)[stay])
 
+    def state(self):
+        """What a later run can start from."""
+        return {"u": self.best.copy(), "deltas": self.deltas}
+
     def solution(self, tol, interrupted):
         return Solution(
             u=self.best[: self.r].copy(),
@@ -217,9 +231,9 @@ class _NewtonRun:
             n_iter=self.n_iter,
             converged=bool((relative_gaps(self.primal, self.dual, self.floors) <= tol).all()),
             interrupted=interrupted,
-            solver="newton",
+            solver=self.solver,
             history=self.history,
-            state={"u": self.best.copy(), "deltas": self.deltas},
+            state=self.state(),
         )
 
 

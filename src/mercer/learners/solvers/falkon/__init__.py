@@ -1,0 +1,1 @@
+"""Newton's method on many landmarks, preconditioned by the landmarks themselves."""
