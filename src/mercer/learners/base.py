@@ -229,7 +229,7 @@ class KernelLearner(BaseEstimator):
         if encode.is_quantizer(self.map_):
             self._predictor = self.map_.fold_factors(self.coef_)
         else:
-            self._predictor = self.map_.fold(self.map_.inner_.lift(self.coef_))
+            self._predictor = self.map_.fold_kept(self.coef_)
 
     @property
     def _intercept(self):

@@ -54,6 +54,26 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """``rows(X)`` for rows that were admitted."""
         return as_rows(narrow(self.encode_rows(X)))
 
+    def rows_to_learn(self, X, is_validated=False):
+        """(rows, inner product) on which a learner works; another form of ``rows`` and ``inner_`` where that is better.
+
+        Both have the same factor space: weights found on the one are weights on the other.
+        """
+        return (self.rows_of_validated(X) if is_validated else self.rows(X)), self.inner_to_learn
+
+    @property
+    def inner_to_learn(self):
+        """The inner product of :meth:`rows_to_learn`."""
+        return self.inner_
+
+    def kept_weights(self, u):
+        """What a model keeps of weights u in factor space."""
+        return u
+
+    def fold_kept(self, kept):
+        """The predictor on raw input of what :meth:`kept_weights` gave."""
+        return self.fold(self.inner_.lift(kept))
+
     def approximate_kernel(self, X, Y=None):
         """phi(X)' H phi(Y), the kernel that the map implies. Compare it with ``self.kernel_(X, Y)``."""
         left = self.rows(X)

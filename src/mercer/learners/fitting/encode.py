@@ -87,10 +87,9 @@ def column_range(X):
 
 def encoded(map, X, expansion, is_validated=False):
     """(rows, inner product) of raw rows, which the map validates unless that has been done."""
-    if is_validated:
-        rows = map.rows_of_validated(X)
-        return map.expanded_rows(rows, expansion) if is_quantizer(map) else (rows, map.inner_)
-    return map.expanded_rows(X, expansion) if is_quantizer(map) else (map.rows(X), map.inner_)
+    if is_quantizer(map):
+        return map.expanded_rows(map.rows_of_validated(X) if is_validated else X, expansion)
+    return map.rows_to_learn(X, is_validated)
 
 
 def design_of(map, X, expansion, storage, n_jobs):
@@ -112,7 +111,9 @@ def design_of(map, X, expansion, storage, n_jobs):
     rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
     if later:
         return Design(*map.expanded_rows(rows, expansion), n_jobs)
-    inner = map.inner_ if not is_quantizer(map) or expansion == "delayed" else Identity(rows.shape[1])
+    if is_quantizer(map):
+        return Design(rows, map.inner_ if expansion == "delayed" else Identity(rows.shape[1]), n_jobs)
+    inner = map.inner_to_learn
     return Design(rows, inner, n_jobs)
 
 
@@ -138,5 +139,5 @@ def memory(shape, few, n_columns, solver):
         "rows_bytes": shape.nbytes,
         "work_bytes": WORK_ARRAYS * (n * number + 8 * r) * n_columns,
         "planes_bytes": MOST_PLANES * r * n_columns * number if solver == "bundle" else 0,
-        "tables_bytes": 8 * shape.shape[1] * n_columns if few.has_table else 0,
+        "tables_bytes": (8 * shape.shape[1] * n_columns if few.has_table else 0) + few.inner.nbytes,
     }

@@ -8,6 +8,8 @@ A route reads the parameters of its estimator, and keeps nothing itself.
 
 __all__ = ["CHECKS", "KernelRoute"]
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -94,7 +96,7 @@ class KernelRoute:
 
     def finished(self, solution, design):
         """The solution for the features of the map, in the words of the estimator."""
-        return solution
+        return replace(solution, u=self.learner.map_.kept_weights(solution.u))
 
     def input_kinds(self):
         """Whether rows may be sparse, and whether they must be non-negative."""

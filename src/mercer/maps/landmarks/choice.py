@@ -60,7 +60,8 @@ def choose_landmarks(
     random_state : numpy.random.RandomState
     max_candidates : int or None
         The rule looks at no more than this many rows, a uniform sample. None means as many as keep the working array
-        of randomly pivoted Cholesky at 256 MiB: 32,768 rows for 1,024 landmarks.
+        of randomly pivoted Cholesky at 256 MiB: 32,768 rows for 1,024 landmarks. Where these would be no more than the
+        landmarks, which are then more than 5,792, the rule is "uniform".
     """
     if not check_rule(landmarks, who):
         return given_landmarks(kernel, X, landmarks, who)
@@ -71,8 +72,10 @@ def choose_landmarks(
     if n_landmarks >= n:
         return X, np.arange(n)
     limit = max_candidates or FACTOR_BYTES // (8 * n_landmarks)
-    if landmarks != "uniform" and n > max(limit, n_landmarks):
-        candidates = sample_rows(n, max(limit, n_landmarks), random_state)
+    if limit <= n_landmarks:
+        landmarks = "uniform"  # a rule would have no candidates to choose among
+    if landmarks != "uniform" and n > limit:
+        candidates = sample_rows(n, limit, random_state)
         chosen = LANDMARK_RULES[landmarks](kernel, X[candidates], n_landmarks, random_state, n_jobs)
         indices = candidates[chosen]
     else:

@@ -4,22 +4,33 @@
     phi(x)' phi(y) = K(x, Z) K_ZZ^+ K(Z, y)
 
 K_ZZ^+ is never formed: eigenvalues at the level of rounding are left out.
+
+With thousands of landmarks the eigenvectors would take longer than learning. A triangular factor takes their place,
+
+    phi(x) = L^-1 K(Z, x)              with K_ZZ + jitter I = L L'
+
+made when it is first needed; and a learner is not given phi(x) but K(x, Z), computed in every pass over the rows, with
+the inner product (K_ZZ + jitter I)^-1: the same factor space, and no n x M matrix.
 """
 
 __all__ = ["NystroemMap"]
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.files.loaded import check_kind
+from mercer._base.files.loaded import check_kind, check_matrix
 from mercer.kernels import Kernel
-from mercer.maps.landmarks.base import LandmarkMap, orthonormal_functions
+from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
 from mercer.maps.landmarks.choice import check_count, check_rule, given_landmarks
 from mercer.maps.landmarks.per_dimension import fit_tables
 from mercer.maps.tables import TablePredictor, check_tables, encode_by_tables, fold_tables
-from mercer.spaces import Identity
+from mercer.spaces import Identity, LandmarkPredictor
+from mercer.spaces.landmarks.inner import LandmarkProduct
+from mercer.spaces.landmarks.rows import LandmarkRows, Landmarks
 
 LANDMARKS = 512
+MOST_EIGENVECTORS = 2048  # of landmarks; with more, a triangular factor
 LANDMARKS_PER_DIMENSION = 64
 COMPONENTS_PER_DIMENSION = 3
 
@@ -59,9 +70,10 @@ class NystroemMap(LandmarkMap):
     landmark_indices_ : ndarray or None
         Their positions in X; None if the rows were given.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) is ``normalization_.T @ K(landmarks_, x)``.
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``. None where more than 2,048 landmarks are kept with all their
+        components: phi(x) is then L^-1 K(landmarks_, x), with a Cholesky factor L that is made when needed.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the landmarks' Gram matrix.
+        Of the landmarks' Gram matrix; None as above.
     points_, tables_ : ndarrays of shape (n_features, T) and (sides, n_features, T, n_components)
         With ``per_dimension``: eigenfunctions of each column at T points; the second side is for negative values. The
         attributes above are then None, otherwise these are.
@@ -108,17 +120,61 @@ class NystroemMap(LandmarkMap):
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input: coefficients of landmarks, or one function per column."""
         check_is_fitted(self)
+        if self._has_many:
+            return self.fold_kept(self._product.lift(self._checked_weights(v)))
         if self.tables_ is None:
             return super().fold(v)
         return TablePredictor(self.points_, fold_tables(self.tables_, self._checked_weights(v)))
 
+    def rows_to_learn(self, X, is_validated=False):
+        if not self._has_many:
+            return super().rows_to_learn(X, is_validated)
+        X = self.admit(X, fitting=False) if is_validated else self._checked(X, reset=False)
+        return LandmarkRows(X, self._landmarks), self.inner_to_learn
+
+    @property
+    def inner_to_learn(self):
+        return self._product if self._has_many else self.inner_
+
+    def kept_weights(self, u):
+        """Coefficients of landmarks where these are many: a model that is loaded then needs no factor of K_ZZ."""
+        return self._product.lift(u) if self._has_many else u
+
+    def fold_kept(self, kept):
+        return LandmarkPredictor(self.kernel_, self.landmarks_, kept) if self._has_many else super().fold_kept(kept)
+
+    @property
+    def _has_many(self):
+        """Whether a triangular factor takes the place of eigenvectors."""
+        return self.tables_ is None and self.normalization_ is None
+
+    @property
+    def _landmarks(self):
+        return self._made("_compared", lambda: Landmarks.of(self.kernel_, self.landmarks_))
+
+    @property
+    def _product(self):
+        return self._made("_triangular", lambda: LandmarkProduct(self.kernel_, self.landmarks_))
+
+    def _made(self, name, make):
+        """What follows from the landmarks, made once for them."""
+        kept = getattr(self, name, None)
+        if kept is None or kept[0] is not self.landmarks_:
+            kept = self.landmarks_, make()
+            setattr(self, name, kept)
+        return kept[1]
+
     @property
     def _n_features_out(self):
+        if self._has_many:
+            return self.landmarks_.shape[0]
         if self.tables_ is None:
             return super()._n_features_out
         return self.tables_.shape[1] * self.tables_.shape[3]
 
     def encode_rows(self, X):
+        if self._has_many:
+            return self._encode_many(X)
         if self.tables_ is None:
             return super().encode_rows(X)
         return encode_by_tables(X, self.points_, self.tables_, self.n_jobs)
@@ -126,10 +182,25 @@ class NystroemMap(LandmarkMap):
     def _fit_rows(self, X):
         """Landmarks that are rows, and the functions that they span."""
         self._fit_landmarks(X, LANDMARKS if self.n_landmarks is None else self.n_landmarks)
+        self.points_ = self.tables_ = None
+        if self.n_components is None and self.landmarks_.shape[0] > MOST_EIGENVECTORS:
+            self.eigenvalues_ = self.normalization_ = None
+            return
         values, functions = orthonormal_functions(self.kernel_, self.landmarks_, self.n_jobs)
         self.eigenvalues_ = values[: self.n_components]
         self.normalization_ = functions[:, : self.n_components].copy()
-        self.points_ = self.tables_ = None
+
+    def _encode_many(self, X):
+        """L^-1 K(Z, x) of each row."""
+        out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        product = self._product
+        product.factor  # made before threads ask for it
+
+        def project(rows, kernel_values):
+            out[rows] = product.project(kernel_values.T).T
+
+        landmark_blocks(project, self.kernel_, X, self.landmarks_, self.n_jobs)
+        return out
 
     def _fit_columns(self, X):
         """Landmarks that are values of a column, and their eigenfunctions as tables."""
@@ -153,9 +224,16 @@ class NystroemMap(LandmarkMap):
 
     def _check_loaded(self):
         if getattr(self, "tables_", None) is None:
-            super()._check_loaded()
+            self._check_many() if getattr(self, "normalization_", ()) is None else super()._check_loaded()
             return
         check_tables(self.points_, self.tables_, self.n_features_in_)
         if check_kind(self, "inner_", Identity).n_features != self._n_features_out:
             raise ValueError("tables_ and inner_ do not fit together.")
         check_kind(self, "kernel_", Kernel)
+
+    def _check_many(self):
+        kernel = check_kind(self, "kernel_", Kernel)
+        Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
+        if check_kind(self, "inner_", Identity).n_features != Z.shape[0] or not Z.shape[0]:
+            raise ValueError("landmarks_ and inner_ do not fit together.")
+        kernel.check_values(Z, "landmarks_")
