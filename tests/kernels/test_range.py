@@ -81,3 +81,15 @@ def test_rows_that_scaling_would_empty_are_not_taken_for_empty_ones():
     np.testing.assert_allclose(MinMax()([[1.5e308, 1.5e308]], [[1.5e308, 0.0]]), [[0.5]], rtol=1e-12)
     with pytest.raises(InputError, match=r"NormalizedKernel: K.x, x. of row 1 of X is below the smallest number"):
         Chi2().normalized()([[1.0], [5e-324]], [[1.5e308]])
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_single_precision_gaussians_keep_what_is_promised(rng, gamma, offset):
+    """Far from zero, near each other and repeated; narrow kernels have pairs that the matrix product gets wrong."""
+    X = (rng.random((150, 60)) + offset).astype(np.float32)
+    Y = np.concatenate([X[:20], X[:20] + np.float32(0.01) * rng.standard_normal((20, 60)).astype(np.float32), X[100:]])
+    exact = np.exp(-gamma * ((X[:, None].astype(np.float64) - Y) ** 2).sum(axis=2))
+    np.testing.assert_allclose(RBF(gamma)(X, Y), exact, atol=1e-4)  # docs/kernels.md
+    np.testing.assert_allclose(RBF(gamma).against(Y)(X), exact, atol=1e-4)
+    np.testing.assert_allclose(RBF(gamma).against(Y.astype(float))(X.astype(float)), exact, atol=1e-4)

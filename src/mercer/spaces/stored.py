@@ -18,6 +18,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError, MercerError
 from mercer.spaces.coded_rows import BitRows, CodeRows
+from mercer.spaces.landmarks.rows import LandmarkRows
 from mercer.spaces.rows import CSRRows, DenseRows, StackedRows, as_rows
 
 TAKEN_BYTES = 2**26  # rows taken from stored ones come into memory up to this size
@@ -189,7 +190,22 @@ class _StackWriter:
         return StackedRows([writer.finish(n_rows) for writer in self.writers])
 
 
+class _LandmarkWriter:
+    """Raw rows that are compared with landmarks go to files; kernel values never do."""
+
+    def __init__(self, rows, room, files):
+        self.landmarks, self.writer = rows.landmarks, _writer_of(as_rows(rows.X), room, files)
+
+    def append(self, rows, stored):
+        self.writer.append(as_rows(rows.X), stored)
+
+    def finish(self, n_rows):
+        return LandmarkRows(self.writer.finish(n_rows).X, self.landmarks)
+
+
 def _writer_of(rows, room, files):
+    if isinstance(rows, LandmarkRows):
+        return _LandmarkWriter(rows, room, files)
     if isinstance(rows, StackedRows):
         return _StackWriter(rows, room, files)
     if isinstance(rows, CSRRows):
