@@ -23,7 +23,7 @@ from mercer._base.threads import run_blocks, single_threaded
 TILE = 512
 # What is added to the diagonal at first, as a share of the trace: above the rounding of a factorization in float32.
 JITTER = 1e-8
-GROWTH = 10.0  # of the share, when that was not enough
+GROWTH, MOST_SHARE = 10.0, 1.0  # of the share, when that was not enough
 
 
 def factor_gram(make, n_jobs=None):
@@ -41,7 +41,7 @@ def factor_gram(make, n_jobs=None):
         try:
             return cholesky_in_place(K, n_jobs), jitter
         except linalg.LinAlgError:
-            if not np.isfinite(diagonal).all():
+            if share > MOST_SHARE:  # no Gram matrix: it holds what is no number
                 raise
             share *= GROWTH
 
@@ -55,6 +55,8 @@ def cholesky_in_place(A, n_jobs=None):
     with single_threaded():
         for k, own in enumerate(tiles):
             corner = A[own, own] = linalg.cholesky(A[own, own], lower=True, check_finite=False)
+            if not np.isfinite(np.diagonal(corner)).all():
+                raise linalg.LinAlgError("The matrix holds infinite numbers or NaN.")
             below = tiles[k + 1 :]
 
             def solve(rows):

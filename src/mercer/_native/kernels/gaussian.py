@@ -6,7 +6,7 @@ The product brings -2 x'y; one pass over it adds the squared norms and takes the
 Rounding moves t by at most ``slack`` times the energy |x|^2 + |y|^2, hence K by at most slack * energy * K.
 """
 
-__all__ = ["finish_gaussian", "find_uncertain"]
+__all__ = ["find_uncertain", "finish_gaussian"]
 
 import numpy as np
 

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.cholesky import solve_lower
 from mercer._base.files.loaded import check_kind, check_matrix
 from mercer.kernels import Kernel
 from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
@@ -193,11 +194,10 @@ class NystroemMap(LandmarkMap):
     def _encode_many(self, X):
         """L^-1 K(Z, x) of each row."""
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
-        product = self._product
-        product.factor  # made before threads ask for it
+        L = self._product.factor
 
         def project(rows, kernel_values):
-            out[rows] = product.project(kernel_values.T).T
+            out[rows] = solve_lower(L, kernel_values.T).T
 
         landmark_blocks(project, self.kernel_, X, self.landmarks_, self.n_jobs)
         return out
