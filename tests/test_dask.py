@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from mercer import (
+    RBF,
     ConvexReduction,
     HomogeneousMap,
     IntersectionSVC,
@@ -182,6 +183,24 @@ def test_the_number_of_workers_changes_nothing(small_groups, digits):
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].map_.landmarks_, other.map_.landmarks_)
         np.testing.assert_array_equal(found[0].coef_, other.coef_)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_many_landmarks_have_the_bits_of_one_process_with_the_same_chunks(monkeypatch, small_groups, digits, loss):
+    monkeypatch.setattr("mercer.maps.landmarks.nystroem.MOST_EIGENVECTORS", 20)
+    X, y = chunked(digits[0].astype("f4"), 100), digits[1]
+    mapping = NystroemMap("rbf", landmarks=digits[0][:40].astype("f4"))
+    learner = KernelClassifier(map=mapping.set_params(kernel=RBF(1e-3)), loss=loss, solver="falkon", multi_class="ovr")
+    alone = clone(learner).fit(X, y)
+    for count in (1, 2):
+        options = {"n_workers": count, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+            spread = clone(learner).fit(X, y)
+        assert spread.plan_.storage == "workers"
+        assert spread.plan_.solver == "falkon"
+        np.testing.assert_array_equal(spread.coef_, alone.coef_)
+        np.testing.assert_array_equal(spread.dual_objective_, alone.dual_objective_)
 
 
 @pytest.mark.process

@@ -68,7 +68,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         others; beyond that, one-vs-rest. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
-    solver : {"auto", "bundle", "dual", "newton", "projected"}
+    solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
         "auto" takes the one that is likely the quickest of those that apply.
     tol : float
         Relative duality gap at which to stop: objective and optimum differ by at most this share.
@@ -95,7 +95,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     classes_ : ndarray
     map_ : the fitted map or quantiser
     coef_ : ndarray of shape (factors, columns)
-        Weights in the factor space of ``map_.inner_``.
+        Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
+        2,048 of them.
     intercept_ : ndarray of shape (columns,)
     plan_ : Plan
     C_ : float

@@ -25,6 +25,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Whoever has validated rows uses ``fit_validated`` and ``rows_of_validated``, so that X is looked through once.
     """
 
+    has_many_landmarks = False  # whether learners are given rows that are compared with landmarks in every pass
     _any_range = False  # whether numbers may be as large and small as floats can be
     _trusts_rows = False  # whether the rows to fit were validated by the caller
 

@@ -16,8 +16,8 @@ CLASSIFIER = (
         "auto takes ovo for few classes."),
     choice("expansion", "delayed immediate dense", "delayed", "How codes are learned on: delayed, immediate or dense.",
         "WHEN"),
-    choice("solver", "auto bundle dual newton projected", "auto", "The solver; auto takes the one that is likely the "
-        "quickest."),
+    choice("solver", "auto bundle dual falkon newton projected", "auto", "The solver; auto takes the one that is likely "
+        "the quickest."),
     number("tol", 1e-3, "Relative duality gap at which to stop.", above=0),
     integer("max_iter", 1000, "Most passes over the rows.", least=1),
     flag("fit_intercept", "Whether scores have an intercept.", default=True),
@@ -83,8 +83,9 @@ LEARNER = named((
         "each other one; auto takes ovo for few classes; icd also has crammer_singer, all classes at once.", "WAY"),
     choice("class_weight", "balanced", None, "Let every class count the same, however frequent.", "balanced"),
     flag("probability", "Calibrate, so that mercer predict --proba works."),
-    choice("solver", "auto bundle dual newton projected icd", "auto", "auto, bundle, dual, newton or projected; or "
-        "icd, which needs no map and no tuning: values become levels, and what is learned is a table for each column."),
+    choice("solver", "auto bundle dual falkon newton projected icd", "auto", "auto, bundle, dual, falkon, newton or "
+        "projected; or icd, which needs no map and no tuning: values become levels, and what is learned is a table for "
+        "each column."),
     *pick(REGRESSOR, "epsilon expansion tol max_iter storage"),
 ))  # fmt: skip
 # of IntersectionSVC and IntersectionSVR alone; the word none stands for None

@@ -9,7 +9,7 @@ groups they have, depends on the cluster; the sums do not, since groups are adde
 A bundle adds up the nodes whose groups it has all, and others go on from there.
 """
 
-__all__ = ["bundles_of", "groups_of", "merged"]
+__all__ = ["bundles_of", "groups_of", "merged", "row_groups"]
 
 import numpy as np
 
@@ -37,6 +37,12 @@ def groups_of(parts, row_bytes):
         groups[-1].append(i)
         size += n
     return groups
+
+
+def row_groups(parts, row_bytes):
+    """(groups, slices of their rows) as of :func:`groups_of`."""
+    groups = groups_of(parts, row_bytes)
+    return groups, [slice(parts[group[0]].start, parts[group[-1]].stop) for group in groups]
 
 
 def bundles_of(sizes, owners, threads):

@@ -20,7 +20,7 @@ import numpy as np
 from mercer._base.alignment import settled
 from mercer._base.progress import track
 from mercer._base.tables.sources.dask import DaskSource, current_client
-from mercer.learners.dask.groups import bundles_of, groups_of, merged
+from mercer.learners.dask.groups import bundles_of, merged, row_groups
 from mercer.learners.fitting.encode import encoded, stacked
 from mercer.learners.solvers.bundle.row_side import Plane, RowSide
 from mercer.learners.solvers.problem import Solution
@@ -108,6 +108,7 @@ class DaskDesign:
     dtype: np.dtype
     rows: Any
     n_jobs: int | None = None
+    _weights: Any = None
 
     is_spread: ClassVar[bool] = True
 
@@ -122,6 +123,56 @@ class DaskDesign:
     def row_side(self, problem):
         """The rows as the bundle solver sees them."""
         return DaskSide(problem)
+
+    def scores(self, u):
+        """As of rows in one process."""
+        v = self._sent(self.inner.lift(np.ascontiguousarray(u, dtype=self.dtype)))
+        return self._by_row(self.tasks.gather(self._each("scores", _scores, [(v,)] * len(self.blocks))))
+
+    def accumulate(self, slopes):
+        """As of rows in one process."""
+        slopes = np.ascontiguousarray(slopes, dtype=self.dtype)
+        found = self.tasks.gather(self._each("sums", _sums, [(own,) for own in self._cut(slopes)]))
+        return self.inner.project(self._in_order(found).astype(self.dtype))
+
+    def through(self, u, constants, weights):
+        """As of rows in one process; weights that are the same array as before are on the workers already."""
+        if self._weights is None or self._weights[0] is not weights:
+            self._weights = weights, self.tasks.each("weights", _itself, [(own,) for own in self._cut(weights)])
+        point = self._sent((self.inner.lift(u), constants))
+        calls = [(point, own) for own in self._weights[1]]
+        found = self.tasks.gather(self._each("through", _through, calls))
+        sums = self._in_order([[one for _, one in pairs] for pairs in found])
+        return self._by_row([[one for one, _ in pairs] for pairs in found]), self.inner.project(sums)
+
+    def _each(self, title, function, arguments):
+        calls = zip(self.blocks, arguments, strict=True)
+        return self.tasks.each(title, function, [(designs, *rest) for designs, rest in calls])
+
+    def _sent(self, value):
+        """As a task of its own, which workers hand on to each other."""
+        return self.tasks.submit("weights", _itself, value)
+
+    def _cut(self, numbers):
+        """What belongs to the groups of each bundle."""
+        return [[numbers[self.parts[i]] for i in own] for own in self.bundles]
+
+    def _by_row(self, found):
+        """Scores of all rows, from those of the groups of each bundle."""
+        first = found[0][0]
+        out = np.empty((len(self), *first.shape[1:]), dtype=first.dtype)
+        for own, groups in zip(self.bundles, found, strict=True):
+            for i, scores in zip(own, groups, strict=True):
+                out[self.parts[i]] = scores
+        return out
+
+    def _in_order(self, found):
+        """The sum over all groups, in their order."""
+        by_group = dict(zip(itertools.chain(*self.bundles), itertools.chain(*found), strict=True))
+        total = np.zeros_like(by_group[0])
+        for i in range(len(by_group)):
+            total += by_group[i]
+        return total
 
 
 def encoded_design(map, X, expansion, trial, n_jobs=None):
@@ -141,10 +192,9 @@ def encoded_design(map, X, expansion, trial, n_jobs=None):
     sent, inner = tasks.submit("map", _itself, map), tasks.submit("inner", _itself, few.inner)
     blocks, parts = zip(*X.delayed_blocks(), strict=True)
     rows = tasks.each("encode", _encoded, [(sent, block, expansion) for block in client.compute(list(blocks))])
-    groups = groups_of(parts, few.rows.nbytes / len(few.rows))
+    groups, parts = row_groups(parts, few.rows.nbytes / len(few.rows))
     designs = tasks.each("join", _joined, [([rows[i] for i in group], inner) for group in groups])
     del rows
-    parts = [slice(parts[group[0]].start, parts[group[-1]].stop) for group in groups]
     owners, threads = tasks.placed(designs, "Encoding chunks")
     bundles = bundles_of([part.stop - part.start for part in parts], owners, threads)
     held = [tasks.each("hold", _itself, [([designs[i] for i in own],)], worker)[0] for worker, own in bundles]
@@ -286,7 +336,22 @@ def _encoded(map, rows, expansion):
 
 
 def _joined(parts, inner):
-    return Design(stacked(parts), inner, 1)
+    rows = stacked(parts)
+    if rows.kind == "landmarks":
+        rows = rows.with_parts([slice(0, len(rows))])  # a group is added up from its first row to its last
+    return Design(rows, inner, 1)
+
+
+def _scores(designs, v):
+    return [design.rows.scores(v, 1) for design in designs]
+
+
+def _sums(designs, slopes):
+    return [design.rows.add_up(own, 1) for design, own in zip(designs, slopes, strict=True)]
+
+
+def _through(designs, point, weights):
+    return [design.rows.through(*point, own, 1) for design, own in zip(designs, weights, strict=True)]
 
 
 def _together(bundles, numbers):

@@ -22,6 +22,7 @@ from scipy import sparse
 from mercer._base.progress import track
 from mercer._base.tables import RowSource, open_rows
 from mercer._base.tables.sources.dask import DaskSource
+from mercer.learners.dask.groups import row_groups
 from mercer.maps.dask import is_dask
 from mercer.spaces import Design, Identity
 from mercer.spaces.stored import store_rows
@@ -114,6 +115,8 @@ def design_of(map, X, expansion, storage, n_jobs):
     if is_quantizer(map):
         return Design(rows, map.inner_ if expansion == "delayed" else Identity(rows.shape[1]), n_jobs)
     inner = map.inner_to_learn
+    if rows.kind == "landmarks" and isinstance(X, DaskSource):
+        rows = rows.with_parts(row_groups([part for _, part in X.delayed_blocks()], rows.nbytes / len(rows))[1])
     return Design(rows, inner, n_jobs)
 
 

@@ -87,6 +87,8 @@ class KernelRoute:
 
     def solver_on_dask(self, loss, n_columns):
         """The solver for rows on the workers of a cluster."""
+        if self.learner.map_.has_many_landmarks and not loss.joint and self.learner.solver in ("auto", "falkon"):
+            return "falkon"
         if self.learner.solver not in ("auto", "bundle"):
             raise InputError(
                 f"{self.who}: solver={self.learner.solver!r} needs all rows in one process. Use solver='auto' or "

@@ -71,8 +71,8 @@ def choose_landmarks(
     n = X.shape[0]
     if n_landmarks >= n:
         return X, np.arange(n)
-    limit = max_candidates or FACTOR_BYTES // (8 * n_landmarks)
-    if limit <= n_landmarks:
+    limit = max(max_candidates or FACTOR_BYTES // (8 * n_landmarks), n_landmarks)
+    if max_candidates is None and limit == n_landmarks:
         landmarks = "uniform"  # a rule would have no candidates to choose among
     if landmarks != "uniform" and n > limit:
         candidates = sample_rows(n, limit, random_state)

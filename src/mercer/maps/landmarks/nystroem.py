@@ -121,31 +121,35 @@ class NystroemMap(LandmarkMap):
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input: coefficients of landmarks, or one function per column."""
         check_is_fitted(self)
-        if self._has_many:
+        if self.has_many_landmarks:
             return self.fold_kept(self._product.lift(self._checked_weights(v)))
         if self.tables_ is None:
             return super().fold(v)
         return TablePredictor(self.points_, fold_tables(self.tables_, self._checked_weights(v)))
 
     def rows_to_learn(self, X, is_validated=False):
-        if not self._has_many:
+        if not self.has_many_landmarks:
             return super().rows_to_learn(X, is_validated)
         X = self.admit(X, fitting=False) if is_validated else self._checked(X, reset=False)
         return LandmarkRows(X, self._landmarks), self.inner_to_learn
 
     @property
     def inner_to_learn(self):
-        return self._product if self._has_many else self.inner_
+        return self._product if self.has_many_landmarks else self.inner_
 
     def kept_weights(self, u):
         """Coefficients of landmarks where these are many: a model that is loaded then needs no factor of K_ZZ."""
-        return self._product.lift(u) if self._has_many else u
+        return self._product.lift(u) if self.has_many_landmarks else u
 
     def fold_kept(self, kept):
-        return LandmarkPredictor(self.kernel_, self.landmarks_, kept) if self._has_many else super().fold_kept(kept)
+        return (
+            LandmarkPredictor(self.kernel_, self.landmarks_, kept)
+            if self.has_many_landmarks
+            else super().fold_kept(kept)
+        )
 
     @property
-    def _has_many(self):
+    def has_many_landmarks(self):
         """Whether a triangular factor takes the place of eigenvectors."""
         return self.tables_ is None and self.normalization_ is None
 
@@ -167,14 +171,14 @@ class NystroemMap(LandmarkMap):
 
     @property
     def _n_features_out(self):
-        if self._has_many:
+        if self.has_many_landmarks:
             return self.landmarks_.shape[0]
         if self.tables_ is None:
             return super()._n_features_out
         return self.tables_.shape[1] * self.tables_.shape[3]
 
     def encode_rows(self, X):
-        if self._has_many:
+        if self.has_many_landmarks:
             return self._encode_many(X)
         if self.tables_ is None:
             return super().encode_rows(X)
