@@ -28,3 +28,4 @@ log2_ratio_single = log2_ratio_double
 one_minus_exp2_single = one_minus_exp2_double
 exp2_single = exp2_double
 power_of_two_single = power_of_two_double
+exp2_fraction_single = exp2_double
