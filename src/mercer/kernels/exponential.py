@@ -127,7 +127,7 @@ class RBF(ExponentialKernel):
         return out
 
     def against(self, Y):
-        return super().against(Y) if sparse.issparse(Y) else GaussianBlocks(Y, np.sqrt(self.gamma))
+        return super().against(Y) if sparse.issparse(Y) else GaussianBlocks(Y, np.sqrt(self.rate))
 
     def exponents(self, X, Y, n_jobs, relative=False):
         return gaussian_exponents(X, Y, np.sqrt(self.rate), n_jobs, relative)

@@ -16,8 +16,8 @@ CLASSIFIER = (
         "auto takes ovo for few classes."),
     choice("expansion", "delayed immediate dense", "delayed", "How codes are learned on: delayed, immediate or dense.",
         "WHEN"),
-    choice("solver", "auto bundle dual falkon newton projected", "auto", "The solver; auto takes the one that is likely "
-        "the quickest."),
+    choice("solver", "auto bundle dual falkon newton projected", "auto", "The solver; auto takes the likely quickest "
+        "one."),
     number("tol", 1e-3, "Relative duality gap at which to stop.", above=0),
     integer("max_iter", 1000, "Most passes over the rows.", least=1),
     flag("fit_intercept", "Whether scores have an intercept.", default=True),
