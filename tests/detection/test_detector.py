@@ -123,5 +123,5 @@ def test_images_of_one_kind_only_are_refused():
      {"C": 0}, {"overlap": 2}, {"interval": 1.5}],
 )  # fmt: skip
 def test_parameters_are_checked_before_any_work(wrong):
-    with pytest.raises(InputError, match=f"PartDetector .*{next(iter(wrong))}"):
+    with pytest.raises(InputError, match=f"PartDetector.*{next(iter(wrong))}"):
         PartDetector(**{**QUICK, **wrong}).fit([], [])

@@ -96,5 +96,5 @@ def test_transform_is_the_words_one_hot(rng):
 @pytest.mark.parametrize("wrong", [{"n_hashes": 0}, {"n_hashes": 2.5}, {"bits": 1}, {"bits": 17}])
 def test_impossible_sizes_are_refused(wrong):
     name = next(iter(wrong))
-    with pytest.raises(InputError, match=f"WeightedMinHash needs {name}"):
+    with pytest.raises(InputError, match=f"WeightedMinHash: `{name}` must be"):
         WeightedMinHash(**wrong).fit([[1.0]])

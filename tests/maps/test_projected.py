@@ -131,5 +131,5 @@ def test_weights_are_folded_into_those_of_the_map(geometry, X, rng):
 def test_what_is_no_map_is_refused():
     with pytest.raises(InputError, match="ProjectedMap needs a map of Mercer"):
         ProjectedMap("chi2").fit([[1.0]])
-    with pytest.raises(InputError, match="n_components=0"):
+    with pytest.raises(InputError, match="`n_components` must be an integer >= 1"):
         ProjectedMap(Plain(), 0).fit([[1.0]])

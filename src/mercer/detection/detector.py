@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.detection import MOST, PART_DETECTOR
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
 from mercer.detection.cells.pyramid import PyramidShape
@@ -29,7 +31,6 @@ from mercer.detection.training.latent import Trainer, TrainingSettings, all_comp
 from mercer.detection.training.rounds import run_rounds
 
 MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
-MOST_LEVELS, MOST_PADDING = 20, 12  # of an octave, and cells around an image: both multiply the memory of pyramids
 
 
 class PartDetector(BaseEstimator):
@@ -113,6 +114,8 @@ class PartDetector(BaseEstimator):
     >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
     True
     """
+
+    _table = PART_DETECTOR
 
     def __init__(
         self,
@@ -218,8 +221,7 @@ class PartDetector(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
             raise InputError(f"PartDetector.detect needs threshold as a number, got {threshold!r:.80}.")
-        if not isinstance(most, Integral) or isinstance(most, bool) or most < 1:
-            raise InputError(f"PartDetector.detect needs most as a whole number from 1 on, got {most!r:.80}.")
+        MOST.check(most, "PartDetector.detect")
         return self._finder().detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
 
     def evaluate(self, images, boxes):
@@ -330,35 +332,14 @@ class PartDetector(BaseEstimator):
 
     def check_parameters(self):
         """Refuse parameters that cannot be used, before any image is read."""
-        for name, least in (
-            ("n_components", 1), ("n_parts", 0), ("margin", 0), ("interval", 1), ("padding", 0), ("cache_size", 1),
-            ("per_image", 1), ("root_rounds", 1), ("part_rounds", 1), ("minings", 1),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise InputError(f"PartDetector needs {name} as a whole number >= {least}, got {name}={value!r}.")
-        for name, most in (("interval", MOST_LEVELS), ("padding", MOST_PADDING)):
-            if getattr(self, name) > most:
-                raise InputError(
-                    f"PartDetector needs {name} up to {most}, got {name}={getattr(self, name)!r}: pyramids take "
-                    "memory for every level of an octave, and for the cells around the image."
-                )
-        for name, low, high in (("C", 0, np.inf), ("overlap", 0, 1), ("suppression", 0, 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not low < value <= high:
-                raise InputError(f"PartDetector needs {name} > {low} and <= {high}, got {name}={value!r}.")
+        check_parameters(self, self._table)
         if self._is_paired() and self.n_components % 2:
             raise InputError(
                 "PartDetector has components in mirrored pairs: n_components must be even, or 1 for one that is its "
                 f"own mirror image, got {self.n_components}. Say mirrored=False for components without mirror images."
             )
-        words = self.codewords
-        if words is not None and (not isinstance(words, Integral) or words % 2 or not 4 <= words <= 2**16):
-            raise InputError(f"PartDetector needs codewords as an even number from 4 to 65536, or None, got {words!r}.")
-        if self.kernel not in ("rbf", "linear"):
-            raise InputError(f"PartDetector needs kernel as 'rbf' or 'linear', got {self.kernel!r}.")
-        if self.storage not in ("dense", "bytes"):
-            raise InputError(f"PartDetector needs storage as 'dense' or 'bytes', got {self.storage!r}.")
+        if self.codewords is not None and self.codewords % 2:
+            raise InputError(f"PartDetector needs an even number of codewords, or None; got {self.codewords!r}.")
 
     def _check_both_kinds(self, boxes):
         n_with = sum(len(own) > 0 for own in boxes)

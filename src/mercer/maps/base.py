@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.parameters import Table, check_parameters
 from mercer._base.validation import canonical, narrow, require_range
 from mercer.kernels import get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.dask import is_dask, rows_to_fit, transform_chunks
@@ -25,6 +26,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Whoever has validated rows uses ``fit_validated`` and ``rows_of_validated``, so that X is looked through once.
     """
 
+    _table: Table = ()  # its parameters
     has_many_landmarks = False  # whether learners are given rows that are compared with landmarks in every pass
     _any_range = False  # whether numbers may be as large and small as floats can be
     _trusts_rows = False  # whether the rows to fit were validated by the caller
@@ -88,6 +90,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _checked(self, X, reset):
         """Validated rows: C-contiguous float32/float64 or canonical CSR, inside the kernel's domain."""
         if reset:
+            self.check_parameters()
             X = rows_to_fit(self, X)
         else:
             check_is_fitted(self)
@@ -109,6 +112,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             require_range(X, type(self).__name__, fitting=fitting)
         (self.resolved_kernel() if fitting else self.kernel_).check_values(X, "X")
         return X
+
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+        check_parameters(self, self._table)
 
     def resolved_kernel(self):
         """The kernel object that the parameters stand for; a width may be open."""

@@ -2,15 +2,14 @@
 
 __all__ = ["WeightedMinHash"]
 
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole
 from mercer._base.memory import row_chunks
+from mercer._base.parameters.maps import MOST_HASHES, WEIGHTED_MIN_HASH
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
 from mercer._native.maps.minhash import fill_variates, pick_columns, reduce_to_words
@@ -19,7 +18,6 @@ from mercer.maps.base import FeatureMap
 from mercer.spaces import CodeRows
 from mercer.spaces.signed import SignedWords
 
-MOST_HASHES = 2**16
 HASHES_AT_ONCE = 128  # the inner loop runs over these; below 64 it loses speed, above 256 it gains none
 TABLE_BYTES = 2**26  # variates of (columns present) x (hashes at once); with fewer hashes where columns are many
 ROWS_PER_TASK = 512
@@ -72,6 +70,8 @@ class WeightedMinHash(FeatureMap):
 
     _any_range = True
 
+    _table = WEIGHTED_MIN_HASH
+
     def __init__(self, n_hashes=256, *, bits=8, random_state=None, n_jobs=None):
         self.n_hashes = n_hashes
         self.bits = bits
@@ -81,8 +81,6 @@ class WeightedMinHash(FeatureMap):
     def fit(self, X, y=None):
         """Draw the seed. Of X only the width is learned."""
         self._checked(X, reset=True)
-        _check_whole("n_hashes", self.n_hashes, 1, MOST_HASHES)
-        _check_whole("bits", self.bits, 2, 16)
         self.kernel_ = self.resolved_kernel()
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         self.inner_ = SignedWords(int(self.n_hashes), 2 ** int(self.bits))
@@ -171,8 +169,3 @@ def _columns_present(X):
 
 def _parts(count, step):
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
-
-
-def _check_whole(name, value, low, high):
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
-        raise InputError(f"WeightedMinHash needs {name} as a whole number from {low} to {high}, got {name}={value!r}.")

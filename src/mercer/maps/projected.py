@@ -2,7 +2,6 @@
 
 __all__ = ["ProjectedMap"]
 
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +12,7 @@ from sklearn.utils.random import sample_without_replacement
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.memory import row_chunks
+from mercer._base.parameters.maps import PROJECTED
 from mercer._base.threads import run_blocks
 from mercer._base.validation import canonical
 from mercer._native.maps.signs import BIT_MASKS, GROUP, add_signed_csr, fill_signs, parity_tables
@@ -71,6 +71,8 @@ class ProjectedMap(FeatureMap):
     (2, 100)
     """
 
+    _table = PROJECTED
+
     def __init__(self, map, n_components=256, *, random_state=None, n_jobs=None):
         self.map = map
         self.n_components = n_components
@@ -80,11 +82,6 @@ class ProjectedMap(FeatureMap):
     def fit(self, X, y=None):
         """Fit the map and draw the seed of the projection."""
         X = self._checked(X, reset=True)
-        whole = isinstance(self.n_components, Integral) and not isinstance(self.n_components, bool)
-        if not whole or self.n_components < 1:
-            raise InputError(
-                f"ProjectedMap needs n_components as a whole number >= 1, got n_components={self.n_components!r}."
-            )
         self.map_ = clone(self.map).fit(X, y)
         self.kernel_ = self.map_.kernel_
         random_state = check_random_state(self.random_state)

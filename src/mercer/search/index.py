@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
+from mercer._base.parameters.search import KERNEL_INDEX
 from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
@@ -95,6 +96,8 @@ class KernelIndex(BaseEstimator):
     >>> index.certificate_.exact
     True
     """
+
+    _table = KERNEL_INDEX
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import pytest
 
 import mercer
 from mercer import InputError
-from mercer._base.parameters import named
+from mercer._base.parameters import REQUIRED, named
 from mercer._base.parameters.detection import DETECTOR
 from mercer._base.parameters.learners import CLASSIFIER, ICD, LEARNER, REGRESSOR
 from mercer._base.parameters.search import INDEX
@@ -29,7 +29,8 @@ OPTIONS = {
 
 
 def defaults(estimator):
-    return {name: each.default for name, each in inspect.signature(estimator).parameters.items()}
+    given = inspect.signature(estimator).parameters.values()
+    return {each.name: REQUIRED if each.default is each.empty else each.default for each in given}
 
 
 @pytest.mark.parametrize("estimator", WITH_TABLE)
@@ -54,11 +55,12 @@ def test_a_table_accepts_its_defaults_and_every_entry_has_a_sentence(table):
 
 @pytest.mark.parametrize("estimator", WITH_TABLE)
 def test_a_value_that_cannot_be_is_refused_in_the_one_wording_before_any_row_is_looked_at(estimator):
+    needed = {each.name: mercer.HomogeneousMap() for each in estimator._table if each.default is REQUIRED}
     for each in estimator._table:
         if each.what:
             continue
         with pytest.raises(InputError) as caught:
-            estimator(**{each.name: Ellipsis}).fit(np.full((2, 2), np.nan), [0, 1])
+            estimator(**needed | {each.name: Ellipsis}).fit(np.full((2, 2), np.nan), [0, 1])
         assert str(caught.value) == f"{estimator.__name__}: `{each.name}` must be {each.domain}; got Ellipsis."
 
 

@@ -121,18 +121,18 @@ def test_sparse_landmarks_are_saved_too(data, tmp_path):
 
 
 BAD = {
-    "no bits": (SignHash(n_bits=0), "SignHash needs a whole number n_bits >= 1, got n_bits=0"),
-    "half a bit": (KLSH(n_bits=1.5), "KLSH needs a whole number n_bits >= 1"),
+    "no bits": (SignHash(n_bits=0), "`n_bits` must be an integer >= 1"),
+    "half a bit": (KLSH(n_bits=1.5), "`n_bits` must be an integer >= 1"),
     "a map of another library": (SignHash(map="chi2"), "SignHash needs a map of Mercer"),
-    "one landmark": (KLSH(n_landmarks=1), "KLSH needs n_landmarks >= 2, got n_landmarks=1"),
+    "one landmark": (KLSH(n_landmarks=1), "`n_landmarks` must be an integer >= 2"),
     "all landmarks in one direction": (KLSH(n_landmarks=20, n_sampled=20), "n_sampled=20 of 20 landmarks would be one"),
-    "no samples": (KLSH(n_sampled=0), "KLSH needs a whole number n_sampled >= 1"),
+    "no samples": (KLSH(n_sampled=0), "`n_sampled` must be an integer >= 1, or None"),
     "an odd sample": (RMMH(n_sampled=5), "n_sampled must be even, got n_sampled=5"),
     "a sample larger than the pool": (RMMH(n_landmarks=10, n_sampled=12), "cannot draw n_sampled=12 rows .* from 10"),
-    "no cost": (RMMH(C=0), "RMMH needs a number C > 0, got C=0"),
-    "infinite cost": (RMMH(C=np.inf), "RMMH needs a number C > 0, got C=inf"),
-    "a step that is none": (UniversalEmbedding(delta=0), "needs delta as a number > 0 or 'auto', got delta=0"),
-    "a step by an unknown rule": (UniversalEmbedding(delta="median"), "got delta='median'"),
+    "no cost": (RMMH(C=0), "`C` must be a number > 0"),
+    "infinite cost": (RMMH(C=np.inf), "`C` must be a number > 0"),
+    "a step that is none": (UniversalEmbedding(delta=0), "`delta` must be a number > 0, or 'auto'"),
+    "a step by an unknown rule": (UniversalEmbedding(delta="median"), "`delta` must be a number > 0, or 'auto'"),
     "a kernel that does not exist": (RMMH("chi3"), "chi3"),
 }
 

@@ -164,10 +164,10 @@ def test_numbers_beyond_float32_are_refused(X):
         ({"bits": 9}, "bits as a whole number from 1 to 8, got bits=9"),
         ({"bits": 0}, "bits as a whole number from 1 to 8"),
         ({"block_size": 2.0}, "block_size as a whole number >= 1"),
-        ({"n_iter": 0}, "n_iter as"),
-        ({"max_samples": -1}, "max_samples as"),
+        ({"n_iter": 0}, "`n_iter` must be an integer >= 1"),
+        ({"max_samples": -1}, "`max_samples` must be an integer >= 1, or None"),
         ({"rotation": "pca"}, "has the rotations None, 'permutation', 'random'"),
-        ({"rotation": np.eye(3)}, "has the rotations"),
+        ({"rotation": np.eye(3)}, "`rotation` must be one of 'permutation', 'random', 'opq', 'allocation', or None"),
     ],
 )
 def test_parameters_out_of_range_are_refused(X, parameters, message):
@@ -185,7 +185,7 @@ def test_codes_that_are_none_are_refused(X):
         fitted.inverse_transform(np.where(np.arange(6) == 2, 16, codes))
     with pytest.raises(InputError, match="not of this ProductQuantizer"):
         fitted.inverse_transform(CodeRows(codes, 99))
-    with pytest.raises(InputError, match="has the expansions 'delayed', 'immediate', 'dense', got 'late'"):
+    with pytest.raises(InputError, match="`expansion` must be one of 'delayed', 'immediate', 'dense'"):
         fitted.expanded_rows(codes, "late")
     expected = fitted.inverse_transform(codes)
     for right in (codes.astype(int), codes.astype(float), fitted.rows(X)):

@@ -247,12 +247,12 @@ def test_a_specification_that_is_none_is_refused(change, message, X):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (QuantizedJL(bits=9), "1 to 8 bits"),
-        (QuantizedJL(variant="x"), "variants 'plain'"),
-        (QuantizedJL(saturation=-1.0), "saturation as a number > 0"),
-        (QuantizedJL(matrix="sparse"), "matrix 'dense' or 'structured'"),
+        (QuantizedJL(bits=9), "`bits` must be an integer >= 1 and <= 8"),
+        (QuantizedJL(variant="x"), "`variant` must be one of 'plain', 'dithered', 'sigma-delta'"),
+        (QuantizedJL(saturation=-1.0), "`saturation` must be a number > 0, or 'auto'"),
+        (QuantizedJL(matrix="sparse"), "`matrix` must be one of 'dense', 'structured'"),
         (UniversalEmbedding(block_size=5), "blocks of 5 columns"),
-        (UniversalEmbedding(delta=0), "delta as a number > 0"),
+        (UniversalEmbedding(delta=0), "`delta` must be a number > 0, or 'auto'"),
         (UniversalEmbedding(0), "n_bits"),
         (CompactEmbedding(0), "n_bits"),
         (CompactEmbedding(2**23), "2\\^26 numbers"),

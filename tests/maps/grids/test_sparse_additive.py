@@ -270,7 +270,7 @@ def test_data_without_values_has_empty_features():
         ({"kernel": RBF()}, "needs an additive kernel.*Use SparseMap"),
         ({"kernel": Linear() + GeneralizedIntersection()}, "mixes both"),
         ({"kernel": GeneralizedIntersection(), "signed": True}, "has no signed form"),
-        ({"n_points": 0}, "n_points >= 1"),
+        ({"n_points": 0}, "`n_points` must be an integer >= 1"),
         ({"n_neighbors": 3}, "an even n_neighbors"),
         ({"grid": "even"}, "does not know grid='even'"),
         ({"grid": [2.0, 1.0]}, "finite ascending grid points"),

@@ -190,5 +190,5 @@ def test_landmarks_that_cannot_be_used_are_refused(landmarks, message, histogram
 
 @pytest.mark.parametrize("wrong", [{"n_landmarks": 0}, {"n_landmarks": 2.5}, {"max_candidates": -1}])
 def test_counts_must_be_positive_whole_numbers(wrong, histograms):
-    with pytest.raises(InputError, match=f"needs a whole number {next(iter(wrong))} >= 1"):
+    with pytest.raises(InputError, match=f"`{next(iter(wrong))}` must be an integer >= 1"):
         choose(histograms, "rpcholesky", **{"n_landmarks": 10, **wrong})

@@ -137,7 +137,7 @@ def test_a_kernel_that_is_not_positive_definite_is_reported(rng):
 @pytest.mark.parametrize("wrong", [{"n_components": 0}, {"n_components": 1.5}, {"n_landmarks": -3}])
 def test_sizes_must_be_positive_whole_numbers(wrong, histograms):
     for per_dimension in (False, True):
-        with pytest.raises(InputError, match=f"NystroemMap.* needs a whole number {next(iter(wrong))} >= 1"):
+        with pytest.raises(InputError, match=f"NystroemMap: `{next(iter(wrong))}` must be an integer >= 1, or None"):
             NystroemMap("chi2", per_dimension=per_dimension, **wrong).fit(histograms)
 
 

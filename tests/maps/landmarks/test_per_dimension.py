@@ -140,7 +140,7 @@ def test_folded_functions_know_negative_values(rng):
 def test_kernels_that_are_not_sums_over_columns_are_refused(histograms):
     with pytest.raises(InputError, match=r"per_dimension=True\) needs an additive kernel.*Use per_dimension=False"):
         NystroemMap(RBF(1.0), per_dimension=True).fit(histograms)
-    with pytest.raises(InputError, match="does not know landmarks='quantile'"):
+    with pytest.raises(InputError, match="`landmarks` must be 'uniform', 'kmeans"):
         NystroemMap("chi2", landmarks="quantile", per_dimension=True).fit(histograms)
 
 

@@ -146,9 +146,9 @@ def test_float32_rows_give_the_kernel_of_float64_rows(method, clusters):
     ("params", "message"),
     [
         ({"method": "greedy"}, "no method 'greedy'"),
-        ({"n_nonzero": 0}, "n_nonzero >= 1"),
-        ({"alpha": 0.0}, "0 < alpha < 1"),
-        ({"alpha": "small"}, "0 < alpha < 1"),
+        ({"n_nonzero": 0}, "`n_nonzero` must be an integer >= 1"),
+        ({"alpha": 0.0}, "`alpha` must be a number > 0 and < 1"),
+        ({"alpha": "small"}, "`alpha` must be a number > 0 and < 1"),
         ({"alpha": 0.5}, "alpha=0.5 with method='omp'"),
         ({"landmarks": "best"}, "does not know landmarks='best'"),
     ],

@@ -85,7 +85,7 @@ def test_what_does_not_belong_together_is_refused(images):
         ((fisher, other), "rows of a BagOfWords"),
         ((encoder, "merge"), "needs a ConvexReduction"),
         (("bow",), "needs an encoder"),
-        ((encoder, None, 11), "colours for 10 columns, got n=11"),
+        ((encoder, None, 11), "`n` must be an integer >= 1 and <= 10"),
     ]:
         with pytest.raises(InputError, match=words):
             locate_words(images[0], *arguments)

@@ -105,7 +105,7 @@ def test_no_more_rows_than_asked_for_are_learnt_from(histograms):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_words": 0}, "n_words >= 1"),
+        ({"n_words": 0}, "`n_words` must be an integer >= 1"),
         ({"n_words": 3001}, "n_samples=3000 for n_words=3001"),
         ({"method": "median"}, "'kmeans', 'intersection'"),
         ({"assignment": "lsh"}, "'exact', 'hnsw', 'ivf'"),

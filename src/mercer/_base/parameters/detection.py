@@ -1,8 +1,9 @@
-"""Parameters of detectors, with the defaults of ``PartDetector``."""
+"""Parameters of detectors; ``DETECTOR`` are those of the command line."""
 
-__all__ = ["DETECTOR"]
+__all__ = ["DETECTOR", "MOST", "PART_DETECTOR"]
 
-from mercer._base.parameters.language import choice, integer, number, pathname
+from mercer._base.parameters.common import N_JOBS, RANDOM_STATE
+from mercer._base.parameters.language import choice, flag, integer, number, pathname, pick
 
 _TRAINING = "Training"
 DETECTOR = (
@@ -18,3 +19,20 @@ DETECTOR = (
     pathname("cache", None, "Keep cells in a file, not in memory.", "FOLDER", panel=_TRAINING),
     pathname("checkpoint", None, "Keep the state, and go on from it.", panel=_TRAINING),
 )
+PART_DETECTOR = (
+    *pick(DETECTOR, "n_components n_parts C part_rounds margin kernel cache_size cache checkpoint"),
+    # pyramids take memory for every level of an octave, and for the cells around the image
+    *(each.but(most=20) for each in pick(DETECTOR, "interval")),
+    integer("padding", 3, "Cells around an image.", least=0, most=12),
+    integer("codewords", 256, "Words for cells of gradients, an even number; None keeps them as they are.", least=4,
+        most=2**16, optional=True),
+    flag("mirrored", "Whether components come with their mirror images.", default=True),
+    choice("storage", "dense bytes", "dense", "How cells without words are kept."),
+    number("overlap", 0.7, "Overlap with a box from which a placement counts.", above=0, most=1),
+    integer("per_image", 100, "Hard negatives of an image, at most.", least=1),
+    integer("root_rounds", 2, "Times that objects are placed before there are parts.", least=1),
+    integer("minings", 4, "Times that hard negatives are looked for in a round.", least=1),
+    number("suppression", 0.5, "Overlap from which the weaker of two detections is dropped.", above=0, most=1),
+    RANDOM_STATE, N_JOBS,
+)  # fmt: skip
+MOST = integer("most", 200, "Detections at most.", least=1)

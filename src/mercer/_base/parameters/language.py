@@ -216,10 +216,11 @@ def pick(table: Iterable[Parameter], names: str, **defaults: Any) -> Table:
     return tuple(known[name].but(default=defaults.get(name, known[name].default)) for name in names.split())
 
 
-def check_parameters(owner: Any, table: Iterable[Parameter]) -> None:
-    """Refuse the first parameter of an estimator that its table does not accept."""
+def check_parameters(owner: Any, table: Iterable[Parameter], who: str = "") -> None:
+    """Refuse the first parameter of an estimator that its table does not accept; ``who`` is its name for the error."""
     for parameter in table:
-        parameter.check(getattr(owner, parameter.name), type(owner).__name__)
+        if not parameter.what:
+            parameter.check(getattr(owner, parameter.name), who or type(owner).__name__)
 
 
 def _is_bool(value: Any) -> bool:

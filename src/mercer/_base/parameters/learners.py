@@ -2,7 +2,7 @@
 
 __all__ = ["CLASSIFIER", "CLASSIFIER_CV", "ICD", "INTERSECTION_SVC", "INTERSECTION_SVR", "LEARNER", "REGRESSOR"]
 
-from mercer._base.parameters.codes import LEVELS
+from mercer._base.parameters.codes import EXPANSION, LEVELS
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import anything, choice, flag, integer, named, number, pick, text
 
@@ -14,8 +14,7 @@ CLASSIFIER = (
     number("C", 1.0, "Weight of the losses against the regularizer.", above=0),
     choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "
         "auto takes ovo for few classes."),
-    choice("expansion", "delayed immediate dense", "delayed", "How codes are learned on: delayed, immediate or dense.",
-        "WHEN"),
+    EXPANSION,
     choice("solver", "auto bundle dual falkon newton projected", "auto", "The solver; auto takes the likely quickest "
         "one."),
     number("tol", 1e-3, "Relative duality gap at which to stop.", above=0),

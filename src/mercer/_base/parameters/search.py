@@ -1,8 +1,9 @@
-"""Parameters of an index, with the defaults of ``KernelIndex``; the word none stands for None."""
+"""Parameters of an index; ``INDEX`` are those of the command line, where the word none stands for None."""
 
-__all__ = ["INDEX"]
+__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "LAYOUT", "SEARCH_MODEL", "K"]
 
-from mercer._base.parameters.language import choice, flag, integer, number, text
+from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
+from mercer._base.parameters.language import REQUIRED, Parameter, anything, choice, flag, integer, number, pick, text
 
 INDEX = (
     text("kernel", "chi2", "By the names of mercer kernel."),
@@ -24,3 +25,32 @@ INDEX = (
     integer("n_lists", "auto", "Inverted lists of the codes; auto: none below four million rows.", "N|auto", "--lists",
         least=0, words=("auto",)),
 )  # fmt: skip
+SEARCH_MODEL = (
+    KERNEL,
+    *pick(INDEX, "bytes_per_item code effort measure normalize n_landmarks n_components"),
+    anything("embedding", "auto", "How rows are embedded: through landmarks, by a map, or what measures better.",
+        "'auto', 'kpca', 'map', or a map"),
+    RANDOM_STATE, N_JOBS,
+)  # fmt: skip
+KERNEL_INDEX = (
+    *SEARCH_MODEL,
+    *pick(INDEX, "oversample n_lists"),
+    choice("vectors", "auto float32 float16 uint8", "auto", "How rows are kept for exact values; None: codes only.")
+    .but(optional=True),
+    VERBOSE,
+)  # fmt: skip
+K = integer("k", 10, "Nearest rows.", least=1)
+EF = integer("ef", None, "Candidates that an HNSW graph keeps while it is searched.", least=1)
+EXACT = flag("exact", "Whether all rows are compared, and not only candidates.")
+
+# --------------------------------------------------------------------------------------------------- rows in a database
+
+LAYOUT = (
+    choice("ids", "numbers texts", None, "What ids are."),
+    choice("dtype", "float32 float16", "float32", "Type of the embedded rows."),
+    choice("method", "hnsw exact", "hnsw", "How the store searches."),
+    Parameter("metric", str, "inner product", "What ranks embedded rows.", words=("inner product", "distance")),
+    choice("kept", "float32 float16 uint8", None, "How rows are kept for exact values."),
+    integer("width", REQUIRED, "Components of an embedded row.", least=1),
+    integer("n_features", REQUIRED, "Columns of a row.", least=1),
+)

@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.parameters import Table, check_parameters
 from mercer._base.validation import canonical, require_range
 from mercer.kernels import Kernel, needs_non_negative
-from mercer.maps.landmarks.choice import check_count
 
 
 class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -28,6 +28,12 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     number of bits it was fitted with. One that compares rows by a kernel defines ``resolved_kernel`` and sets
     ``kernel_``.
     """
+
+    _table: Table = ()  # its parameters
+
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+        check_parameters(self, self._table)
 
     def transform(self, X):
         """The codes of the rows of X.
@@ -50,7 +56,7 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _checked(self, X, reset):
         """Validated rows: C-contiguous float32/float64 or canonical CSR, inside the kernel's domain."""
         if reset:
-            check_count(self.n_bits, "n_bits", type(self).__name__)
+            self.check_parameters()
         else:
             check_is_fitted(self)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")

@@ -11,9 +11,9 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.faiss_library import load_faiss
+from mercer._base.parameters.codes import K
 from mercer._base.threads import run_blocks
 from mercer.codes.product.training import calling_thread_only
-from mercer.maps.landmarks.choice import check_count
 
 QUERIES_PER_TASK = 32  # as many as faiss compares with a block of codes at once
 RANGE_RESULTS = 2**22  # codes that a range search may return, if it has more than one query
@@ -51,7 +51,7 @@ def hamming_top_k(codes, queries, k=10, n_jobs=None):
             f"hamming_top_k compares codes of equal length, but codes have {codes.shape[1]} bytes and queries "
             f"{queries.shape[1]}. Encode both by the same fitted hash."
         )
-    check_count(k, "k", "hamming_top_k")
+    K.check(k, "hamming_top_k")
     k = min(int(k), len(codes))
     distances, indices = np.empty((len(queries), k), dtype=np.int32), np.empty((len(queries), k), dtype=np.int64)
     if not distances.size:

@@ -21,6 +21,7 @@ import numpy as np
 
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.parameters import codes
 from mercer._base.threads import single_threaded
 from mercer.codes.hashing.landmark_hash import LandmarkHash
 from mercer.maps.landmarks.base import NEGATIVE_SHARE, RANK_TOLERANCE
@@ -74,6 +75,8 @@ class KLSH(LandmarkHash):
     >>> KLSH("chi2", n_bits=20, n_landmarks=100, random_state=0).fit_transform(X).shape
     (300, 3)
     """
+
+    _table = codes.KLSH
 
     def __init__(
         self, kernel="chi2", n_bits=64, *, n_landmarks=1024, n_sampled=None, center=True, random_state=None, n_jobs=None

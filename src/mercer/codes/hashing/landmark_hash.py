@@ -18,7 +18,7 @@ from mercer._base.threads import single_threaded, thread_limit
 from mercer.codes.hashing.base import BinaryHash, pack_bits
 from mercer.kernels import Kernel, get_kernel, resolve_kernel
 from mercer.maps.landmarks.base import landmark_blocks
-from mercer.maps.landmarks.choice import check_count, choose_landmarks
+from mercer.maps.landmarks.choice import choose_landmarks
 
 
 class LandmarkHash(BinaryHash):
@@ -30,7 +30,6 @@ class LandmarkHash(BinaryHash):
 
     def fit(self, X, y=None):
         """Draw landmarks among the rows of X, and the hash functions. ``y`` is ignored."""
-        self._check_parameters()
         X = self._checked(X, reset=True)
         who = type(self).__name__
         if X.shape[0] < 2:
@@ -50,14 +49,6 @@ class LandmarkHash(BinaryHash):
         self.landmarks_, self.landmark_indices_ = landmarks[used], indices[used]
         self.coefficients_ = coefficients[used]
         return self
-
-    def _check_parameters(self):
-        who = type(self).__name__
-        check_count(self.n_landmarks, "n_landmarks", who)
-        if self.n_landmarks < 2:
-            raise InputError(f"{who} needs n_landmarks >= 2, got n_landmarks={self.n_landmarks!r}.")
-        if self.n_sampled is not None:
-            check_count(self.n_sampled, "n_sampled", who)
 
     def _functions(self, gram, dtype_char, random_state):
         raise NotImplementedError

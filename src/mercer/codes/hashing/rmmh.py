@@ -12,11 +12,11 @@ end on different sides.
 
 __all__ = ["RMMH"]
 
-from numbers import Real
 
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import codes
 from mercer._base.threads import run_blocks
 from mercer.codes.hashing.landmark_hash import LandmarkHash
 
@@ -73,6 +73,8 @@ class RMMH(LandmarkHash):
     (300, 3)
     """
 
+    _table = codes.RMMH
+
     def __init__(
         self, kernel="chi2", n_bits=64, *, n_landmarks=1024, n_sampled=None, C=100.0, random_state=None, n_jobs=None
     ):
@@ -84,14 +86,13 @@ class RMMH(LandmarkHash):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+        super().check_parameters()
         if self.n_sampled is not None and self.n_sampled % 2:
             raise InputError(
                 f"RMMH labels half of a sample +1 and half -1: n_sampled must be even, got n_sampled={self.n_sampled}."
             )
-        if not isinstance(self.C, Real) or isinstance(self.C, bool) or not 0 < self.C < np.inf:
-            raise InputError(f"RMMH needs a number C > 0, got C={self.C!r}.")
 
     def _functions(self, gram, dtype_char, random_state):
         """(coefficients, intercept): the machine of each bit, (16)."""

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.memory import row_chunks
+from mercer._base.parameters.codes import SIGN_HASH
 from mercer._base.threads import single_threaded, thread_limit
 from mercer.codes.hashing.base import BinaryHash, pack_bits
 from mercer.kernels import Kernel, Linear
@@ -77,6 +78,8 @@ class SignHash(BinaryHash):
     >>> int(np.bitwise_count(codes[0] ^ codes[1]).sum())
     4000
     """
+
+    _table = SIGN_HASH
 
     def __init__(self, map=None, n_bits=64, *, orthogonal=True, random_state=None, n_jobs=None):
         self.map = map

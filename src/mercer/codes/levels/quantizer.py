@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.linalg import rank_revealing_factor
-from mercer._base.parameters import check_parameters
 from mercer._base.parameters.codes import LEVEL_QUANTIZER, MOST_LEVELS
 from mercer.codes.levels.binning import Bins, choose_bins, signed_parts
 from mercer.codes.levels.words import dense_levels, levels_that_occur, on_words, sparse_levels
@@ -208,7 +207,7 @@ class LevelQuantizer(FeatureMap):
     def check_parameters(self):
         """Refuse parameters that cannot be, before any row is seen."""
         who = type(self).__name__
-        check_parameters(self, self._table)
+        super().check_parameters()
         if self.bins is None and self.binning != "auto":
             raise InputError(
                 f"{who} takes values as they are with bins=None and cannot apply binning={self.binning!r}."

@@ -1,9 +1,8 @@
 """What ProductQuantizer checks of parameters, codes and loaded state, and what it warns of."""
 
-__all__ = ["as_code_rows", "check_state", "check_whole", "warn_few_words", "warn_smaller"]
+__all__ = ["as_code_rows", "check_state", "warn_few_words", "warn_smaller"]
 
 import warnings
-from numbers import Integral
 
 import numpy as np
 
@@ -12,13 +11,6 @@ from mercer.codes.product.kernel_space import COMPONENTS, check_kernel
 from mercer.kernels import Kernel, Linear
 from mercer.maps.tables import check_tables
 from mercer.spaces import BlockFactor, CodeRows
-
-
-def check_whole(name, value, high=None):
-    """Raise unless the parameter is a whole number >= 1, and at most ``high``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1 or (high and value > high):
-        allowed = f"from 1 to {high}" if high else ">= 1"
-        raise InputError(f"ProductQuantizer needs {name} as a whole number {allowed}, got {name}={value!r}.")
 
 
 def as_code_rows(codes, n_words):

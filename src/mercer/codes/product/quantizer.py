@@ -17,13 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.codes import EXPANSION, PRODUCT_QUANTIZER
 from mercer._base.validation import canonical, require_range
-from mercer.codes.product.checks import as_code_rows, check_state, check_whole, warn_few_words, warn_smaller
+from mercer.codes.product.checks import as_code_rows, check_state, warn_few_words, warn_smaller
 from mercer.codes.product.fitting import fit_words
 from mercer.codes.product.kernel_space import check_kernel, coordinates, warn_beyond
 from mercer.codes.product.predictor import CodePredictor
 from mercer.codes.product.reading import Sample, check_finite, chunks, dense_single, release_pages, rotated
-from mercer.codes.product.rotations import ROTATIONS, block_sizes, check_width, find_rotation
+from mercer.codes.product.rotations import block_sizes, check_width, find_rotation
 from mercer.codes.product.training import nearest
 from mercer.kernels import Linear
 from mercer.maps.base import FeatureMap
@@ -33,7 +34,6 @@ from mercer.spaces import BlockFactor, CodeRows, DenseRows, Identity
 from mercer.spaces.decoded_rows import DecodedRows
 
 SAMPLES_PER_WORD = 256  # training rows per word, beyond which faiss samples too
-EXPANSIONS = ("delayed", "immediate", "dense")
 
 
 class ProductQuantizer(FeatureMap):
@@ -109,6 +109,8 @@ class ProductQuantizer(FeatureMap):
     True
     """
 
+    _table = PRODUCT_QUANTIZER
+
     def __init__(
         self,
         block_size=8,
@@ -134,7 +136,7 @@ class ProductQuantizer(FeatureMap):
 
     def fit(self, X, y=None):
         """Learn the words of every block. ``y`` is ignored."""
-        self._check_parameters()
+        self.check_parameters()
         X = self._checked(X, reset=True)
         self._check_width(X.shape[1])
         kernel = self.resolved_kernel()
@@ -206,10 +208,7 @@ class ProductQuantizer(FeatureMap):
             ``"delayed"``: never, codes with ``inner_``. ``"immediate"``: a few rows at a time, in every pass.
             ``"dense"``: now and in full. The factor space of all three is the same.
         """
-        if expansion not in EXPANSIONS:
-            raise InputError(
-                f"ProductQuantizer has the expansions {', '.join(map(repr, EXPANSIONS))}, got {expansion!r}."
-            )
+        EXPANSION.check(expansion, "ProductQuantizer.expanded_rows")
         check_is_fitted(self)
         is_coded = isinstance(X, CodeRows) or (
             getattr(X, "dtype", None) == np.uint8 and X.shape[1:] == (self._n_features_out,)
@@ -286,18 +285,9 @@ class ProductQuantizer(FeatureMap):
             kernel.check_values(X, "X")
         return X
 
-    def _check_parameters(self):
-        check_whole("block_size", self.block_size)
-        check_whole("bits", self.bits, high=8)
-        check_whole("n_iter", self.n_iter)
-        if self.n_blocks is not None:
-            check_whole("n_blocks", self.n_blocks)
-        if self.max_samples is not None:
-            check_whole("max_samples", self.max_samples)
-        if not (self.rotation is None or (isinstance(self.rotation, str) and self.rotation in ROTATIONS)):
-            raise InputError(
-                f"ProductQuantizer has the rotations {', '.join(map(repr, ROTATIONS))}, got rotation={self.rotation!r}."
-            )
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+        super().check_parameters()
         kernel = self.resolved_kernel()
         if not isinstance(kernel, Linear):
             check_kernel(kernel, self.rotation)
@@ -310,7 +300,7 @@ class ProductQuantizer(FeatureMap):
             )
 
     def _check_loaded(self):
-        self._check_parameters()
+        self.check_parameters()
         check_state(self)
 
     def __sklearn_tags__(self):

@@ -14,13 +14,11 @@ from mercer._base.errors import InputError
 from mercer._base.memory import row_chunks
 from mercer.codes.wire.normal_table import UNIT
 from mercer.codes.wire.projecting import LARGEST, Projector
-from mercer.codes.wire.specification import LARGEST_STEP, MATRICES, Specification, padded_length
+from mercer.codes.wire.specification import LARGEST_STEP, Specification, padded_length
 from mercer.kernels import Linear
 from mercer.maps.base import FeatureMap
 from mercer.maps.dask import is_dask, transform_chunks
-from mercer.maps.landmarks.choice import check_count
 
-DRAWN = tuple(matrix for matrix in MATRICES if matrix != "learned")  # from the seed
 WORTH_CENTERING = 2  # rows are centred if that makes the largest number this many times smaller: a bit more for all
 HEADROOM = 2  # new rows may be this many times as large as training rows before they are clipped
 
@@ -112,17 +110,12 @@ class BitEmbedding(FeatureMap):
     def _block_size(self, n_columns):
         return n_columns if self.block_size is None else int(self.block_size)
 
-    def _check_parameters(self, n_columns):
-        who = type(self).__name__
-        if "matrix" in self.get_params(deep=False) and self.matrix not in DRAWN:
-            raise InputError(f"{who} has matrix {' or '.join(map(repr, DRAWN))}, got {self.matrix!r}.")
-        if self.block_size is not None:
-            check_count(self.block_size, "block_size", who)
-            if n_columns % int(self.block_size):
-                raise InputError(
-                    f"{who} has blocks of {self.block_size} columns; X has {n_columns} columns, which is not a "
-                    "multiple of it."
-                )
+    def _check_blocks(self, n_columns):
+        if self.block_size is not None and n_columns % int(self.block_size):
+            raise InputError(
+                f"{type(self).__name__} has blocks of {self.block_size} columns; X has {n_columns} columns, which is "
+                "not a multiple of it."
+            )
 
     # --------------------------------------------------------------------------------------------------- encoding
 

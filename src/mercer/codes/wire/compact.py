@@ -14,12 +14,13 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.linalg import eigh_descending
+from mercer._base.parameters.codes import COMPACT_EMBEDDING
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.codes.product.rotations import covariance
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.codes.wire.projecting import LARGEST, Projector
 from mercer.kernels import Linear
-from mercer.maps.landmarks.choice import check_count, sample_rows
+from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, Identity
 
 SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learnt
@@ -80,6 +81,8 @@ class CompactEmbedding(BitEmbedding):
 
     matrix = "learned"
 
+    _table = COMPACT_EMBEDDING
+
     def __init__(self, n_bits=64, *, block_size=None, standardize=False, random_state=None, n_jobs=None):
         self.n_bits = n_bits
         self.block_size = block_size
@@ -89,9 +92,8 @@ class CompactEmbedding(BitEmbedding):
 
     def fit(self, X, y=None):
         """Learn the projections. ``y`` is ignored."""
-        check_count(self.n_bits, "n_bits", type(self).__name__)
         X = self._checked(X, reset=True)
-        self._check_parameters(X.shape[1])
+        self._check_blocks(X.shape[1])
         seed, random_state = self._draw_seed()
         rounding = self._find_rounding(X, may_center=True)
         self.kernel_ = Linear()
@@ -129,8 +131,8 @@ class CompactEmbedding(BitEmbedding):
         check_number(self, "scale_", above=0)
         check_kind(self, "kernel_", Linear)
 
-    def _check_parameters(self, n_columns):
-        super()._check_parameters(n_columns)
+    def _check_blocks(self, n_columns):
+        super()._check_blocks(n_columns)
         entries = self._block_size(n_columns) * self.n_bits
         if entries > 2**26:
             raise InputError(

@@ -11,19 +11,17 @@ Deviation from the paper: entries of A are standard normal, so (6) holds for dis
 
 __all__ = ["QuantizedJL"]
 
-from numbers import Real
 
 import numpy as np
 
-from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
+from mercer._base.parameters.codes import QUANTIZED_JL
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.codes.wire.projecting import Projector
 from mercer.kernels import Linear
-from mercer.maps.landmarks.choice import check_count, sample_rows
+from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, BlockFactor, CodeRows, Identity
 
-VARIANTS = ("plain", "dithered", "sigma-delta")
 SAMPLE_ROWS = 4096  # training rows whose projections decide offsets and saturation
 # Steps of the uniform quantiser with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
 # [max60quantizing] (1 to 5 bits; the rest by the same calculation)
@@ -81,6 +79,8 @@ class QuantizedJL(BitEmbedding):
     True
     """
 
+    _table = QUANTIZED_JL
+
     def __init__(
         self, n_projections=256, *, bits=1, saturation="auto", variant="plain", center=True, block_size=None,
         matrix="dense", standardize=False, random_state=None, n_jobs=None,
@@ -98,9 +98,8 @@ class QuantizedJL(BitEmbedding):
 
     def fit(self, X, y=None):
         """Draw the seed, find offsets and saturation. ``y`` is ignored."""
-        self._check_own()
         X = self._checked(X, reset=True)
-        self._check_parameters(X.shape[1])
+        self._check_blocks(X.shape[1])
         seed, random_state = self._draw_seed()
         rounding = self._find_rounding(X, may_center=self.center)
         self.kernel_ = Linear()
@@ -161,15 +160,3 @@ class QuantizedJL(BitEmbedding):
         super()._check_loaded()
         check_number(self, "saturation_", above=0)
         check_kind(self, "kernel_", Linear)
-
-    def _check_own(self):
-        who = type(self).__name__
-        check_count(self.n_projections, "n_projections", who)
-        check_count(self.bits, "bits", who)
-        if self.bits > 8:
-            raise InputError(f"{who} has 1 to 8 bits per projection, got bits={self.bits!r}.")
-        if self.variant not in VARIANTS:
-            raise InputError(f"{who} has the variants {', '.join(map(repr, VARIANTS))}, got {self.variant!r}.")
-        is_number = isinstance(self.saturation, Real) and not isinstance(self.saturation, bool)
-        if self.saturation != "auto" and not (is_number and 0 < self.saturation < np.inf):
-            raise InputError(f"{who} needs saturation as a number > 0 or 'auto', got {self.saturation!r}.")

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_number
 from mercer._base.memory import row_chunks
+from mercer._base.parameters.codes import UNIVERSAL_EMBEDDING
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.kernels.universal_rbf import UniversalRBF, share_of_bits, slope_of_share
-from mercer.maps.landmarks.choice import check_count
 from mercer.spaces import BitRows, Identity
 
 PAIRS, FEWEST_PAIRS = 4096, 64  # of blocks whose distances decide delta; of rows that they are taken from, at least
@@ -84,6 +84,8 @@ class UniversalEmbedding(BitEmbedding):
     True
     """
 
+    _table = UNIVERSAL_EMBEDDING
+
     def __init__(
         self, n_bits=256, *, delta="auto", block_size=None, matrix="dense", standardize=False, random_state=None,
         n_jobs=None,
@@ -98,10 +100,8 @@ class UniversalEmbedding(BitEmbedding):
 
     def fit(self, X, y=None):
         """Draw the seed and find delta. ``y`` is ignored."""
-        check_count(self.n_bits, "n_bits", type(self).__name__)
-        self._check_delta()
         X = self._checked(X, reset=True)
-        self._check_parameters(X.shape[1])
+        self._check_blocks(X.shape[1])
         seed, random_state = self._draw_seed()
         rounding = self._find_rounding(X, may_center=True)
         rule = isinstance(self.delta, str)
@@ -171,12 +171,6 @@ class UniversalEmbedding(BitEmbedding):
 
     def _as_rows(self, codes):
         return BitRows(codes, self._bits, 1 / np.sqrt(2 * self._bits))  # (17): K(x, x) = 1/2
-
-    def _check_delta(self):
-        if isinstance(self.delta, str) and self.delta == "auto":
-            return
-        if not isinstance(self.delta, Real) or isinstance(self.delta, bool) or not 0 < self.delta < np.inf:
-            raise InputError(f"UniversalEmbedding needs delta as a number > 0 or 'auto', got delta={self.delta!r}.")
 
     def _check_loaded(self):
         super()._check_loaded()

@@ -31,17 +31,17 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.linalg import rank_revealing_factor
+from mercer._base.parameters import named
+from mercer._base.parameters.maps import POINTS, SPARSE_ADDITIVE
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
 from mercer._native.spaces.grid import scatter_coefficients
 from mercer.maps.base import FeatureMap
 from mercer.maps.grids.points import GRID_RULES, given_points, grid_points, sample_magnitudes
-from mercer.maps.landmarks.choice import check_count
 from mercer.spaces import BlockFactor, CumulativeSum, GridPredictor, InnerProduct
-from mercer.spaces.placement import MOST_NEIGHBORS, Placement, intersection_exponent, nonzeros
+from mercer.spaces.placement import Placement, intersection_exponent, nonzeros
 
 BLOCK_VALUES = 2**16  # non-zero values per task
-POINTS = 32  # of a grid, unless n_points says otherwise
 TRIAL_ROWS = 1024  # rows on which grid="auto" compares the rules: half of them make the grids ...
 JUDGED_ROWS = 128  # ... and up to this many of the other half are the judges
 
@@ -97,6 +97,8 @@ class SparseAdditiveMap(FeatureMap):
     (300, 128) True
     """
 
+    _table = SPARSE_ADDITIVE
+
     def __init__(
         self, kernel="chi2", n_points=POINTS, grid="auto", signed=False, n_neighbors=2, random_state=None, n_jobs=None
     ):
@@ -110,13 +112,12 @@ class SparseAdditiveMap(FeatureMap):
 
     def fit(self, X, y=None):
         """Place the points of the grid. ``y`` is ignored."""
-        self._check_parameters()
+        X = self._checked(X, reset=True)
         if not isinstance(self.grid, str) and self.n_points != POINTS:
             raise InputError(
                 f"SparseAdditiveMap has n_points for grids that it places itself, got n_points={self.n_points!r} and a "
                 "grid of points. Leave one of them out."
             )
-        X = self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         random_state = check_random_state(self.random_state)
         self.grid_errors_ = {}
@@ -172,22 +173,15 @@ class SparseAdditiveMap(FeatureMap):
         kernel = super().resolved_kernel()
         return kernel.signed_form() if self.signed else kernel
 
-    def _check_parameters(self):
-        check_count(self.n_points, "n_points", "SparseAdditiveMap")
-        check_count(self.n_neighbors, "n_neighbors", "SparseAdditiveMap")
-        if self.n_neighbors > MOST_NEIGHBORS:
-            raise InputError(
-                f"SparseAdditiveMap has windows of at most {MOST_NEIGHBORS} points, got n_neighbors={self.n_neighbors}."
-            )
+    def check_parameters(self):
+        """Refuse parameters that cannot be, before any row is seen."""
+        super().check_parameters()
         if self.n_neighbors % 2:
             raise InputError(
                 f"SparseAdditiveMap needs an even n_neighbors, as many above a value as below, got {self.n_neighbors}."
             )
         if isinstance(self.grid, str) and self.grid not in ("auto", *GRID_RULES):
-            raise InputError(
-                f"SparseAdditiveMap does not know grid={self.grid!r}. Use 'auto', {', '.join(map(repr, GRID_RULES))} "
-                "or an array of points."
-            )
+            named(self._table)["grid"].refuse(self.grid, "SparseAdditiveMap")
         _check_kernel(self.resolved_kernel())
 
     def _trial_errors(self, X, random_state):
@@ -211,7 +205,7 @@ class SparseAdditiveMap(FeatureMap):
     def _check_loaded(self):
         if not hasattr(self, "grid_"):
             return
-        self._check_parameters()
+        self.check_parameters()
         _check_kernel(self.kernel_)
         given_points(checked_array(self, "grid_", "float64", ndim=1), "SparseAdditiveMap")
         if check_kind(self, "inner_", InnerProduct).n_features != self._n_features_out:

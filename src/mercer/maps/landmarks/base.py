@@ -25,7 +25,7 @@ from mercer._base.memory import row_chunks
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
 from mercer.kernels import Kernel
 from mercer.maps.base import FeatureMap
-from mercer.maps.landmarks.choice import check_count, choose_landmarks
+from mercer.maps.landmarks.choice import choose_landmarks
 from mercer.spaces import Identity, LandmarkPredictor
 
 BLOCK_ROWS = 1024  # rows per task: landmarks are packed anew for each task, which a thousand rows make negligible
@@ -79,8 +79,6 @@ class LandmarkMap(FeatureMap):
 
     def _fit_landmarks(self, X, n_landmarks):
         """Set ``kernel_``, ``landmarks_`` and ``landmark_indices_``; returns the generator for further draws."""
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", type(self).__name__)
         random_state = check_random_state(self.random_state)
         self.kernel_ = self.fitted_kernel(X)
         self.landmarks_, self.landmark_indices_ = choose_landmarks(

@@ -22,7 +22,7 @@ Deviation from the papers: a residual below the rounding of K(x, x) counts as ze
 already reproduce is never drawn, and the search ends with fewer landmarks when nothing is left to represent.
 """
 
-__all__ = ["LANDMARK_RULES", "check_count", "check_rule", "choose_landmarks", "given_landmarks", "sample_rows"]
+__all__ = ["LANDMARK_RULES", "check_rule", "choose_landmarks", "given_landmarks", "sample_rows"]
 
 import logging
 import warnings
@@ -31,6 +31,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from mercer._base.errors import ApproximationWarning, InputError
+from mercer._base.parameters import named
+from mercer._base.parameters.maps import LANDMARKS
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
 from mercer._base.validation import as_rows
 
@@ -41,6 +43,7 @@ FACTOR_BYTES = 2**28  # largest factor: 32,768 candidates for 1,024 landmarks
 ROUNDING = {"f": 1e-9, "d": 32 * np.finfo(np.float64).eps}
 NEGATIVE_SHARE = 1e-3  # a residual below minus this share of K(x, x) is not rounding
 logger = logging.getLogger("mercer")
+OF_LANDMARKS = named(LANDMARKS)
 
 
 def choose_landmarks(
@@ -65,9 +68,8 @@ def choose_landmarks(
     """
     if not check_rule(landmarks, who):
         return given_landmarks(kernel, X, landmarks, who)
-    check_count(n_landmarks, "n_landmarks", who)
-    if max_candidates is not None:
-        check_count(max_candidates, "max_candidates", who)
+    OF_LANDMARKS["n_landmarks"].check(n_landmarks, who)
+    OF_LANDMARKS["max_candidates"].check(max_candidates, who)
     n = X.shape[0]
     if n_landmarks >= n:
         return X, np.arange(n)
@@ -85,19 +87,10 @@ def choose_landmarks(
     return X[indices], indices
 
 
-def check_count(value, name, who):
-    """Raise unless the parameter is a whole number >= 1."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{who} needs a whole number {name} >= 1, got {name}={value!r}.")
-
-
 def check_rule(landmarks, who):
     """Whether the parameter names a rule (True) or is an array (False); raises for a name that is none."""
     if isinstance(landmarks, str) and landmarks not in LANDMARK_RULES:
-        raise InputError(
-            f"{who} does not know landmarks={landmarks!r}. Use one of {', '.join(map(repr, LANDMARK_RULES))}, an array "
-            "of row numbers, or the landmarks themselves."
-        )
+        OF_LANDMARKS["landmarks"].refuse(landmarks, who)
     return isinstance(landmarks, str)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.parameters.maps import KERNEL_PCA
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
 from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
 from mercer.maps.landmarks.choice import sample_rows
@@ -81,6 +82,8 @@ class KernelPCA(LandmarkMap):
     >>> bool(np.all(np.abs(pca.kernel_(X) - pca.approximate_kernel(X)) <= np.outer(R, R) + 1e-12))
     True
     """
+
+    _table = KERNEL_PCA
 
     def __init__(
         self,

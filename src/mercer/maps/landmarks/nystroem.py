@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.cholesky import solve_lower
 from mercer._base.files.loaded import check_kind, check_matrix
+from mercer._base.parameters.maps import NYSTROEM
 from mercer.kernels import Kernel
 from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
-from mercer.maps.landmarks.choice import check_count, check_rule, given_landmarks
+from mercer.maps.landmarks.choice import check_rule, given_landmarks
 from mercer.maps.landmarks.per_dimension import fit_tables
 from mercer.maps.tables import TablePredictor, check_tables, encode_by_tables, fold_tables
 from mercer.spaces import Identity, LandmarkPredictor
@@ -90,6 +91,8 @@ class NystroemMap(LandmarkMap):
     >>> NystroemMap("chi2", per_dimension=True).fit_transform(X).shape
     (300, 24)
     """
+
+    _table = NYSTROEM
 
     def __init__(
         self,
@@ -211,8 +214,6 @@ class NystroemMap(LandmarkMap):
         who = "NystroemMap(per_dimension=True)"
         n_components = COMPONENTS_PER_DIMENSION if self.n_components is None else self.n_components
         n_landmarks = LANDMARKS_PER_DIMENSION if self.n_landmarks is None else self.n_landmarks
-        check_count(n_components, "n_components", who)
-        check_count(n_landmarks, "n_landmarks", who)
         self.kernel_ = self.resolved_kernel()
         is_rule = check_rule(self.landmarks, who)
         self.points_, self.tables_ = fit_tables(

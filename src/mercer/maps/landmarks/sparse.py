@@ -17,7 +17,6 @@ lasso, whose own coefficients are only used to choose.
 
 __all__ = ["SparseMap"]
 
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_matrix, checked_array
+from mercer._base.parameters.maps import ALPHA, SPARSE
 from mercer._base.threads import single_threaded, thread_limit
 from mercer._base.validation import narrow
 from mercer._native.kernels.selection import keep_best
@@ -32,11 +32,9 @@ from mercer._native.maps import pursuit as loops
 from mercer.kernels import Kernel
 from mercer.maps.base import FeatureMap
 from mercer.maps.landmarks.base import landmark_blocks
-from mercer.maps.landmarks.choice import check_count, choose_landmarks
+from mercer.maps.landmarks.choice import choose_landmarks
 from mercer.spaces import Factor, InnerProduct
 
-METHODS = ("omp", "mp", "nearest", "lasso")
-ALPHA = 1e-3  # of the lasso, unless it is said
 # What counts as rounding, by the type of the kernel values: squared distances of landmarks of norm 1 from the span of
 # others, and inner products relative to the largest one.
 TOLERANCE = {"f": 1e-6, "d": 1e-12}
@@ -103,6 +101,8 @@ class SparseMap(FeatureMap):
 
     _any_range = True
 
+    _table = SPARSE
+
     def __init__(
         self,
         kernel="chi2",
@@ -127,13 +127,12 @@ class SparseMap(FeatureMap):
 
     def fit(self, X, y=None):
         """Choose landmarks from X. ``y`` is ignored."""
-        self._check_parameters()
+        X = self._checked(X, reset=True)
         if self.method != "lasso" and self.alpha != ALPHA:
             raise InputError(
                 f"SparseMap has alpha for method='lasso' only, got alpha={self.alpha!r} with method={self.method!r}. "
                 "Leave alpha out."
             )
-        X = self._checked(X, reset=True)
         self.kernel_ = self.fitted_kernel(X)
         self.landmarks_, self.landmark_indices_ = choose_landmarks(
             self.kernel_,
@@ -207,17 +206,10 @@ class SparseMap(FeatureMap):
         selected[:] = -1
         keep_best(closeness, 0, np.full(selected.shape, -np.inf), selected)
 
-    def _check_parameters(self):
-        check_count(self.n_nonzero, "n_nonzero", "SparseMap")
-        if self.method not in METHODS:
-            raise InputError(f"SparseMap has no method {self.method!r}. Use one of {', '.join(map(repr, METHODS))}.")
-        if not isinstance(self.alpha, Real) or not 0 < self.alpha < 1:
-            raise InputError(f"SparseMap needs 0 < alpha < 1, got alpha={self.alpha!r}.")
-
     def _check_loaded(self):
         if not hasattr(self, "landmarks_"):
             return
-        self._check_parameters()
+        self.check_parameters()
         kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", InnerProduct)
         Z = check_matrix(self, "landmarks_", shape=(inner.n_features, self.n_features_in_))
         if not Z.shape[0]:

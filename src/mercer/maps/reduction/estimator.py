@@ -28,12 +28,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.maps import N_PAIRS, REDUCTION
 from mercer._base.tables import open_rows
 from mercer.kernels import Linear, get_kernel
 from mercer.maps.base import FeatureMap
 from mercer.maps.dask import is_dask, sampled
-from mercer.maps.landmarks.choice import check_count
-from mercer.maps.reduction.checks import check_blocks, check_parameters, check_rows
+from mercer.maps.reduction.checks import check_blocks, check_combination, check_rows
 from mercer.maps.reduction.column_choice import Judge, choose_size, groups_by_size, used_columns
 from mercer.maps.reduction.column_groups import numbered
 from mercer.maps.reduction.lasso_path import LassoPath
@@ -134,6 +134,8 @@ class ConvexReduction(FeatureMap):
     (50, 9)
     """
 
+    _table = REDUCTION
+
     def __init__(
         self,
         kernel="linear",
@@ -161,6 +163,11 @@ class ConvexReduction(FeatureMap):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def check_parameters(self):
+        """Refuse parameters that cannot be, or not together, before any row is seen."""
+        super().check_parameters()
+        check_combination(self)
+
     def fit(self, X, y=None):
         """Find the columns and their weights, then fit the map to the reduced rows.
 
@@ -169,7 +176,7 @@ class ConvexReduction(FeatureMap):
         X : rows, at least two of them
         y : class of each row, for ``method="supervised"``; passed on to the map
         """
-        check_parameters(self)
+        self.check_parameters()
         spread = open_rows(X) if is_dask(X) else None  # all rows; X is then a sample of them
         if spread is not None:
             X, y = sampled(spread, y, self.random_state)
@@ -239,7 +246,7 @@ class ConvexReduction(FeatureMap):
         from mercer.maps.reduction.plot import draw_values
 
         X = self._checked(X, reset=False)
-        check_count(n_pairs, "n_pairs", "ConvexReduction.plot_values")
+        N_PAIRS.check(n_pairs, "ConvexReduction.plot_values")
         if X.shape[0] < 2:
             raise InputError("ConvexReduction.plot_values needs two rows or more, got one.")
         pairs = draw_pairs(X.shape[0], n_pairs, check_random_state(0))

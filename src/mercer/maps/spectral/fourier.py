@@ -14,13 +14,13 @@ cosine at a random phase, which is unbiased too, but no longer of norm 1.
 
 __all__ = ["FourierMap"]
 
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number, checked_array
+from mercer._base.parameters.maps import FOURIER
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.maps.fourier import LOOPS
 from mercer.kernels import RBF, Chi2, ExpChi2, Exponential, Intersection, Kernel, Laplacian, Linear
@@ -74,6 +74,8 @@ class FourierMap(FeatureMap):
 
     _any_range = True
 
+    _table = FOURIER
+
     def __init__(self, kernel="rbf", n_components=256, *, orthogonal=True, map_order=2, random_state=None, n_jobs=None):
         self.kernel = kernel
         self.n_components = n_components
@@ -86,8 +88,6 @@ class FourierMap(FeatureMap):
         """Draw the frequencies; of X only the width matters, and the distances if gamma is None. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         size = self.n_components
-        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-            raise InputError(f"FourierMap needs n_components as a whole number >= 1, got n_components={size!r}.")
         self.kernel_ = self.fitted_kernel(X)
         base, is_normal = _base_kernel(self.kernel_)
         self.map_ = None if base is None else HomogeneousMap(base, self.map_order, "least-squares", n_jobs=1).fit(X)

@@ -11,23 +11,22 @@ so that psi(x)' psi(y) = sqrt(u v) (c_0 + 2 sum_j c_j cos(j L log(v / u))), v = 
 
 __all__ = ["HomogeneousMap"]
 
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number, checked_array
+from mercer._base.parameters.maps import HOMOGENEOUS
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
 from mercer._native.maps.homogeneous import LOOPS, widen_columns
 from mercer.kernels import Kernel, get_kernel
 from mercer.maps.base import FeatureMap
-from mercer.maps.spectral.spectra import WINDOWS, best_period, coefficients, spectrum_of
+from mercer.maps.spectral.spectra import best_period, coefficients, spectrum_of
 from mercer.spaces import Identity
 
 BLOCK_VALUES = 2**16  # values per task: 0.2 ms of work
-LEAST_PERIOD = 0.1  # values that differ by 5 % would already look alike
 # Bits kept in the leading part of the pitch, so that its product with a binary exponent is exact.
 PITCH_BITS = {"f": 14, "d": 40}
 
@@ -88,6 +87,8 @@ class HomogeneousMap(FeatureMap):
 
     _any_range = True
 
+    _table = HOMOGENEOUS
+
     def __init__(self, kernel="chi2", order=1, window="rectangular", *, period=None, signed=False, n_jobs=None):
         self.kernel = kernel
         self.order = order
@@ -98,7 +99,6 @@ class HomogeneousMap(FeatureMap):
 
     def fit(self, X, y=None):
         """Resolve the kernel, the period and the coefficients; of X only the width matters. ``y`` is ignored."""
-        self._check_parameters()
         self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         spectrum = spectrum_of(self.kernel_)
@@ -157,16 +157,6 @@ class HomogeneousMap(FeatureMap):
     def resolved_kernel(self):
         kernel = get_kernel(self.kernel)
         return kernel.signed_form() if self.signed else kernel
-
-    def _check_parameters(self):
-        if isinstance(self.order, bool) or not isinstance(self.order, Integral) or self.order < 1:
-            raise InputError(f"HomogeneousMap needs order as a whole number >= 1, got order={self.order!r}.")
-        if self.window not in WINDOWS:
-            raise InputError(f"HomogeneousMap has the windows {', '.join(WINDOWS)}; got window={self.window!r}.")
-        if self.period is not None and not (isinstance(self.period, Real) and LEAST_PERIOD <= self.period < np.inf):
-            raise InputError(
-                f"HomogeneousMap needs period as a number >= {LEAST_PERIOD} or None, got period={self.period!r}."
-            )
 
     def _check_loaded(self):
         found = checked_array(self, "coefficients_", "float64", ndim=1, lowest=0)

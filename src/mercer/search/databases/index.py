@@ -8,12 +8,12 @@ search   psi(q); the store finds the ``oversample * k`` rows of largest <psi(q),
 __all__ = ["StoreIndex"]
 
 from dataclasses import replace
-from numbers import Integral, Real
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
+from mercer._base.parameters.search import EF, EXACT, K
 from mercer._base.threads import thread_limit
 from mercer.search.by_codes import oversampled
 from mercer.search.databases.artefact import embedded
@@ -150,12 +150,10 @@ class StoreIndex:
         values : float64 array of shape (m, k), similarities or distances
         """
         Q = as_kept(self.model_.validated(Q, name="Q"), self._layout.sparse)
-        for name, value in {"k": k, "ef": ef}.items():
-            if value is not None or name == "k":
-                _check_count(name, value)
+        K.check(k, "StoreIndex.search")
+        EF.check(ef, "StoreIndex.search")
         condition = self._condition(filter)
-        if exact not in (False, True):
-            raise InputError(f"A search in a store takes exact=True or False, got {exact!r:.80}.")
+        EXACT.check(exact, "StoreIndex.search")
         if (exact or rerank) and self._layout.kept is None and self.rows is None:
             raise InputError(
                 f"The exact kernel needs the rows, and {self._store.place} keeps none of them (vectors=None). Connect "
@@ -179,7 +177,7 @@ class StoreIndex:
 
     def explain(self, q, k=10, *, filter=None):
         """How the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or what Milvus has indexed."""
-        _check_count("k", k)
+        K.check(k, "StoreIndex.explain")
         wanted = oversampled(int(k), self.oversample)
         return self._store.explain(self.embed(q)[0], wanted, self._condition(filter))
 
@@ -356,11 +354,6 @@ class StoreIndex:
                 f"{self._store.language}."
             )
         return Condition(ids=self._checked_ids(filter, "KernelIndex.search(filter=)"))
-
-
-def _check_count(name, value):
-    if not isinstance(value, (Integral, Real)) or isinstance(value, bool) or value != int(value) or value < 1:
-        raise InputError(f"A search in a store needs {name} as a whole number >= 1, got {value!r:.80}.")
 
 
 def _checked_payload(payload, n_rows, layout, who):

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.search import LAYOUT
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
@@ -57,17 +59,7 @@ class Layout:
     own: bool = True
 
     def __post_init__(self):
-        if self.ids is not None:
-            _check_choice("ids", self.ids, ID_TYPES)
-        _check_choice("dtype", self.dtype, DTYPES)
-        _check_choice("method", self.method, METHODS)
-        _check_choice("metric", self.metric, METRICS)
-        if self.kept is not None:
-            _check_choice("vectors", self.kept, KEPT)
-        for name in ("width", "n_features"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InputError(f"KernelIndex.push needs {name} >= 1, got {value!r:.80}.")
+        check_parameters(self, LAYOUT, "KernelIndex.push")
         for name in ("sparse", "own"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"KernelIndex.push needs {name} to be true or false, got {getattr(self, name)!r:.80}.")
@@ -136,8 +128,3 @@ class Layout:
 def metric_of(measure):
     """What ranks embedded rows: the inner product is the kernel; only rows of unequal K(x, x) need distances."""
     return "distance" if measure.is_distance and not measure.unit_diagonal else "inner product"
-
-
-def _check_choice(name, value, choices):
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"KernelIndex.push takes {name} from {', '.join(map(repr, choices))}, got {value!r:.80}.")

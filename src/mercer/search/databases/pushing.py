@@ -3,6 +3,8 @@
 __all__ = ["connect", "push"]
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import named
+from mercer._base.parameters.search import INDEX
 from mercer._base.progress import track
 from mercer.search.databases.artefact import artefact, embedded, fingerprint, from_artefact
 from mercer.search.databases.index import StoreIndex
@@ -11,7 +13,6 @@ from mercer.search.databases.places import store_at
 from mercer.search.databases.row_bytes import as_bytes
 from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
-from mercer.search.model.parameters import check_oversample
 from mercer.search.rows.collection import ADD_ROWS
 
 
@@ -112,7 +113,7 @@ def connect(place, name, *, model=None, rows=None, oversample=None, embedding_co
     StoreIndex
     """
     if oversample is not None:
-        check_oversample(oversample, "KernelIndex.connect")
+        named(INDEX)["oversample"].check(oversample, "KernelIndex.connect")
     if rows is not None and not callable(rows):
         raise InputError(f"KernelIndex.connect needs rows as a function of a list of ids, got {rows!r:.80}.")
     store = store_at(place, new=False)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
+from mercer._base.parameters.search import SEARCH_MODEL
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
@@ -58,6 +59,8 @@ class SearchModel(BaseEstimator):
     >>> type(index.model_).__name__, len(index)
     ('SearchModel', 0)
     """
+
+    _table = SEARCH_MODEL
 
     def __init__(
         self,

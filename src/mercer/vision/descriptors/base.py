@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.vision import STEP
 from mercer.vision.reading.checks import as_image
 from mercer.vision.reading.colors import to_gray
 
@@ -81,8 +82,7 @@ def joined(parts, n_values, shape):
 
 def checked_step(step, who):
     """The distance of patches as an int >= 1."""
-    if not isinstance(step, Integral) or isinstance(step, bool) or step < 1:
-        raise InputError(f"{who} needs step as a whole number of pixels >= 1, got step={step!r}.")
+    STEP.check(step, who)
     return int(step)
 
 

@@ -4,7 +4,7 @@ __all__ = ["Downscaled"]
 
 import numpy as np
 
-from mercer.maps.landmarks.choice import check_count
+from mercer._base.parameters.vision import MAX_SIDE
 from mercer.vision.descriptors.base import Descriptors, LocalDescriptor
 from mercer.vision.reading.batches import checked_descriptor
 from mercer.vision.reading.images import resize
@@ -47,7 +47,7 @@ class Downscaled(LocalDescriptor):
         return checked_descriptor(self.descriptor, "Downscaled").n_values
 
     def _describe(self, image):
-        check_count(self.max_side, "max_side", "Downscaled")
+        MAX_SIDE.check(self.max_side, "Downscaled")
         descriptor = checked_descriptor(self.descriptor, "Downscaled")
         height, width = image.shape[:2]
         scale = self.max_side / max(height, width)

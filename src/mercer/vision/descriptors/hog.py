@@ -20,6 +20,7 @@ __all__ = ["VARIANTS", "channels_of", "fill_hog", "flip_hog", "hog", "hog_shape"
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.vision import VARIANT
 from mercer._native.vision.hog import block_factors, clipped_factors, sum_votes, write_dalal_triggs, write_felzenszwalb
 from mercer.vision.reading.checks import as_image, check_cell_size, check_image_shape
 
@@ -147,8 +148,7 @@ def flip_hog(features, variant="felzenszwalb"):
 
 def channels_of(variant, truncation, who):
     """The number of channels of a variant."""
-    if not isinstance(variant, str) or variant not in VARIANTS:
-        raise InputError(f"{who} needs variant as one of {', '.join(map(repr, VARIANTS))}, got variant={variant!r}.")
+    VARIANT.check(variant, who)
     if truncation and variant != "felzenszwalb":
         raise InputError(f"{who} has a channel of truncation for variant='felzenszwalb' only, got variant={variant!r}.")
     return VARIANTS[variant][0] + bool(truncation)

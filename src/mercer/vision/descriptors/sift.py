@@ -25,19 +25,17 @@ __all__ = ["DenseSIFT", "dense_sift"]
 
 from dataclasses import dataclass
 from math import ceil, floor, gcd, log2
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
 
-from mercer._base.errors import InputError
+from mercer._base.parameters.vision import CONTRAST, WINDOW
 from mercer._base.threads import run_blocks
 from mercer._native.vision.sift import bin_flat, blur, frame_sums, sum_cells, write_sift, write_votes
 from mercer.vision.descriptors.base import Descriptors, LocalDescriptor, checked_sizes, checked_step
 from mercer.vision.reading.checks import as_image
 from mercer.vision.reading.colors import to_gray
 
-WINDOWS = ("flat", "gaussian")
 MAGNIFICATION = 6  # bins are this many times as wide as the sigma of the smoothing [vedaldi10vlfeat]
 WINDOW_SIGMA = 2  # in bins: half the width of the descriptor [lowe04distinctive]
 LARGEST_SIZE = 256  # sums of size^2 votes have 32 bits: these leave 15 for each vote
@@ -119,10 +117,8 @@ def dense_sift(image, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.
 
 
 def _checked(step, sizes, window, contrast, who):
-    if not isinstance(window, str) or window not in WINDOWS:
-        raise InputError(f"{who} needs window as 'flat' or 'gaussian', got window={window!r}.")
-    if not isinstance(contrast, Real) or isinstance(contrast, bool) or not 0 <= contrast < np.inf:
-        raise InputError(f"{who} needs contrast as a number >= 0, got contrast={contrast!r}.")
+    WINDOW.check(window, who)
+    CONTRAST.check(contrast, who)
     return checked_step(step, who), checked_sizes(sizes, who, 1, LARGEST_SIZE)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.vision import N_SHOWN
 from mercer.maps import ConvexReduction
-from mercer.maps.landmarks.choice import check_count
 from mercer.vision.reading.batches import Picture, as_pictures
 from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
@@ -152,9 +152,7 @@ def _check(encoder, reduction, n):
     if not isinstance(encoder, ImageEncoder):
         raise InputError(f"{who} needs an encoder of images, such as BagOfWords(), got {encoder!r}.")
     check_is_fitted(encoder)
-    check_count(n, "n", who)
-    if n > MOST:
-        raise InputError(f"{who} has colours for {MOST} columns, got n={n}.")
+    N_SHOWN.check(n, who)
     if reduction is None:
         return
     if not isinstance(reduction, ConvexReduction) or not isinstance(encoder, BagOfWords):

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.vision import CELL_SIZE
 
 LARGEST = 1e30  # its squares and their sums fit into float64, histograms of it into float32
 
@@ -49,8 +50,7 @@ def check_values(values, who):
 
 def check_cell_size(cell_size, who):
     """Raise unless the cell size is a whole number >= 1."""
-    if not isinstance(cell_size, Integral) or isinstance(cell_size, bool) or cell_size < 1:
-        raise InputError(f"{who} needs cell_size as a whole number of pixels >= 1, got cell_size={cell_size!r}.")
+    CELL_SIZE.check(cell_size, who)
 
 
 def whole_pair(size, who, name="size"):

@@ -7,7 +7,7 @@
 An index follows from the words alone: it is built again when a model is loaded, with the same bits.
 """
 
-__all__ = ["ASSIGNMENTS", "build_index", "nearest_through"]
+__all__ = ["build_index", "nearest_through"]
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from mercer._base.threads import run_blocks
 from mercer.codes.product.training import calling_thread_only
 from mercer.vision.words.kmeans import nearest_words
 
-ASSIGNMENTS = ("exact", "hnsw", "ivf")
 NEIGHBOURS = 32  # of a word in the graph
 EFFORT_BUILDING, EFFORT = 100, 16  # words that are kept in view while the graph is built and walked
 LISTS_PROBED = 8

@@ -2,18 +2,16 @@
 
 __all__ = ["BagOfWords"]
 
-from numbers import Real
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
-from mercer.maps.landmarks.choice import check_count
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.vision import BAG_OF_WORDS
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.pyramid import Pyramid, check_weights
-from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary, check_choice, check_vocabulary_parameters
-
-NORMS = ("l1", "l2")
+from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 
 
 class BagOfWords(ImageEncoder):
@@ -94,6 +92,8 @@ class BagOfWords(ImageEncoder):
     >>> np.allclose(rows.sum(axis=1), 1)
     True
     """
+
+    _table = BAG_OF_WORDS
 
     def __init__(
         self,
@@ -210,18 +210,13 @@ class BagOfWords(ImageEncoder):
     def check_parameters(self):
         """Refuse parameters that cannot be used, before any image is read."""
         who = "BagOfWords"
-        check_vocabulary_parameters(self, who)
-        check_count(self.soft, "soft", who)
+        check_parameters(self, self._table)
         if self.soft > self.n_words:
             raise InputError(f"{who} has n_words={self.n_words}, got soft={self.soft}. Use at most {self.n_words}.")
-        if self.bandwidth is not None and not (isinstance(self.bandwidth, Real) and 0 < self.bandwidth < np.inf):
-            raise InputError(f"{who} needs bandwidth as a number > 0 or None, got bandwidth={self.bandwidth!r}.")
         n_levels = len(Pyramid(self.pyramid, who).levels)
         check_weights(self.level_weights, n_levels, who)
         if self.normalize is None and self.level_weights is not None:
             raise InputError(f"{who} weighs levels that it normalises, got level_weights with normalize=None.")
-        if self.normalize is not None:
-            check_choice(self.normalize, "normalize", NORMS, who)
 
     def _check_fits(self):
         """Raise if parameters that words were learnt with have changed since."""

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import MOST_COLUMNS, check_whole
-from mercer.maps.landmarks.choice import check_count
 from mercer.vision.reading.batches import as_pictures, checked_descriptor, described, over_images, warn_skipped
 from mercer.vision.reading.cache import ArrayCache, fingerprint
 from mercer.vision.reading.sampling import sample_descriptors
@@ -59,7 +58,6 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         images : sequence of paths, bytes of files or arrays; or a stack of images (n, H, W) or (n, H, W, 3)
         """
         who = type(self).__name__
-        self._check_common(who)
         self.check_parameters()
         pictures = self._pictures(images, reset=True)
         self.descriptor_ = clone(checked_descriptor(self.descriptor, who), safe=False)
@@ -185,16 +183,8 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_values = check_whole(self, "n_descriptor_values_", 1, MOST_COLUMNS)
         if n_values != getattr(self.descriptor_, "n_values", n_values):
             raise ValueError("n_descriptor_values_ does not belong to descriptor_.")
-        self._check_common(type(self).__name__)
+        self.check_parameters()
         self.cache = None
-
-    def _check_common(self, who):
-        if self.n_samples is not None:
-            check_count(self.n_samples, "n_samples", who)
-        for name in ("root", "strict", "sparse_output"):
-            value = getattr(self, name, False)
-            if not isinstance(value, (bool, np.bool_)):
-                raise InputError(f"{who} needs {name} as True or False, got {name}={value!r}.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

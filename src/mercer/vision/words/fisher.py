@@ -17,7 +17,6 @@ pyramid (:mod:`mercer.vision.words.pyramid`), each descriptor once whatever the 
 __all__ = ["FisherVectors"]
 
 from copy import copy
-from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -25,16 +24,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import FLOATS, checked_array
 from mercer._base.linalg import eigh_descending
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.vision import FISHER_VECTORS
 from mercer._base.threads import run_row_blocks
-from mercer.maps.landmarks.choice import check_count
 from mercer.vision.reading.batches import over_images
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.gmm import Mixture, fit_em, log_densities, mixture_of_clusters, to_posteriors, with_squares
 from mercer.vision.words.kmeans import kmeans, nearest_words, sums_of_words
 from mercer.vision.words.pyramid import Pyramid, check_weights
-from mercer.vision.words.vocabulary import check_choice
 
-TERMS = ("both", "mean", "variance")
 SAMPLES_PER_WORD = 500
 FEWEST_SAMPLES, MOST_SAMPLES = 100_000, 500_000
 BLOCK_ROWS = 4096
@@ -123,6 +121,8 @@ class FisherVectors(ImageEncoder):
     >>> np.allclose((rows**2).sum(axis=1), 1)
     True
     """
+
+    _table = FISHER_VECTORS
 
     def __init__(
         self,
@@ -335,22 +335,13 @@ class FisherVectors(ImageEncoder):
     def check_parameters(self):
         """Refuse parameters that cannot be used, before any image is read."""
         who = "FisherVectors"
-        check_count(self.n_words, "n_words", who)
-        check_count(self.n_iter, "n_iter", who)
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", who)
-        check_choice(self.terms, "terms", TERMS, who)
-        check_choice(self.assignment, "assignment", ("soft", "hard"), who)
-        check_choice(self.gmm, "gmm", ("em", "kmeans"), who)
+        check_parameters(self, self._table)
         if self.words is not None and self.gmm != "kmeans":
             raise InputError(f"{who} takes words, the centres of clusters, with gmm='kmeans', got gmm={self.gmm!r}.")
-        if not isinstance(self.power, Real) or isinstance(self.power, bool) or not 0 < self.power <= 1:
-            raise InputError(f"{who} needs power as a number above 0 and up to 1, got power={self.power!r}.")
         check_weights(self.level_weights, len(Pyramid(self.pyramid, who).levels), who)
 
     def _check_loaded(self):
         super()._check_loaded()
-        self.check_parameters()
         d, (K, D) = self.n_descriptor_values_, checked_array(self, "means_", FLOATS, ndim=2).shape
         wanted = {"mean_": (d,), "weights_": (K,), "means_": (K, D), "variances_": (K, D)}
         if self.components_ is None:

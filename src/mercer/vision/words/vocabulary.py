@@ -9,12 +9,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
+from mercer._base.parameters import check_parameters
+from mercer._base.parameters.vision import VOCABULARY, K
 from mercer.maps import NystroemMap
-from mercer.maps.landmarks.choice import check_count, sample_rows
-from mercer.vision.words.assignment import ASSIGNMENTS, build_index, nearest_through
+from mercer.maps.landmarks.choice import sample_rows
+from mercer.vision.words.assignment import build_index, nearest_through
 from mercer.vision.words.kmeans import kmeans, nearest_words
 
-METHODS = ("kmeans", "intersection")
 SAMPLES_PER_WORD = 100
 INDEX_CACHE = "_index"
 LARGEST = 1e15  # of a value: squared distances of a million of them are numbers of float32, which faiss computes with
@@ -67,6 +68,8 @@ class Vocabulary(BaseEstimator):
     True
     """
 
+    _table = VOCABULARY
+
     def __init__(
         self,
         n_words=1000,
@@ -93,7 +96,7 @@ class Vocabulary(BaseEstimator):
         ----------
         X : array of shape (n, d), n >= n_words
         """
-        check_vocabulary_parameters(self, "Vocabulary")
+        check_parameters(self, self._table)
         X = self._validated(X, reset=True)
         random_state = check_random_state(self.random_state)
         most = SAMPLES_PER_WORD * self.n_words if self.n_samples is None else self.n_samples
@@ -131,7 +134,7 @@ class Vocabulary(BaseEstimator):
             Squared; with ``"intersection"`` those of the coordinates.
         """
         check_is_fitted(self)
-        check_count(k, "k", "Vocabulary.nearest")
+        K.check(k, "Vocabulary.nearest")
         if k > len(self.words_):
             raise InputError(f"Vocabulary.nearest has {len(self.words_)} words, got k={k}.")
         return self.nearest_words_of(self._validated(X, reset=False), k)
@@ -168,7 +171,7 @@ class Vocabulary(BaseEstimator):
         return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
 
     def _check_loaded(self):
-        check_vocabulary_parameters(self, "Vocabulary")
+        check_parameters(self, self._table)
         fitted = check_kind(self, "map_", NystroemMap, optional=True)
         if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
             raise ValueError("map_ was fitted on rows of another width.")
@@ -179,19 +182,3 @@ class Vocabulary(BaseEstimator):
         """Without the index, which belongs to a library of another kind and is quickly built again."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != INDEX_CACHE}
-
-
-def check_vocabulary_parameters(owner, who):
-    """Raise unless the parameters that vocabularies and bags of words share have a meaning."""
-    check_count(owner.n_words, "n_words", who)
-    check_count(owner.n_iter, "n_iter", who)
-    if owner.n_samples is not None:
-        check_count(owner.n_samples, "n_samples", who)
-    check_choice(owner.method, "method", METHODS, who)
-    check_choice(owner.assignment, "assignment", ASSIGNMENTS, who)
-
-
-def check_choice(value, name, choices, who):
-    """Raise unless the parameter is one of some strings."""
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{who} needs {name} as one of {', '.join(map(repr, choices))}, got {name}={value!r}.")
