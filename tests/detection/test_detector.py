@@ -103,7 +103,7 @@ def test_images_that_cannot_be_used_are_named(detector, tmp_path):
 @pytest.mark.parametrize("wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"most": 0}, {"most": 1.5}])
 def test_what_detect_is_asked_is_checked(detector, wrong):
     (name,) = wrong
-    with pytest.raises(InputError, match=rf"PartDetector.detect needs {name} as a .*number.*, got "):
+    with pytest.raises(InputError, match=f"PartDetector.detect: `{name}` must be .*; got "):
         detector.detect(np.zeros((200, 200), np.uint8), **wrong)
 
 

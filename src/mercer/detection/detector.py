@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.parameters import check_parameters
-from mercer._base.parameters.detection import MOST, PART_DETECTOR
+from mercer._base.parameters.detection import MOST, PART_DETECTOR, THRESHOLD
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
 from mercer.detection.cells.pyramid import PyramidShape
@@ -220,7 +220,7 @@ class PartDetector(BaseEstimator):
         """
         check_is_fitted(self)
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
-            raise InputError(f"PartDetector.detect needs threshold as a number, got {threshold!r:.80}.")
+            THRESHOLD.refuse(threshold, "PartDetector.detect")
         MOST.check(most, "PartDetector.detect")
         return self._finder().detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
 

@@ -161,12 +161,12 @@ def test_numbers_beyond_float32_are_refused(X):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bits": 9}, "bits as a whole number from 1 to 8, got bits=9"),
-        ({"bits": 0}, "bits as a whole number from 1 to 8"),
-        ({"block_size": 2.0}, "block_size as a whole number >= 1"),
+        ({"bits": 9}, "`bits` must be an integer >= 1 and <= 8"),
+        ({"bits": 0}, "`bits` must be an integer >= 1 and <= 8"),
+        ({"block_size": 2.0}, "`block_size` must be an integer >= 1"),
         ({"n_iter": 0}, "`n_iter` must be an integer >= 1"),
         ({"max_samples": -1}, "`max_samples` must be an integer >= 1, or None"),
-        ({"rotation": "pca"}, "has the rotations None, 'permutation', 'random'"),
+        ({"rotation": "pca"}, "`rotation` must be one of 'permutation', 'random', 'opq', 'allocation', or None"),
         ({"rotation": np.eye(3)}, "`rotation` must be one of 'permutation', 'random', 'opq', 'allocation', or None"),
     ],
 )

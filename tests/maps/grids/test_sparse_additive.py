@@ -272,7 +272,10 @@ def test_data_without_values_has_empty_features():
         ({"kernel": GeneralizedIntersection(), "signed": True}, "has no signed form"),
         ({"n_points": 0}, "`n_points` must be an integer >= 1"),
         ({"n_neighbors": 3}, "an even n_neighbors"),
-        ({"grid": "even"}, "does not know grid='even'"),
+        (
+            {"grid": "even"},
+            "`grid` must be 'auto', 'uniform', 'quantile', 'geometric'",
+        ),
         ({"grid": [2.0, 1.0]}, "finite ascending grid points"),
         ({"grid": [0.1, 1.0], "n_points": 6}, "n_points=6 and a grid of points"),
     ],

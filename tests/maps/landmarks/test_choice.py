@@ -176,7 +176,7 @@ def test_landmarks_can_be_given_by_position_or_by_value(histograms):
 @pytest.mark.parametrize(
     ("landmarks", "message"),
     [
-        ("uniforn", "does not know landmarks='uniforn'. Use one of 'uniform', 'kmeans\\+\\+', 'rpcholesky'"),
+        ("uniforn", "`landmarks` must be 'uniform', 'kmeans"),
         (np.array([0, 400]), "has 400 rows to choose landmarks from, but landmarks names 400"),
         (np.array([0.5, 1.5]), "got an array of shape \\(2,\\) and type float64"),
         (np.ones((2, 9)), "given landmarks of 9 features for rows of 10 features"),

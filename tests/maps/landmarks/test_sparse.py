@@ -145,12 +145,12 @@ def test_float32_rows_give_the_kernel_of_float64_rows(method, clusters):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"method": "greedy"}, "no method 'greedy'"),
+        ({"method": "greedy"}, "`method` must be one of 'omp', 'mp', 'nearest', 'lasso'"),
         ({"n_nonzero": 0}, "`n_nonzero` must be an integer >= 1"),
         ({"alpha": 0.0}, "`alpha` must be a number > 0 and < 1"),
         ({"alpha": "small"}, "`alpha` must be a number > 0 and < 1"),
         ({"alpha": 0.5}, "alpha=0.5 with method='omp'"),
-        ({"landmarks": "best"}, "does not know landmarks='best'"),
+        ({"landmarks": "best"}, "`landmarks` must be 'uniform', 'kmeans"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(params, message, clusters):

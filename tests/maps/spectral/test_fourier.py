@@ -181,9 +181,9 @@ def test_only_a_block_of_the_map_underneath_exists_at_once(monkeypatch, rng):
     [
         ({"kernel": Chi2()}, "no frequencies for Chi2.*NystroemMap"),
         ({"kernel": Exponential(MinMax())}, "no spectrum for MinMax"),
-        ({"n_components": 0}, "n_components as a whole number >= 1, got n_components=0"),
-        ({"n_components": 2.5}, "n_components as a whole number >= 1"),
-        ({"kernel": "exp-chi2", "map_order": 0}, "order as a whole number >= 1"),
+        ({"n_components": 0}, "`n_components` must be an integer >= 1"),
+        ({"n_components": 2.5}, "`n_components` must be an integer >= 1"),
+        ({"kernel": "exp-chi2", "map_order": 0}, "`map_order` must be an integer >= 1"),
     ],
     ids=str,
 )

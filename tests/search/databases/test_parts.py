@@ -80,8 +80,8 @@ def test_a_description_of_a_later_version_is_refused():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "ivf"}, "takes method from 'hnsw', 'exact', got 'ivf'"),
-        ({"dtype": "int8"}, "takes dtype from 'float32', 'float16', got 'int8'"),
+        ({"method": "ivf"}, "`method` must be one of 'hnsw', 'exact'"),
+        ({"dtype": "int8"}, "`dtype` must be one of 'float32', 'float16'"),
         ({"m": 1}, "needs m from 2 to 100, got 1"),
         ({"m": 40, "ef_construction": 64}, "needs ef_construction >= 2 m"),
         ({"row_column": "id"}, "three different columns"),

@@ -243,15 +243,15 @@ def test_an_image_without_room_for_a_patch_has_no_descriptors(descriptor):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"step": 0}, "step as a whole number"),
+        ({"step": 0}, "`step` must be an integer >= 1"),
         ({"step": 2.5}, "`step` must be an integer >= 1"),
         ({"sizes": ()}, "sizes as whole numbers of pixels from 1 to 256"),
         ({"sizes": (4, 0)}, r"sizes=\(4, 0\)"),
         ({"sizes": (257,)}, "257"),
         ({"sizes": "4"}, "sizes='4'"),
-        ({"window": "round"}, "'flat' or 'gaussian'"),
-        ({"contrast": -1}, "contrast as a number >= 0"),
-        ({"contrast": np.nan}, "contrast=nan"),
+        ({"window": "round"}, "`window` must be one of 'flat', 'gaussian'"),
+        ({"contrast": -1}, "`contrast` must be a number >= 0"),
+        ({"contrast": np.nan}, "`contrast` must be a number >= 0"),
     ],
 )
 def test_parameters_that_have_no_meaning_are_refused(parameters, words):

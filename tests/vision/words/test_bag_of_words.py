@@ -317,7 +317,7 @@ def test_damaged_entries_are_computed_again(images, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_words": 0}, "BagOfWords needs a whole number n_words >= 1"),
+        ({"n_words": 0}, "`n_words` must be an integer >= 1"),
         ({"n_words": 10**6}, "as many descriptors as words"),
         ({"soft": 10}, "n_words=9, got soft=10"),
         ({"soft": 0}, "`soft` must be an integer >= 1"),
@@ -326,15 +326,15 @@ def test_damaged_entries_are_computed_again(images, tmp_path):
         ({"level_weights": (1, 2)}, "1 numbers"),
         ({"level_weights": (1,), "normalize": None}, "normalize=None"),
         ({"normalize": "max"}, "'l1', 'l2'"),
-        ({"method": "gmm"}, "BagOfWords needs method"),
-        ({"assignment": "fast"}, "BagOfWords needs assignment"),
-        ({"sparse_output": 1}, "sparse_output as True or False"),
-        ({"strict": None}, "strict as True or False"),
-        ({"n_samples": 0}, "n_samples >= 1"),
+        ({"method": "gmm"}, "`method` must be one of 'kmeans', 'intersection'"),
+        ({"assignment": "fast"}, "`assignment` must be one of 'exact', 'hnsw', 'ivf'"),
+        ({"sparse_output": 1}, "`sparse_output` must be True or False"),
+        ({"strict": None}, "`strict` must be True or False"),
+        ({"n_samples": 0}, "`n_samples` must be an integer >= 1, or None"),
         ({"descriptor": 3}, "BagOfWords needs a descriptor"),
         ({"descriptor": Patches(offset=-300.0), "root": True}, r"root=True\) needs descriptors >= 0"),
         ({"descriptor": Patches(offset=np.nan)}, "finite descriptors"),
-        ({"cache": 5}, "cannot use cache=5"),
+        ({"cache": 5}, "`cache` must be a path, or None"),
     ],
 )
 def test_parameters_without_a_meaning_are_refused(images, parameters, words):

@@ -264,10 +264,10 @@ def test_images_that_cannot_be_read_are_skipped(images, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_words": 0}, "FisherVectors needs a whole number n_words"),
+        ({"n_words": 0}, "`n_words` must be an integer >= 1"),
         ({"n_words": 10**6}, "as many descriptors as words"),
         ({"n_components": 17}, "n_components=17 of descriptors of 16 values"),
-        ({"n_components": 0}, "n_components >= 1"),
+        ({"n_components": 0}, "`n_components` must be an integer >= 1, or None"),
         ({"terms": "mu"}, "'both', 'mean', 'variance'"),
         ({"assignment": "exact"}, "'soft', 'hard'"),
         ({"gmm": "vb"}, "'em', 'kmeans'"),
@@ -278,7 +278,7 @@ def test_images_that_cannot_be_read_are_skipped(images, tmp_path):
         ({"pyramid": 2}, "FisherVectors needs pyramid"),
         ({"level_weights": [1, 1]}, "1 numbers"),
         ({"n_iter": 0}, "n_iter"),
-        ({"root": "yes"}, "root as True or False"),
+        ({"root": "yes"}, "`root` must be True or False"),
     ],
 )
 def test_parameters_without_a_meaning_are_refused(images, parameters, words):

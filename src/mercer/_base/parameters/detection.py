@@ -1,9 +1,9 @@
 """Parameters of detectors; ``DETECTOR`` are those of the command line."""
 
-__all__ = ["DETECTOR", "MOST", "PART_DETECTOR"]
+__all__ = ["DETECTOR", "MOST", "PART_DETECTOR", "THRESHOLD"]
 
 from mercer._base.parameters.common import N_JOBS, RANDOM_STATE
-from mercer._base.parameters.language import choice, flag, integer, number, pathname, pick
+from mercer._base.parameters.language import anything, choice, flag, integer, number, pathname, pick
 
 _TRAINING = "Training"
 DETECTOR = (
@@ -35,4 +35,5 @@ PART_DETECTOR = (
     number("suppression", 0.5, "Overlap from which the weaker of two detections is dropped.", above=0, most=1),
     RANDOM_STATE, N_JOBS,
 )  # fmt: skip
+THRESHOLD = anything("threshold", 0.0, "Detections score more than this.", "a number")
 MOST = integer("most", 200, "Detections at most.", least=1)
