@@ -6,7 +6,7 @@ images --pyramid--> cells of gradients --codebook--> words --latent training--> 
 __all__ = ["PartDetector"]
 
 import time
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
