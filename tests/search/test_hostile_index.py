@@ -83,9 +83,9 @@ HEADERS = {
     "kept": ("float64", "rows cannot be kept as 'float64'"),
     "sparse": (1, "sparse cannot be 1"),
     "highest_id": ("7", "highest_id cannot be '7'"),
-    "oversample": ("x", "needs oversample >= 1"),
-    "n_lists": ([], r"needs n_lists='auto' or a whole number"),
-    "vectors": ({}, "takes vectors from"),
+    "oversample": ("x", "`oversample` must be a number >= 1"),
+    "n_lists": ([], "`n_lists` must be an integer >= 0"),
+    "vectors": ({}, "`vectors` must be one of"),
 }
 
 

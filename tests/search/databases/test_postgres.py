@@ -276,9 +276,9 @@ def test_a_table_that_somebody_dropped_is_named_and_replaced(connection):
 FORGED = {
     "n_features": ("20", r"described with n_features=20, and its embedding has 10"),
     "width": ("3", r"column 'embedding' was vector\(3\) and is vector"),
-    "metric": ('"cosine"', r"did not write \(KernelIndex.push takes metric from .* got 'cosine'\.\) Push"),
-    "kept": ('"float64"', r"did not write \(KernelIndex.push takes vectors from .* got 'float64'"),
-    "oversample": ("null", r"did not write \(KernelIndex.push needs oversample >= 1, got None"),
+    "metric": ('"cosine"', r"did not write \(KernelIndex.push: `metric` must be one of .*; got 'cosine'\.\) Push"),
+    "kept": ('"float64"', r"did not write \(KernelIndex.push: `vectors` must be one of .*; got 'float64'"),
+    "oversample": ("null", r"did not write \(KernelIndex.push: `oversample` must be a number >= 1.*; got None"),
 }
 
 

@@ -1,6 +1,6 @@
 """Parameters of an index; ``INDEX`` are those of the command line, where the word none stands for None."""
 
-__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "LAYOUT", "SEARCH_MODEL", "K"]
+__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K"]
 
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import REQUIRED, Parameter, anything, choice, flag, integer, number, pick, text
@@ -50,7 +50,12 @@ LAYOUT = (
     choice("dtype", "float32 float16", "float32", "Type of the embedded rows."),
     choice("method", "hnsw exact", "hnsw", "How the store searches."),
     Parameter("metric", str, "inner product", "What ranks embedded rows.", words=("inner product", "distance")),
-    choice("kept", "float32 float16 uint8", None, "How rows are kept for exact values."),
     integer("width", REQUIRED, "Components of an embedded row.", least=1),
     integer("n_features", REQUIRED, "Columns of a row.", least=1),
+    integer("m", 16, "Neighbors of a row in an HNSW graph.", least=2, most=100),
+    integer("ef_construction", 128, "Candidates while an HNSW graph is built.", least=2, most=1000),
+    flag("sparse", "Whether rows are sparse."),
+    flag("own", "Whether the table was made for the index.", default=True),
+    *pick(INDEX, "oversample"),
 )
+VECTORS = choice("vectors", "float32 float16 uint8", None, "How rows are kept for exact values; None: not at all.")

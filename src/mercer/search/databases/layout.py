@@ -2,13 +2,11 @@
 
 __all__ = ["Layout", "metric_of"]
 
-import math
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral, Real
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import check_parameters
-from mercer._base.parameters.search import LAYOUT
+from mercer._base.parameters.search import LAYOUT, VECTORS
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
@@ -18,7 +16,6 @@ METHODS = ("hnsw", "exact")
 ID_TYPES = ("numbers", "texts")
 METRICS = ("inner product", "distance")
 KEPT = ("float32", "float16", "uint8")
-LONGEST_LIST = {"m": 100, "ef_construction": 1000}  # what pgvector allows; Milvus allows more
 
 
 @dataclass(frozen=True)
@@ -60,15 +57,7 @@ class Layout:
 
     def __post_init__(self):
         check_parameters(self, LAYOUT, "KernelIndex.push")
-        for name in ("sparse", "own"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"KernelIndex.push needs {name} to be true or false, got {getattr(self, name)!r:.80}.")
-        if not isinstance(self.oversample, Real) or not 1 <= self.oversample < math.inf:
-            raise InputError(f"KernelIndex.push needs oversample >= 1, got {self.oversample!r:.80}.")
-        for name, largest in LONGEST_LIST.items():
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or not 2 <= value <= largest:
-                raise InputError(f"KernelIndex.push needs {name} from 2 to {largest}, got {value!r:.80}.")
+        VECTORS.check(self.kept, "KernelIndex.push")
         if self.method == "hnsw" and self.ef_construction < 2 * self.m:
             raise InputError(
                 f"KernelIndex.push needs ef_construction >= 2 m, got m={self.m} and "
