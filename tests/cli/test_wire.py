@@ -279,7 +279,11 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
         (2, ["'jql'", "Did you mean 'qjl'"], ["wire", "fit", "train.npz", "--embedding", "jql"]),
         (2, ["embedding qjl", "'n_bits'"], ["wire", "fit", "train.npz", "--embedding", "qjl:n_bits=8"]),
         (2, ["3 bits", "64", "63 or 66"], ["wire", "fit", "train.npz", "--embedding", "qjl:bits=3", "--rates", "64"]),
-        (1, ["`bits` must be an integer >= 1 and <= 8; got 9"], ["wire", "fit", "train.npz", "--embedding", "qjl:bits=9", "--rates", "64"]),
+        (
+            1,
+            ["`bits` must be an integer >= 1 and <= 8; got 9"],
+            ["wire", "fit", "train.npz", "--embedding", "qjl:bits=9", "--rates", "64"],
+        ),
         (1, ["blocks of 7"], ["wire", "fit", "train.npz", "--embedding", "compact:block_size=7", "--rates", "64"]),
         (2, ["8 bits", "9", "n_bits"], ["wire", "fit", "train.npz", "--embedding", "compact:n_bits=8", "--rates", "9"]),
         (1, ["delta"], ["wire", "fit", "train.npz", "--embedding", "universal:delta=none", "--rates", "8"]),

@@ -69,7 +69,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     fails(2, ["Say -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
     fails(2, ["Name the directory"], "index", "search", queries)
     push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")
-    fails(1, ["mercer index push needs --m from 2 to 100, got 1"], *push, "--m", 1)
+    fails(1, ["mercer index push: --m must be an integer >= 2 and <= 100; got 1"], *push, "--m", 1)
     fails(
         1,
         ["--ef-construction of twice --m at least, got --m 9 and --ef-construction 4"],

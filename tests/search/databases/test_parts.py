@@ -82,7 +82,7 @@ def test_a_description_of_a_later_version_is_refused():
     [
         ({"method": "ivf"}, "`method` must be one of 'hnsw', 'exact'"),
         ({"dtype": "int8"}, "`dtype` must be one of 'float32', 'float16'"),
-        ({"m": 1}, "needs m from 2 to 100, got 1"),
+        ({"m": 1}, "`m` must be an integer >= 2 and <= 100; got 1"),
         ({"m": 40, "ef_construction": 64}, "needs ef_construction >= 2 m"),
         ({"row_column": "id"}, "three different columns"),
         ({"id_column": ""}, "needs a name, got ''"),
