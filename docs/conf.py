@@ -22,6 +22,7 @@ extensions = [
     "bibliography",
     "mathml",
     "measured",
+    "parameters",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "_templates"]

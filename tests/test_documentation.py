@@ -15,6 +15,7 @@ from gallery_order import STORY
 from measured_figures import FIGURES
 from measured_tables import TABLES
 from mercer.kernels import Kernel
+from parameters import table_of
 from stored_results import MISSING, Results, shown
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -79,12 +80,20 @@ def test_pages_use_every_table_and_figure_and_no_other():
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("name", "says"), [("front", None), ("no-such-table", "no-such-table")])
-def test_a_page_is_built_from_stored_results_or_not_at_all(name, says, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "name", "shown", "says"),
+    [
+        ("measured", "front", "exact kernel", None),
+        ("measured", "no-such-table", None, "no-such-table"),
+        ("parameters", "KernelRegressor", "Errors that epsilon_insensitive forgives", None),
+        ("parameters", "KernelRegression", None, "no estimator with a table"),
+    ],
+)
+def test_a_page_is_built_from_stored_results_and_tables_or_not_at_all(kind, name, shown, says, tmp_path):
     pytest.importorskip("myst_parser")
     paths = [str(DOCS / "_ext"), str(DOCS.parent)]
-    (tmp_path / "conf.py").write_text(f"import sys\nsys.path[:0] = {paths}\nextensions = ['myst_parser', 'measured']\n")
-    (tmp_path / "index.md").write_text(f"# Page\n\n```{{measured}} {name}\n```\n")
+    (tmp_path / "conf.py").write_text(f"import sys\nsys.path[:0] = {paths}\nextensions = ['myst_parser', '{kind}']\n")
+    (tmp_path / "index.md").write_text(f"# Page\n\n```{{{kind}}} {name}\n```\n")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "out")]
     built = subprocess.run(command, capture_output=True, text=True)
     if says:
@@ -92,7 +101,13 @@ def test_a_page_is_built_from_stored_results_or_not_at_all(name, says, tmp_path)
         assert says in built.stderr
     else:
         assert not built.returncode, built.stderr
-        assert "exact kernel" in (tmp_path / "out" / "index.html").read_text()
+        assert shown in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_a_table_of_parameters_says_what_is_accepted_and_what_is_the_default():
+    assert "| `tol` | a number > 0 | `0.001` | Relative duality gap at which to stop. |" in table_of(
+        mercer.KernelRegressor
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(mercer.__all__) - {"__version__"}))

@@ -55,13 +55,17 @@ BAG_OF_WORDS = (
 )  # fmt: skip
 FISHER_VECTORS = (
     *_ENCODER, _N_WORDS.but(default=64), _N_ITER.but(default=100),
-    integer("n_components", 64, "Principal components of the descriptors that are kept.", least=1, optional=True),
+    integer("n_components", 64, "Principal components of the descriptors; None for all of their values.", least=1,
+        optional=True),
     flag("root", "Take the square roots of descriptors of sum 1.", default=True),
     choice("terms", "both mean variance", "both", "Which derivatives are features."),
-    choice("assignment", "soft hard", "soft", "Whether a descriptor belongs to all words or to the likeliest."),
-    choice("gmm", "em kmeans", "em", "How the mixture is found."),
+    choice("assignment", "soft hard", "soft", "Whether a descriptor counts for all words by its posteriors, or for the "
+        "most probable one."),
+    choice("gmm", "em kmeans", "em", "How the mixture is found: em, or kmeans, the shares, means and variances of "
+        "clusters [gavves12convex]."),
     anything("words", None, "Centers of clusters, with gmm='kmeans'.", "an array, or None"),
-    number("power", 0.5, "Exponent of the features.", above=0, most=1),
+    number("power", 0.5, "Exponent of the vector, sign kept, before each cell is divided by its norm: 0.5 takes signed "
+        "roots, 1 leaves it, for maps with signed=True.", above=0, most=1),
 )  # fmt: skip
 K = integer("k", 1, "Nearest words.", least=1)
 N_SHOWN = integer("n", 10, "Words or groups to show.", least=1, most=10)
