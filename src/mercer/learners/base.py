@@ -145,9 +145,10 @@ class KernelLearner(BaseEstimator):
     def _planned(self, X):
         """(plan, choice of solvers) for rows X, once ``map_`` and the targets are set."""
         loss, columns = self._loss(), self._chosen_columns()
-        shape, few = encode.expected(self.map_, X, self.expansion)
+        shape, few = encode.expected(self.map_, X, self.expansion, self._route.single)
         is_spread = client_of(X) is not None
-        choice = self._choice(shape, few.inner, is_spread)
+        own = few.rows.shape_of(round(X.shape[0] * columns.row_share))  # of the rows of a column
+        choice = self._choice(own, few.inner, is_spread)
         who, memory = type(self).__name__, encode.memory(shape, few, columns.n_columns, choice.name)
         plan = Plan(
             estimator=who,

@@ -57,15 +57,15 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
     map : map or quantiser
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
-    loss : {"hinge", "squared_hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
+    loss : {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
         What wrong scores cost; the last two look at all classes at once.
     C : float
         Weight of the losses against |u|^2 / 2, as in SVC. The right size goes with 1 / K(x, x): histograms with sum 1
         need a larger C than raw counts. KernelClassifierCV takes this into account.
     multi_class : {"auto", "ovr", "ovo"}
-        One-vs-rest or one-vs-one, all columns in the same passes. "auto" takes pairs, as SVC does, up to 20 classes and
-        2**21 weights in all, because additive kernels separate two classes better than one from a mixture of the
-        others; beyond that, one-vs-rest. Joint losses have one column per class.
+        One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
+        SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
+        one from a mixture of the others; beyond that, one-vs-rest. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
@@ -142,7 +142,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         kernel="chi2",
         *,
         map=None,
-        loss="hinge",
+        loss="squared_hinge",
         C=1.0,
         multi_class="auto",
         expansion="delayed",

@@ -84,7 +84,7 @@ class KernelClassifierCV(KernelClassifier):
         Cs=10,
         cv=5,
         scoring=None,
-        loss="hinge",
+        loss="squared_hinge",
         multi_class="auto",
         expansion="delayed",
         solver="auto",

@@ -76,7 +76,9 @@ def test_the_optimum_is_that_of_an_independent_solver(loss, intercept, kind, dty
     )
     assert found.converged
     assert found.gaps.max() <= 1e-5
-    np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=1e-9)
+    # dense rows of float32 are certified by products of float32, whose errors are a hundredth of this gap
+    precision = 1e-7 if dtype == np.float32 and kind == "dense" else 1e-9
+    np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=precision)
     # the optimum lies between the two values, up to the precision of the judge
     assert (found.objectives >= optimum * (1 - 1e-7)).all()
     assert (found.dual_objectives <= optimum * (1 + 1e-7)).all()
@@ -208,12 +210,10 @@ def test_an_interrupt_keeps_the_best_weights_so_far():
 def test_columns_of_a_step_are_told_and_ctrl_c_takes_effect_between_them(monkeypatch, n_threads):
     monkeypatch.setattr("mercer.learners.solvers.dual.solver.SMALL", 0)  # so that small problems use threads too
     problem = make_problem("hinge", C=100.0)
-    display = Impatient(P + 2, "Columns of scores")  # P to begin with, then the second of the first step
+    display = Impatient(2, "Columns of scores")  # the second of the first step
     with thread_limit(n_threads), show_progress(display):
         found = solve_dual(problem, tol=1e-9)
-    assert display.seen == [
-        ("Columns of scores", P), ("Dual coordinate descent", None), ("Columns of scores", P), ("Weights", P)
-    ]  # fmt: skip
+    assert display.seen == [("Dual coordinate descent", None), ("Columns of scores", P), ("Weights", P)]
     assert found.interrupted
     np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=1e-9)
 

@@ -66,12 +66,12 @@ def test_many_rows_stay_coded(rng, monkeypatch):
 
 
 def test_wide_dense_rows_are_multiplied_a_few_columns_at_a_time(rng, monkeypatch):
-    rows, inner = DenseRows(rng.normal(size=(20, 103)).astype(np.float32)), Identity(103)
-    monkeypatch.setattr(_few_rows, "MOST_FEATURES", 20 * 103 - 1)  # of rows that must be copied
+    rows, inner = DenseRows(rng.normal(size=(20, 203)).astype(np.float32)), Identity(203)
+    monkeypatch.setattr(_few_rows, "MOST_FEATURES", 20 * 203 - 1)  # of rows that must be copied
     assert are_few(rows, inner)
     monkeypatch.setattr(_few_rows, "GRAM_COLUMNS", 10)
     few = few_rows(Design(rows, inner)).design.rows.toarray()
     X = rows.X.astype(np.float64)
     np.testing.assert_allclose(few @ few.T, X @ X.T, atol=1e-12 * np.trace(X @ X.T))
-    monkeypatch.setattr(_few_rows, "MOST_PLAIN", 20 * 103 - 1)
+    monkeypatch.setattr(_few_rows, "MOST_PLAIN", 20 * 203 - 1)
     assert not are_few(rows, inner)

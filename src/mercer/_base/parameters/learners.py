@@ -74,8 +74,8 @@ INTERSECTION_SVR = (
 LEARNER = named((
     text("kernel", "chi2", "Kernel, by the names of mercer kernel; with --solver icd also auto, the better of linear "
         "and intersection.", "NAME", "-k"),
-    text("loss", "hinge", "To classify: hinge, squared_hinge, logistic, huber_hinge, crammer_singer, multinomial; "
-        "to regress: epsilon_insensitive, squared, absolute."),
+    text("loss", "squared_hinge", "To classify: squared_hinge, hinge, logistic, huber_hinge, crammer_singer, "
+        "multinomial; to regress: epsilon_insensitive, squared, absolute."),
     number("C", 1.0, "Weight of the losses against the regulariser; auto cross-validates.", "NUMBER|auto", above=0,
         words=("auto",)),
     choice("multi_class", "auto ovr ovo crammer_singer", "auto", "ovr sets each class against the rest, ovo against "

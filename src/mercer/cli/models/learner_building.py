@@ -25,7 +25,7 @@ LEARNER = Group((
         shown="chosen for the kernel and the rows"),
     MAP_PARAM,
     choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),
-    PARAMETERS["loss"].unsaid("hinge, squared_hinge for icd; epsilon_insensitive"),
+    PARAMETERS["loss"].unsaid("squared_hinge; epsilon_insensitive"),
     PARAMETERS["C"].unsaid("1; by the rows for icd"),
     PARAMETERS["epsilon"].unsaid(),
     PARAMETERS["multi_class"].unsaid(),

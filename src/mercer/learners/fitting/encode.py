@@ -7,6 +7,7 @@ __all__ = [
     "expected",
     "fetched",
     "few_rows",
+    "in_single",
     "is_on_disk",
     "is_quantizer",
     "memory",
@@ -23,10 +24,12 @@ from mercer._base.progress import track
 from mercer._base.tables import RowSource, open_rows
 from mercer._base.tables.sources.dask import DaskSource
 from mercer.learners.dask.groups import row_groups
+from mercer.maps import HomogeneousMap
 from mercer.maps.dask import is_dask
 from mercer.spaces import Design, Identity
 from mercer.spaces.stored import store_rows
 
+SINGLE_TOL = 1e-4  # relative gap from which features of float32 are exact enough
 TRIAL_ROWS = 256  # rows encoded to see how large the others become
 MOST_PLANES = 100  # kept by the bundle solver, for each problem
 WORK_ARRAYS = 6  # scores, directions, slopes ... of all rows, and as many of weights, that a solver holds at once
@@ -86,14 +89,24 @@ def column_range(X):
 # ------------------------------------------------------------------------------------------------------------ encoding
 
 
-def encoded(map, X, expansion, is_validated=False):
-    """(rows, inner product) of raw rows, which the map validates unless that has been done."""
+def in_single(map, tol):
+    """Whether rows may be encoded in float32 for a learner of that tolerance: where features need no more digits."""
+    return isinstance(map, HomogeneousMap) and tol >= SINGLE_TOL
+
+
+def encoded(map, X, expansion, is_validated=False, single=False):
+    """(rows, inner product) of raw rows, which the map validates unless that has been done.
+
+    With ``single`` values are rounded to float32 first: half the memory, and products at twice the speed.
+    """
+    if single:
+        X = X.astype(np.float32, copy=False)
     if is_quantizer(map):
         return map.expanded_rows(map.rows_of_validated(X) if is_validated else X, expansion)
     return map.rows_to_learn(X, is_validated)
 
 
-def design_of(map, X, expansion, storage, n_jobs):
+def design_of(map, X, expansion, storage, n_jobs, single=False):
     """The design of raw rows, kept in memory or on disk.
 
     Parameters
@@ -102,12 +115,13 @@ def design_of(map, X, expansion, storage, n_jobs):
     X : raw rows: validated ones in memory, or what lies on disk
     expansion : of a quantiser
     storage : ``"memory"`` or ``"disk"``
+    single : as in :func:`encoded`
     """
     reads_itself = not is_on_disk(X) or (is_quantizer(map) and isinstance(X, np.memmap))
     if storage == "memory" and reads_itself:
-        return Design(*encoded(map, X, expansion, is_validated=not is_on_disk(X)), n_jobs)
+        return Design(*encoded(map, X, expansion, not is_on_disk(X), single), n_jobs)
     later = is_quantizer(map) and expansion == "immediate"  # codes are kept; decoding them comes with every pass
-    how = "delayed" if later else expansion, not is_on_disk(X)
+    how = "delayed" if later else expansion, not is_on_disk(X), single
     blocks = (encoded(map, block, *how)[0] for block in track(raw_blocks(X), "Encoding"))
     rows = store_rows(blocks, X.shape[0]) if storage == "disk" else stacked(list(blocks))
     if later:
@@ -129,9 +143,9 @@ def stacked(parts):
 # ------------------------------------------------------------------------------------------------------ expected sizes
 
 
-def expected(map, X, expansion):
+def expected(map, X, expansion, single=False):
     """What a fitted map will make of X: the :class:`RowShape` of all rows, and the design of a few."""
-    few = Design(*encoded(map, few_rows(X, TRIAL_ROWS), expansion, is_validated=not is_on_disk(X)))
+    few = Design(*encoded(map, few_rows(X, TRIAL_ROWS), expansion, not is_on_disk(X), single))
     return few.rows.shape_of(X.shape[0]), few
 
 

@@ -68,10 +68,15 @@ class KernelRoute:
 
     def design(self, X):
         """The encoded rows, where the plan wants them, with their inner product."""
-        learner = self.learner
+        learner, single = self.learner, self.single
         if client_of(X) is not None:
-            return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs)
-        return encode.design_of(learner.map_, X, learner.expansion, learner.plan_.storage, learner.n_jobs)
+            return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs, single)
+        return encode.design_of(learner.map_, X, learner.expansion, learner.plan_.storage, learner.n_jobs, single)
+
+    @property
+    def single(self):
+        """Whether rows are encoded in float32."""
+        return encode.in_single(self.learner.map_, self.learner.tol)
 
     def penalty(self, X, design, weights):
         """The C of the problem on the rows of a design, made of raw rows X."""

@@ -40,6 +40,7 @@ class ClassColumns:
 
     name: str
     title: str
+    row_share = 1.0  # of the rows, that have a part in a column
 
     def __init__(self, n_classes):
         self.n_classes = self.n_columns = n_classes
@@ -108,6 +109,7 @@ class OneVsOne(ClassColumns):
     def __init__(self, n_classes):
         super().__init__(n_classes)
         self.n_columns = n_classes * (n_classes - 1) // 2
+        self.row_share = 2 / n_classes
 
     @cached_property
     def _pairs(self):
@@ -221,7 +223,7 @@ def class_columns(name, n_classes):
     >>> class_columns("ovo", 4).n_columns
     6
     """
-    return (_few_classes if n_classes <= MOST_CLASSES else _new_columns)(name, n_classes)
+    return (_few_classes if n_classes <= MOST_CLASSES else _new_columns)(name, int(n_classes))
 
 
 def _new_columns(name, n_classes):

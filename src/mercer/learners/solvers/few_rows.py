@@ -21,7 +21,7 @@ MOST_FEATURES = 2**24  # numbers of rows with all their features, from which oth
 MOST_PLAIN = 2**26  # the same of dense rows, whose products need no copy of all of them
 MOST_IN_GRAM = 2048  # rows whose Gram matrix is decomposed, which takes a few seconds
 GRAM_COLUMNS = 4096  # that are in float64 at a time
-WIDER = 2  # times as many factors as rows, from which that pays
+WIDER, PLAIN_WIDER = 2, 8  # times as many factors as rows, from which that pays; of plain rows, which need no decoding
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def are_few(rows, inner):
     is_plain = rows.kind == "dense" and inner.is_identity
     if n * (r if inner.decodes(rows) else rows.shape[1]) > (MOST_PLAIN if is_plain else MOST_FEATURES):
         return False
-    if r >= WIDER * n:
+    if r >= (PLAIN_WIDER if is_plain else WIDER) * n:
         return n <= MOST_IN_GRAM
     return n * r <= MOST_NUMBERS and not (inner.is_identity and rows.kind in ("bits", "dense"))
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer.learners.solvers.columns import are_apart, solve_apart
 from mercer.learners.solvers.few_rows import few_rows
 from mercer.learners.solvers.registry import SOLVERS, choose, in_turn
 
@@ -35,12 +36,34 @@ def solve(problem, solver="auto", tol=1e-3, max_iter=1000, random_state=0, start
 
 def run(problem, choice, tol=1e-3, max_iter=1000, random_state=0, start=None):
     """Solve a problem as :func:`solve` does, by solvers that are chosen already."""
+    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+    few = few_rows(problem.design) if choice.is_free and _has_few_rows(problem) else None
+    if few is not None:  # other rows, and a choice of their own
+        found = solve(replace(problem, design=few.design), "auto", start=start, **options)
+        return replace(found, u=few.weights(found.u))
+    if not are_apart(problem):
+        return _in_turn(problem, choice, start=start, **options)
+
+    name = "auto" if choice.is_free else choice.name  # fewer rows may have another choice
+    return solve_apart(problem, lambda part, own: _solve_part(part, name, start=own, **options), start)
+
+
+def _has_few_rows(problem):
+    return problem.loss.form is not None and problem.intercept != "free"
+
+
+def _solve_part(part, name, **options):
+    """The problem of one column on its rows. Plain rows stay as they are: each column would need a Gram matrix."""
+    rows, inner = part.design.rows, part.design.inner
+    if name == "auto" and not (rows.kind == "dense" and inner.is_identity):
+        return solve(part, name, **options)
+    return _in_turn(part, choose(rows, inner, part.loss, part.intercept, name), **options)
+
+
+def _in_turn(problem, choice, tol, max_iter, random_state, start):
+    """The solution by the solvers of a choice."""
     if not choice.is_free:
         return choice.solvers[0].solve(problem, tol, max_iter, random_state, start)
-    few = few_rows(problem.design) if problem.loss.form is not None and problem.intercept != "free" else None
-    if few is not None:  # other rows, and a choice of their own
-        found = solve(replace(problem, design=few.design), "auto", tol, max_iter, random_state, start)
-        return replace(found, u=few.weights(found.u))
     solvers = _going_on(problem, choice, start)
     start = start if solvers[0].left(start) else None
     best, which, passes = None, np.arange(problem.n_problems), 0

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from mercer._native.codes import levels
 from mercer._native.learners.descent import level as loops
-from tests.native.learners.descent.test_dual import FORMS, forms
+from tests.native.learners.descent.test_dual import FORMS, GOAL, KEY, forms
 from tests.reference.codes import levels as level_twins
 from tests.reference.learners.descent import level as twins
 
@@ -30,13 +30,14 @@ def run(rng, name, rows, norms, size, n_sums, form, dtype):
     found = []
     for module in (loops, twins):
         order, b, state = np.arange(N, dtype=np.int32), np.zeros(N), (np.zeros(size, dtype), np.zeros(n_sums))
+        best, values = np.zeros(N), np.array([np.inf, 0.0])
         counts = getattr(module, f"descend_{name}")(
-            rows, 0.5, norms, targets, caps, form, order, N, np.uint64(5), 2, 3 * N, b, state
+            rows, 0.5, norms, targets, caps, form, order, N, KEY, 2, GOAL, b, best, values, state
         )
-        found.append((counts, b, state[1], state[0]))
+        found.append((counts, b, best, values, state[1], state[0]))
     assert np.abs(found[1][1]).max() > 0
     if dtype == np.float64:
-        assert found[0][0] == found[1][0], "not the same number of visits and sweeps"
+        assert found[0][0][:2] == found[1][0][:2], "not the same number of visits and sweeps"
     # float32 may set a row aside a visit earlier or later
     tolerance = 1e-9 if dtype == np.float64 else 2e-3
     for mine, theirs in zip(found[0][1:], found[1][1:], strict=True):
@@ -65,10 +66,10 @@ def test_intersection_of_tall_tables_is_that_of_others(rng, dtype, form):
     targets = rng.standard_normal(N) if form.two_sided else rng.integers(-1, 2, N).astype(np.int8)
     caps, norms, found = rng.uniform(0.001, 0.02, N), codes.sum(axis=1, dtype=float), []
     for module in (loops, twins):
-        order, b = np.arange(N, dtype=np.int32), np.zeros(N)
+        order, b, best, values = np.arange(N, dtype=np.int32), np.zeros(N), np.zeros(N), np.array([np.inf, 0.0])
         state = np.zeros(size, dtype), np.zeros(2), np.zeros(size // 64), np.zeros(size // 64)
         module.descend_intersection_tall(
-            (codes, starts), 0.5, norms, targets, caps, form, order, N, np.uint64(5), 2, 3 * N, b, state
+            (codes, starts), 0.5, norms, targets, caps, form, order, N, KEY, 2, GOAL, b, best, values, state
         )
         table, sums, offsets, slopes = state
         levels = np.arange(size) - np.repeat(starts, rooms)

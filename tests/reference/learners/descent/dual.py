@@ -46,16 +46,28 @@ def sweep(weights, scale, norms, targets, caps, form, order, n_active, b):
     return n_active, fall
 
 
-def descend(weights, scale, norms, targets, caps, form, order, n_active, key, number, most, b):
-    visits, falls = [], []
-    while n_active and sum(visits) < most:
-        shuffle(order, n_active, bits_of(key, number + len(visits)))
-        visits.append(n_active)
-        n_active, fall = sweep(weights, scale, norms, targets, caps, form, order, n_active, b)
-        falls.append(fall)
-        if falls[-1] / visits[-1] < sum(falls) / (sum(visits) + len(b) / 2):
+def descend(weights, scale, norms, targets, caps, form, order, n_active, key, number, goal, b, best, values):
+    most, tol, floor = goal
+    visits, sweeps = 0, 0
+    while n_active and (not visits or visits + n_active <= most):
+        since, falls = [], []
+        while n_active and (not visits + sum(since) or visits + sum(since) + n_active <= most):
+            shuffle(order, n_active, bits_of(key, number + sweeps + len(since)))
+            since.append(n_active)
+            n_active, fall = sweep(weights, scale, norms, targets, caps, form, order, n_active, b)
+            falls.append(fall)
+            if falls[-1] / since[-1] < sum(falls) / (sum(since) + len(b) / 2):
+                break
+        visits, sweeps = visits + sum(since), sweeps + len(since)
+        scores = np.array([weights.score(i) for i in range(len(b))])
+        losses, gains = sum_objectives(scores, targets, caps, form, b)
+        n_active = keep_movable(scores, targets, caps, form, b, order)
+        values[1] = max(values[1], gains - b @ scores / 2)
+        if losses + b @ scores / 2 < values[0]:
+            values[0], best[:] = losses + b @ scores / 2, b
+        if values[0] - values[1] <= tol * max(values[0], floor):
             break
-    return sum(visits), len(visits)
+    return visits, sweeps, n_active
 
 
 def shuffle(order, count, stream):

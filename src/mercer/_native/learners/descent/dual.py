@@ -8,17 +8,10 @@ __all__ = ["descend_csr", "descend_dense", "keep_movable", "sum_objectives"]
 import numpy as np
 
 from mercer._native.jit import inline, jit
-from mercer._native.learners.descent.sweep import (
-    FOUR,
-    ONE,
-    THREE,
-    TWO,
-    bend_of,
-    best_of,
-    build_descent,
-    can_move,
-    interval_of,
-)
+from mercer._native.lanes import STRIDE, inner_stride
+from mercer._native.learners.descent.sweep import FOUR, ONE, THREE, TWO, build_descent, can_row_move, values_of
+
+STEP = np.uint64(STRIDE)
 
 
 @inline
@@ -51,26 +44,26 @@ def _add_csr(rows, i, step, state):
 
 @inline
 def _dot_dense(rows, i, state):
-    x, w = rows[0][i], state[0]
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    k, end = np.uint64(0), np.uint64(x.shape[0])
-    while k + FOUR <= end:
-        s0 += np.float64(x[k]) * w[k]
-        s1 += np.float64(x[k + ONE]) * w[k + ONE]
-        s2 += np.float64(x[k + TWO]) * w[k + TWO]
-        s3 += np.float64(x[k + THREE]) * w[k + THREE]
-        k += FOUR
+    """The sums of 32 products run in the type of rows and weights, those of the sums in float64."""
+    X, w = rows[0], state[0]
+    flat, end = X.reshape(-1), np.uint64(X.shape[1])
+    first = np.uint64(i) * end
+    total, k = 0.0, np.uint64(0)
+    while k + STEP <= end:
+        total += np.float64(inner_stride(flat, first + k, w, k))
+        k += STEP
     while k < end:
-        s0 += np.float64(x[k]) * w[k]
+        total += np.float64(flat[first + k]) * np.float64(w[k])
         k += ONE
-    return (s0 + s1) + (s2 + s3)
+    return total
 
 
 @inline
 def _add_dense(rows, i, step, state):
     x, w = rows[0][i], state[0]
+    small = w.dtype.type(step)
     for k in range(x.shape[0]):
-        w[k] += step * np.float64(x[k])
+        w[k] += small * x[k]
 
 
 # how a row meets the weights, by kind of rows; `joint` makes its loops of these too
@@ -89,12 +82,9 @@ def sum_objectives(scores, targets, caps, form, b):
     """
     losses, gains = 0.0, 0.0
     for i in range(scores.shape[0]):
-        t, bend = form.shift * targets[i], bend_of(caps[i], form)
-        lower, upper = interval_of(targets[i], caps[i], form)
-        r = t - scores[i]
-        best = best_of(r, bend, lower, upper, form.epsilon)
-        losses += best * r - form.epsilon * abs(best) - 0.5 * bend * best * best
-        gains += t * b[i] - form.epsilon * abs(b[i]) - 0.5 * bend * b[i] * b[i]
+        loss, gain = values_of(scores[i], targets[i], caps[i], form, b[i])
+        losses += loss
+        gains += gain
     return losses, gains
 
 
@@ -103,9 +93,7 @@ def keep_movable(scores, targets, caps, form, b, order):
     """order[:m] = rows that can move at these scores, ascending; returns m"""
     m = 0
     for i in range(scores.shape[0]):
-        lower, upper = interval_of(targets[i], caps[i], form)
-        gradient = scores[i] - form.shift * targets[i] + bend_of(caps[i], form) * b[i]
-        if can_move(gradient, b[i], lower, upper, form.epsilon):
+        if can_row_move(scores[i], targets[i], caps[i], form, b[i]):
             order[m] = i
             m += 1
     return m

@@ -32,8 +32,10 @@ __all__ = [
     "best_of",
     "build_descent",
     "can_move",
+    "can_row_move",
     "interval_of",
     "shuffle",
+    "values_of",
 ]
 
 from typing import NamedTuple
@@ -98,6 +100,25 @@ def best_of(slope, curvature, lower, upper, epsilon):
 
 
 @inline
+def values_of(score, target, cap, form, b):
+    """(l(score), t b - epsilon |b| - B b^2 / 2): what a row adds to the primal and to the dual value"""
+    t, bend = form.shift * target, bend_of(cap, form)
+    lower, upper = interval_of(target, cap, form)
+    r = t - score
+    best = best_of(r, bend, lower, upper, form.epsilon)
+    loss = best * r - form.epsilon * abs(best) - 0.5 * bend * best * best
+    return loss, t * b - form.epsilon * abs(b) - 0.5 * bend * b * b
+
+
+@inline
+def can_row_move(score, target, cap, form, b):
+    """Whether the objective descends to one side of b."""
+    lower, upper = interval_of(target, cap, form)
+    gradient = score - form.shift * target + bend_of(cap, form) * b
+    return can_move(gradient, b, lower, upper, form.epsilon)
+
+
+@inline
 def shuffle(order, count, stream):
     """order[:count] in random order, the one of a stream of `counter`"""
     for k in range(count - 1, 0, -1):
@@ -148,9 +169,27 @@ def build_descent(dot, add, hint=no_hint):
             k += 1
         return n_active, fall
 
+    @inline
+    def look(rows, scale, targets, caps, form, b, state, order):
+        """(primal, dual, m): both values, where |w|^2 = sum_i b_i f_i, and order[:m] = rows that can move, ascending"""
+        constant = scale * state[1][0]
+        losses, gains, sq_norm, m = 0.0, 0.0, 0.0, 0
+        for i in range(b.shape[0]):
+            score = dot(rows, i, state) + constant
+            loss, gain = values_of(score, targets[i], caps[i], form, b[i])
+            losses += loss
+            gains += gain
+            sq_norm += b[i] * score
+            if can_row_move(score, targets[i], caps[i], form, b[i]):
+                order[m] = i
+                m += 1
+        return losses + 0.5 * sq_norm, gains - 0.5 * sq_norm, m
+
     @jit
-    def descend(rows, scale, norms, targets, caps, form, order, n_active, key, number, most, b, state):
-        """b, state, order = those after sweeps over rows order[:n_active] in random orders; returns (visits, sweeps)
+    def descend(rows, scale, norms, targets, caps, form, order, n_active, key, number, goal, b, best, values, state):
+        """b, best, state, order, values = those after sweeps over rows order[:n_active] in random orders
+
+        Returns (visits, sweeps, how many rows order[:m] can move at the end).
 
         rows     arrays, n rows: (indptr, indices, data) or (X,) of the usual inner product
         scale    value of a further, constant feature
@@ -159,24 +198,38 @@ def build_descent(dot, add, hint=no_hint):
         caps     (n,)      float64   C times the weight of a row
         order    (n,)      int32     row numbers, written in place: rows that cannot move go behind the active ones
         key      uint64; with the number of the sweep it names a stream of `counter`
-        most     visits after which no further sweep is begun
-        b        (n,)      float64   written in place
-        state    (w, sums) of the usual inner product, w (D,) float64 and sums (1,) float64: written in place
+        goal     (visits at most, but for the first sweep, relative gap that is enough, floor of its divisor)
+        b, best  (n,)      float64   written in place; best is the b of the smallest primal value
+        values   (2,)      float64   the smallest primal and the largest dual value so far, written in place
+        state    (w, sums) of the usual inner product, w (D,) of the type of dense rows, else float64, and sums (1,)
+                 float64: written in place
 
-        Sweeps end when a visit brings less than the average of all visits, where scoring all rows again is counted as
-        half a visit to each of them: then that is the better use of time.
+        Sweeps go on until a visit brings less than the average of all visits since all rows were scored, where scoring
+        them again is counted as half a visit to each: then that is the better use of time. It gives both values, and
+        the rows that are worth a visit.
         """
+        most, tol, floor = goal
         n = b.shape[0]
-        visits, sweeps, total = 0, 0, 0.0
-        while n_active > 0 and visits < most:
-            shuffle(order, n_active, bits_of(key, number + sweeps))
-            count = n_active
-            n_active, fall = sweep(rows, scale, norms, targets, caps, form, order, n_active, b, state)
-            visits += count
-            sweeps += 1
-            total += fall
-            if fall * (visits + 0.5 * n) < total * count:
+        visits, sweeps = 0, 0
+        while n_active > 0 and (visits == 0 or visits + n_active <= most):
+            since, total = 0, 0.0
+            while n_active > 0 and (visits + since == 0 or visits + since + n_active <= most):
+                shuffle(order, n_active, bits_of(key, number + sweeps))
+                count = n_active
+                n_active, fall = sweep(rows, scale, norms, targets, caps, form, order, n_active, b, state)
+                since += count
+                sweeps += 1
+                total += fall
+                if fall * (since + 0.5 * n) < total * count:
+                    break
+            visits += since
+            primal, dual, n_active = look(rows, scale, targets, caps, form, b, state, order)
+            values[1] = max(values[1], dual)
+            if primal < values[0]:
+                values[0] = primal
+                best[:] = b
+            if values[0] - values[1] <= tol * max(values[0], floor):
                 break
-        return visits, sweeps
+        return visits, sweeps, n_active
 
     return descend

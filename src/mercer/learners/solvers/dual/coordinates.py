@@ -24,6 +24,7 @@ from mercer._native.learners.descent import level as level_descent
 from mercer._native.spaces.code_products import score_codes_vector
 from mercer.spaces.blocks import row_tasks
 from mercer.spaces.coded_rows import BYTE_SIGNS
+from mercer.spaces.rows import DenseRows
 
 MOST_GRAM = 2**28  # numbers in the kernel matrices of all columns
 TALL = 100  # mean level from which blocks of levels pay
@@ -34,7 +35,7 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
     rows, inner = design.rows, design.inner
     is_sparse = rows.kind == "csr"
     if inner.is_identity and (is_sparse or rows.kind == "dense"):
-        return Plain(design)
+        return Plain(design, dtype)
     if inner.is_identity and rows.kind == "bits" and not is_joint:
         return Bits(design)
     if inner.decodes(rows) and not is_joint:
@@ -51,23 +52,28 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
 
 
 class Plain:
-    """The usual inner product: w = sum_i b_i x_i."""
+    """The usual inner product: w = sum_i b_i x_i.
 
-    def __init__(self, design):
-        self.rows = design.rows
-        X = self.rows.X
-        is_sparse = self.rows.kind == "csr"
+    Dense rows and their weights are of one type, which is float32 if the rows are and the weights may be.
+    """
+
+    def __init__(self, design, dtype):
+        rows, is_sparse = design.rows, design.rows.kind == "csr"
+        if not is_sparse and rows.dtype == np.float32 and np.dtype(dtype) == np.float64:
+            rows = DenseRows(rows.X.astype(np.float64))
+        self.rows, X = rows, rows.X
+        self.dtype = np.dtype(np.float64) if is_sparse else X.dtype
         self.arrays = (X.indptr, X.indices, X.data) if is_sparse else (X,)
         self.loop = dual_descent.descend_csr if is_sparse else dual_descent.descend_dense
         self.joint_loop = joint_descent.descend_joint_csr if is_sparse else joint_descent.descend_joint_dense
 
     def new_state(self):
         """(array, sums) of zero weights, see `mercer._native.learners.descent.sweep`."""
-        return np.zeros(self.rows.shape[1]), np.zeros(1)
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
 
     def fresh(self, b, n_jobs):
         """(u, v): weights of factors and of features, from dual variables b of shape (n,) or (n, K)."""
-        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
+        w = self.rows.accumulate(b.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
         return w, w
 
     def write(self, state, v):
@@ -80,7 +86,7 @@ class Plain:
 
     def scores_of(self, v, n_jobs):
         """Scores of all rows for weights v."""
-        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
+        return self.rows.scores(v.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
 
 
 class Bits:

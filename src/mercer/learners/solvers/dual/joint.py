@@ -16,8 +16,10 @@ from sklearn.utils import check_random_state
 from mercer._base.progress import track
 from mercer._base.threads import single_threaded
 from mercer._native.learners.descent.joint import keep_movable_joint, sum_objectives_joint
-from mercer.learners.solvers.dual.solver import MOST_VISITS, check_intercept, row_coordinates
+from mercer.learners.solvers.dual.solver import check_intercept, row_coordinates
 from mercer.learners.solvers.problem import Solution, relative_gaps
+
+MOST_VISITS = 10  # between two looks at all rows, as a multiple of their number: Ctrl-C takes effect at a look
 
 
 def solve_joint_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):

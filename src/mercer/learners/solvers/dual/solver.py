@@ -2,8 +2,9 @@
 
 Each column of scores is a problem of its own and a task of its own, so that classes run side by side. A column descends
 for a while, then scores all rows: that gives the relative duality gap, on which it stops, and the rows worth visiting
-next. The loops, and the form in which they see a loss, are in `mercer._native.learners.descent.sweep`; what they keep
-for each kind of rows is in `mercer.learners.solvers.dual.coordinates`.
+next. A small problem is at its end before the loop returns. The loops, and the form in which they see a loss, are in
+`mercer._native.learners.descent.sweep`; what they keep for each kind of rows is in
+`mercer.learners.solvers.dual.coordinates`.
 """
 
 __all__ = ["JOINT_LOSS", "check_intercept", "row_coordinates", "solve_dual"]
@@ -21,10 +22,11 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.learners.descent.dual import keep_movable, sum_objectives
 from mercer.learners.solvers.dual.coordinates import coordinates_of
 from mercer.learners.solvers.losses import LOSSES_WITH_FORM
-from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.problem import FLOOR, Solution, relative_gaps
 
-# visits between two looks at all rows, at most, as a multiple of their number: Ctrl-C takes effect at a column's look
-MOST_VISITS = 10
+# Ctrl-C takes effect when a loop returns: after visits to this many times the rows, or to rows of so many entries, a
+# fraction of a second, but not before all rows were visited so many times
+MOST_VISITS, MOST_ENTRIES, LEAST_VISITS = 200, 2**27, 10
 SMALL = 2**23  # entries of the rows times columns, below which threads take longer to start than to work
 LEAST_SINGLE = 1e-5  # gap down to which tables of float32 are good enough
 
@@ -52,7 +54,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
             for _ in track(itertools.count(), "Dual coordinate descent"):
                 if work.note(tol, max_iter):
                     break
-                work.run(_Column.descend)
+                work.run(lambda column: column.descend(tol, max_iter))
         except KeyboardInterrupt:
             interrupted = True
     return work.solution(tol, interrupted)
@@ -103,15 +105,24 @@ class _DescentRun:
         keys = rng.randint(2**32, size=(problem.n_columns, 2), dtype=np.uint64)
         caps = float(problem.C) * np.ascontiguousarray(problem.weights, dtype=np.float64)
         norms = problem.design.inner.row_norms(problem.design.rows, self.n_jobs)
+        shared = coordinates, norms, caps, self._most_visits(), self.n_jobs
         self.columns = [
-            _Column(problem, coordinates, p, norms, caps, (key[0] << np.uint64(32)) | key[1], self.n_jobs)
+            _Column(problem, p, (key[0] << np.uint64(32)) | key[1], self.floors[p], *shared)
             for p, key in enumerate(keys)
         ]
         self.began = time.perf_counter()
         self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "active": []}
         b = None if start is None else start["b"] * (problem.C / start["C"])
         self.open = self.columns
-        self.run(lambda column: column.begin(b))
+        if b is not None:
+            self.run(lambda column: column.begin(b))
+
+    def _most_visits(self):
+        """After which a loop returns."""
+        rows = self.problem.design.rows
+        n = max(1, rows.shape[0])
+        entries = max(1, rows.nbytes // rows.dtype.itemsize // n)
+        return n * min(MOST_VISITS, max(LEAST_VISITS, MOST_ENTRIES // (n * entries)))
 
     def run(self, step):
         """A step of every open column."""
@@ -180,34 +191,47 @@ class _Column:
     b, state : dual variables (n,), and the weights they stand for
     order, n_active : the rows to visit are order[:n_active]
     visits : rows visited so far
-    primal, dual, best : the smallest primal value so far, the largest dual value, and the b of the former
+    values, best : the smallest primal value so far and the largest dual value, and the b of the former
     weights, constant : of ``best``, once they are certified, else None
     """
 
-    def __init__(self, problem, coordinates, p, norms, caps, key, n_jobs):
-        self.coordinates, self.n_jobs = coordinates, n_jobs
+    def __init__(self, problem, p, key, floor, coordinates, norms, caps, most_visits, n_jobs):
+        self.coordinates, self.n_jobs, self.most_visits = coordinates, n_jobs, most_visits
         self.scale = float(problem.intercept_scaling) if problem.intercept == "scaled" else 0.0
-        self.p, self.norms, self.caps, self.key = p, norms, caps, key
+        self.p, self.norms, self.caps, self.key, self.floor = p, norms, caps, key, float(floor)
         self.targets = np.ascontiguousarray(problem.targets[:, p])
         self.form = problem.loss.form
         n = len(problem.design)
-        self.b, self.state = np.zeros(n), coordinates.new_state()
-        self.order, self.n_active = np.empty(n, dtype=np.int32), 0
+        self.b, self.best, self.state = np.zeros(n), np.zeros(n), coordinates.new_state()
+        self.order, self.n_active = np.arange(n, dtype=np.int32), n
         self.visits, self.n_sweeps = 0, 0
-        self.primal, self.dual, self.best = math.inf, 0.0, self.b  # no loss is negative
+        self.values = np.array([floor / FLOOR, 0.0])  # of weights 0; no loss is negative
         self.weights, self.constant = None, 0.0
 
-    def begin(self, start):
-        if start is not None:
-            self.b[:] = start[:, self.p]
-            self.coordinates.write(self.state, self.coordinates.fresh(self.b, self.n_jobs)[1])
-            self.state[1][0] = self.scale * self.b.sum()
-        self._look()
+    @property
+    def primal(self):
+        """The smallest value of the primal problem."""
+        return self.values[0]
 
-    def descend(self):
-        """Visit movable rows for as long as that is worth it, then look at all rows."""
+    @property
+    def dual(self):
+        """The largest value of the dual problem."""
+        return self.values[1]
+
+    def begin(self, start):
+        """Go on from dual variables of all columns."""
+        self.b[:] = start[:, self.p]
+        self.coordinates.write(self.state, self.coordinates.fresh(self.b, self.n_jobs)[1])
+        self.state[1][0] = self.scale * self.b.sum()
+        scores = self.coordinates.scores(self.state, self.n_jobs) + self.scale * self.state[1][0]
+        self.values[:], self.best[:] = self._objectives(scores, self.b), self.b
+        self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)
+
+    def descend(self, tol, max_iter):
+        """Visit movable rows for as long as that is worth it, look at all rows, and so on."""
         self.weights = None
-        visits, sweeps = self.coordinates.loop(
+        most = min(self.most_visits, max_iter * len(self.b) - self.visits)
+        visits, sweeps, self.n_active = self.coordinates.loop(
             self.coordinates.arrays,
             self.scale,
             self.norms,
@@ -218,23 +242,14 @@ class _Column:
             self.n_active,
             self.key,
             self.n_sweeps,
-            MOST_VISITS * len(self.b),
+            (most, float(tol), self.floor),
             self.b,
+            self.best,
+            self.values,
             self.state,
         )
         self.visits += visits
         self.n_sweeps += sweeps
-        self._look()
-
-    def _look(self):
-        """Score all rows: the primal and the dual value, and the rows that can move."""
-        scores = self.coordinates.scores(self.state, self.n_jobs)
-        scores += self.scale * self.state[1][0]
-        primal, dual = self._objectives(scores, self.b)
-        self.dual = max(self.dual, dual)
-        if primal < self.primal:
-            self.primal, self.best = primal, self.b.copy()
-        self.n_active = keep_movable(scores, self.targets, self.caps, self.form, self.b, self.order)
 
     def _objectives(self, scores, b):
         """(primal, dual) values; |w|^2 is sum_i b_i f_i."""
@@ -245,11 +260,10 @@ class _Column:
     def certify(self):
         """Both values again from b alone: the state may have drifted, and is then put right."""
         scores = self._renew()
-        _, self.dual = self._objectives(scores, self.b)
-        self.dual = max(self.dual, 0.0)
+        self.values[1] = max(self._objectives(scores, self.b)[1], 0.0)
         if not np.array_equal(self.best, self.b):
             scores = self._renew(self.best)
-        self.primal, _ = self._objectives(scores, self.best)
+        self.values[0] = self._objectives(scores, self.best)[0]
 
     def _renew(self, b=None):
         """Scores of dual variables from scratch. Of those of now, the state is made again; weights are kept."""
