@@ -49,7 +49,7 @@ def ten_digits():
 @pytest.mark.parametrize(("name", "C"), [("linear", 0.01), ("intersection", 0.01), ("hellinger", 0.01), ("rbf", 1.0)])
 def test_pairs_are_the_exact_kernel_machine_where_the_default_map_is_exact(digits, name, C):
     X, y, X_test, _ = digits
-    model = KernelClassifier(name, C=C, multi_class="ovo", intercept_scaling=None, **TIGHT).fit(X, y)
+    model = KernelClassifier(name, C=C, loss="hinge", multi_class="ovo", intercept_scaling=None, **TIGHT).fit(X, y)
     kernel = model.map_.kernel_
     exact = SVC(kernel="precomputed", C=C, tol=1e-8, decision_function_shape="ovo").fit(kernel(X), y)
     scores = model.predictor_(X_test) + model.intercept_
@@ -62,7 +62,8 @@ def test_pairs_are_the_exact_kernel_machine_where_the_default_map_is_exact(digit
 def test_one_against_the_rest_is_a_machine_per_class(digits):
     X, y, X_test, _ = digits
     kernel = get_kernel("intersection")
-    model = KernelClassifier("intersection", C=0.01, multi_class="ovr", intercept_scaling=None, **TIGHT).fit(X, y)
+    options = {"C": 0.01, "loss": "hinge", "multi_class": "ovr", "intercept_scaling": None}
+    model = KernelClassifier("intersection", **options, **TIGHT).fit(X, y)
     for c in range(4):
         alone = SVC(kernel="precomputed", C=0.01, tol=1e-8).fit(kernel(X), y == c)
         expected = alone.decision_function(kernel(X_test, X))

@@ -57,12 +57,10 @@ class Rows:
     shape : (n, D)
     dtype : type of the stored numbers
     nbytes : memory they take
-    is_stored : whether they lie on disk
     """
 
     kind: ClassVar[str]
     n_words = None
-    is_stored = False
     shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
@@ -338,7 +336,6 @@ class StackedRows(Rows):
         self.shape = (len(self.parts[0]), ends[-1])
         self.dtype = np.result_type(*(part.dtype for part in self.parts))
         self.nbytes = sum(part.nbytes for part in self.parts)
-        self.is_stored = any(part.is_stored for part in self.parts)
 
     def take(self, which):
         return StackedRows([part.take(which) for part in self.parts])

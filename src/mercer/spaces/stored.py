@@ -81,7 +81,6 @@ class _OnDisk:
     """What stored rows of every kind share. ``directory`` is where rows that are taken from them are stored."""
 
     directory: Path
-    is_stored = True
 
     def take(self, which):
         in_memory = super().take

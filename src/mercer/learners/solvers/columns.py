@@ -15,16 +15,21 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer.learners.solvers.problem import FLOOR, Solution
 
 MOST_SHARE = 0.7  # of the rows, that columns may have on the average: above, copies of rows cost what they save
+MOST_BYTES = 2**32  # of the rows of a column: each is taken out, one at a time on each thread
 
 
 def are_apart(problem):
-    """Whether the columns have parts of the rows, and these are in memory."""
+    """Whether the columns have parts of the rows, small enough to be taken out.
+
+    That follows from sizes alone, so that rows in memory and on disk have the same solution in every bit.
+    """
     loss, design = problem.loss, problem.design
     if loss.joint or loss.task != "classification" or problem.n_columns < 2:  # a target of 0 may be one to meet
         return False
-    if design.is_spread or design.rows.is_stored:
+    if design.is_spread or not len(design):
         return False
-    return np.count_nonzero(problem.targets) <= MOST_SHARE * problem.targets.size
+    share = np.count_nonzero(problem.targets) / problem.targets.size
+    return share <= MOST_SHARE and share * design.rows.nbytes <= MOST_BYTES
 
 
 def solve_apart(problem, solve, start=None):

@@ -144,7 +144,7 @@ class _DescentRun:
         self.open = [
             column
             for column, gap in zip(self.columns, gaps, strict=True)
-            if gap > tol and column.n_active and column.visits < most
+            if gap > tol and column.n_active and (not column.visits or column.visits + column.n_active <= most)
         ]
         return not self.open
 
