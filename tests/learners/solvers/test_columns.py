@@ -74,10 +74,11 @@ def test_an_interrupt_keeps_the_columns_that_are_done(rng, n_threads):
     with thread_limit(n_threads), show_progress(Impatient(1, "Columns of scores")):
         found = solve(problem, tol=1e-5)
     whole = solve(problem, tol=1e-5)
-    assert found.interrupted
-    assert not found.converged
     done = np.abs(found.u).max(axis=0) > 0
+    assert found.interrupted
     assert done.any()
+    assert found.converged == done.all()
+    assert n_threads == 2 or not done.all()  # of two threads, one may have done the rest already
     np.testing.assert_array_equal(found.u[:, done], whole.u[:, done])
     np.testing.assert_allclose(found.objectives[~done], whole.floors[~done] / FLOOR)
     np.testing.assert_array_equal(found.gaps[~done], 1.0)
