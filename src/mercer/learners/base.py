@@ -31,6 +31,7 @@ from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
 from mercer.learners.fitting.route import KernelRoute
+from mercer.learners.solvers.columns import WHOLE
 from mercer.learners.solvers.registry import choose
 from mercer.learners.solvers.run import run, solve
 
@@ -147,7 +148,8 @@ class KernelLearner(BaseEstimator):
         loss, columns = self._loss(), self._chosen_columns()
         shape, few = encode.expected(self.map_, X, self.expansion, self._route.single)
         is_spread = client_of(X) is not None
-        own = few.rows.shape_of(round(X.shape[0] * columns.row_share))  # of the rows of a column
+        share = 1.0 if shape.kind == WHOLE else columns.row_share
+        own = few.rows.shape_of(round(X.shape[0] * share))  # of the rows of a column
         choice = self._choice(own, few.inner, is_spread)
         who, memory = type(self).__name__, encode.memory(shape, few, columns.n_columns, choice.name)
         plan = Plan(

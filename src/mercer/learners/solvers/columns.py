@@ -5,7 +5,7 @@ all columns over all rows would cost K / 2 times what they have to. Here each co
 its targets name, often small enough for a cache where all rows are not, and is solved to its end.
 """
 
-__all__ = ["are_apart", "solve_apart"]
+__all__ = ["WHOLE", "are_apart", "solve_apart"]
 
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from mercer._base.threads import run_blocks, single_threaded
 from mercer.learners.solvers.problem import FLOOR, Solution
 
 MOST_SHARE = 0.7  # of the rows, that columns may have on the average: above, copies of rows cost what they save
+WHOLE = "landmarks"  # rows whose products compute kernel values, which all columns of a pass share
 MOST_BYTES = 2**32  # of the rows of a column: each is taken out, one at a time on each thread
 
 
@@ -26,7 +27,7 @@ def are_apart(problem):
     loss, design = problem.loss, problem.design
     if loss.joint or loss.task != "classification" or problem.n_columns < 2:  # a target of 0 may be one to meet
         return False
-    if design.is_spread or not len(design):
+    if design.is_spread or design.rows.kind == WHOLE or not len(design):
         return False
     share = np.count_nonzero(problem.targets) / problem.targets.size
     return share <= MOST_SHARE and share * design.rows.nbytes <= MOST_BYTES
