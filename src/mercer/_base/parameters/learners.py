@@ -9,7 +9,7 @@ from mercer._base.parameters.language import anything, choice, flag, integer, na
 CLASSIFIER = (
     KERNEL,
     anything("map", None, "Used instead of the kernel's default map.", "a map or a quantizer, or None"),
-    choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", "hinge",
+    choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", "squared_hinge",
         "What wrong scores cost; the last two look at all classes at once."),
     number("C", 1.0, "Weight of the losses against the regularizer.", above=0),
     choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "

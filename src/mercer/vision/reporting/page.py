@@ -234,7 +234,7 @@ def _plan(found) -> str:
 
 def _choice_of_C(found) -> str:
     learner = found.model.classifier_
-    if not hasattr(learner, "C_") or len(learner.Cs_) < 2:
+    if not hasattr(learner, "Cs_") or len(learner.Cs_) < 2:
         return ""
     picture = accuracy_against_C(learner.Cs_, learner.scores_, learner.C_)
     text = "Mean accuracy over the parts of the cross-validation, and the range of the parts, against the weight C."
