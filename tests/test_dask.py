@@ -257,8 +257,8 @@ def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, 
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (KernelClassifier(solver="newton"), "solver='newton' needs all rows in one process"),
-        (KernelClassifier(probability=True), "probability=True learns from folds"),
+        (KernelClassifier("chi2", solver="newton"), "solver='newton' needs all rows in one process"),
+        (KernelClassifier("chi2", probability=True), "probability=True learns from folds"),
         (KernelClassifierCV(), "Choose C on a sample"),
         (IntersectionSVC(kernel="auto"), "Use kernel='intersection'"),
     ],

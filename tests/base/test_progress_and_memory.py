@@ -95,7 +95,7 @@ def test_verbose_writes_lines_where_there_is_no_terminal(capsys, monkeypatch):
     wire = WireClassifier(UniversalEmbedding(32, delta=1.0, random_state=0), rates=[16], Cs=[1.0], cv=2, verbose=1)
     wire.fit(X, y)
     assert "mercer: rates" in capsys.readouterr().err
-    for quiet in (KernelClassifier(), KernelIndex("chi2", bytes_per_item=4, n_landmarks=16)):
+    for quiet in (KernelClassifier("chi2"), KernelIndex("chi2", bytes_per_item=4, n_landmarks=16)):
         quiet.fit(X, y)
         assert capsys.readouterr().err == ""
 

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     paths, kinds = image_folder(path / "train")
     mercer.save(python_model().fit(paths, kinds), path / "m.mercer")
     X = np.random.default_rng(0).random((20, 4))
-    mercer.save(mercer.KernelClassifier().fit(X, np.arange(20) % 2), path / "rows.mercer")
+    mercer.save(mercer.KernelClassifier("chi2").fit(X, np.arange(20) % 2), path / "rows.mercer")
     np.save(path / "X.npy", X)
     return path
 

@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
     mercer.save(ladder, path / "ladder.mercer")
     mercer.save(ladder.classifiers_[0], path / "one.mercer")
     mercer.save(ladder.embedding_, path / "embedding.mercer")
-    mercer.save(mercer.KernelClassifier(random_state=0).fit(X[:200], y[:200]), path / "chi2.mercer")
+    mercer.save(mercer.KernelClassifier("chi2", random_state=0).fit(X[:200], y[:200]), path / "chi2.mercer")
     return path
 
 

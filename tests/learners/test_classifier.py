@@ -94,7 +94,7 @@ def test_two_classes_have_one_column_and_one_score_per_row(digits):
     X, y, X_test, _ = digits
     few = y < 2
     for loss, columns in (("hinge", 1), ("crammer_singer", 2)):
-        model = KernelClassifier(loss=loss).fit(X[few], np.array(["no", "yes"])[y[few]])
+        model = KernelClassifier("chi2", loss=loss).fit(X[few], np.array(["no", "yes"])[y[few]])
         assert model.coef_.shape == (224, columns)
         decision = model.decision_function(X_test)
         assert decision.shape == (120,)
@@ -152,7 +152,10 @@ def test_rows_on_disk_and_sources_give_the_same_bits(digits, map, tmp_path):
 
 def test_sparse_rows_stay_sparse_and_give_the_same_model(digits):
     X, y, X_test, _ = digits
-    dense, csr = KernelClassifier(tol=1e-5).fit(X, y), KernelClassifier(tol=1e-5).fit(sparse.csr_matrix(X), y)
+    dense, csr = (
+        KernelClassifier("chi2", tol=1e-5).fit(X, y),
+        KernelClassifier("chi2", tol=1e-5).fit(sparse.csr_matrix(X), y),
+    )
     assert csr.plan_.rows.startswith("CSRRows")
     np.testing.assert_allclose(
         csr.decision_function(sparse.csr_array(X_test)), dense.decision_function(X_test), atol=0.05
@@ -235,10 +238,10 @@ def test_class_weights_are_weights_of_rows(digits):
 
 def test_an_indicator_matrix_means_a_problem_per_label():
     X, Y = make_multilabel_classification(120, 10, n_classes=3, random_state=0)
-    together = KernelClassifier(loss="logistic", tol=1e-5).fit(X, Y)
+    together = KernelClassifier("chi2", loss="logistic", tol=1e-5).fit(X, Y)
     assert together.predict(X).shape == (120, 3)
     for k in range(3):
-        alone = KernelClassifier(loss="logistic", tol=1e-5).fit(X, Y[:, k])
+        alone = KernelClassifier("chi2", loss="logistic", tol=1e-5).fit(X, Y[:, k])
         np.testing.assert_allclose(together.decision_function(X)[:, k], alone.decision_function(X), atol=0.05)
         np.testing.assert_allclose(together.predict_proba(X)[:, k], alone.predict_proba(X)[:, 1], atol=0.01)
 
@@ -271,7 +274,7 @@ def test_empty_rows_and_constant_columns_are_no_obstacle(digits):
     X = np.column_stack([X, np.zeros(120), np.ones(120)])
     X[:10] = 0
     assert KernelClassifier("intersection").fit(X, y).score(X[10:], y[10:]) > 0.99
-    nothing = KernelClassifier().fit(np.zeros((6, 2)), [0, 0, 0, 0, 1, 1])
+    nothing = KernelClassifier("chi2").fit(np.zeros((6, 2)), [0, 0, 0, 0, 1, 1])
     assert nothing.predict(np.zeros((1, 2))).tolist() == [0]  # the more frequent class
 
 
@@ -322,11 +325,11 @@ def test_parameters_that_cannot_be_used_are_named(digits, parameters, message):
 )
 def test_data_that_cannot_be_used_is_refused(digits, change, message):
     with pytest.raises(ValueError, match=message):
-        KernelClassifier().fit(*change(*digits[:2]))
+        KernelClassifier("chi2").fit(*change(*digits[:2]))
 
 
 @pytest.mark.parametrize(
-    "model", [KernelClassifier(), KernelClassifierCV(), mercer.IntersectionSVC(), mercer.KernelRegressor()]
+    "model", [KernelClassifier("chi2"), KernelClassifierCV(), mercer.IntersectionSVC(), mercer.KernelRegressor("chi2")]
 )
 @pytest.mark.parametrize(("value", "message"), [(np.nan, "NaN"), (np.inf, "infinity"), (-1.0, "Negative values")])
 def test_weights_of_rows_that_are_no_weights_are_refused(digits, model, value, message):
@@ -338,7 +341,7 @@ def test_weights_of_rows_that_are_no_weights_are_refused(digits, model, value, m
 def test_weights_whose_product_is_no_number_are_refused(digits):
     X, y = digits[:2]
     with pytest.raises(InputError, match="product of sample_weight and class_weight"):
-        KernelClassifier(class_weight=dict.fromkeys(np.unique(y), 1e200)).fit(
+        KernelClassifier("chi2", class_weight=dict.fromkeys(np.unique(y), 1e200)).fit(
             X, y, sample_weight=np.full(len(y), 1e200)
         )
 
@@ -371,7 +374,7 @@ def test_an_interrupted_fit_keeps_the_best_model_so_far(digits, monkeypatch):
     run = _base.run
     monkeypatch.setattr(_base, "run", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after .* best model so far is kept"):
-        model = KernelClassifier(tol=0.1).fit(X, y)
+        model = KernelClassifier("chi2", tol=0.1).fit(X, y)
     assert model.score(X, y) > 0.9
     with pytest.raises(KeyboardInterrupt):  # halfway through the values of C there is no model to keep
         KernelClassifierCV(Cs=2, cv=2).fit(X, y)
@@ -379,7 +382,7 @@ def test_an_interrupted_fit_keeps_the_best_model_so_far(digits, monkeypatch):
 
 @pytest.mark.parametrize("name", ["coef_", "intercept_", "classes_", "map_", "plan_", "multi_class_", "feature_range_"])
 def test_files_whose_parts_do_not_fit_are_refused(digits, tmp_path, name):
-    model = KernelClassifier(tol=0.1).fit(*digits[:2])
+    model = KernelClassifier("chi2", tol=0.1).fit(*digits[:2])
     wrong = {"map_": model.plan_, "plan_": "none", "multi_class_": "joint"}
     setattr(model, name, wrong[name] if name in wrong else getattr(model, name)[:-1])
     mercer.save(model, tmp_path / "m.mercer")

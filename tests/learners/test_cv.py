@@ -23,7 +23,7 @@ def test_scores_are_those_of_a_search_over_single_fits(digits):
     X, y = digits
     Cs, folds = [1e-5, 1e-4, 1e-2], StratifiedKFold(2)
     path = KernelClassifierCV(Cs=Cs, cv=folds, tol=1e-4).fit(X, y)
-    search = GridSearchCV(KernelClassifier(tol=1e-4), {"C": Cs}, cv=folds).fit(X, y)
+    search = GridSearchCV(KernelClassifier("chi2", tol=1e-4), {"C": Cs}, cv=folds).fit(X, y)
     np.testing.assert_allclose(path.scores_.mean(axis=0), search.cv_results_["mean_test_score"], atol=0.005)
     assert search.best_params_["C"] == path.C_
     assert path.Cs_[path.best_index_] == path.C_
@@ -62,7 +62,7 @@ def test_scoring_sees_classes_decisions_and_probabilities(digits):
     options = {"Cs": [1e-3, 1e-2], "cv": KFold(2, shuffle=True, random_state=0)}
     by_name = KernelClassifierCV(scoring="f1_macro", **options).fit(X, y)
     train, test = next(iter(options["cv"].split(X)))
-    alone = KernelClassifier(C=1e-3).fit(X[train], y[train])
+    alone = KernelClassifier("chi2", C=1e-3).fit(X[train], y[train])
     assert by_name.scores_[0, 0] == pytest.approx(f1_score(y[test], alone.predict(X[test]), average="macro"), abs=0.02)
     assert (KernelClassifierCV(scoring="roc_auc", **options).fit(X, y).scores_ > 0.8).all()
     assert (KernelClassifierCV(scoring="neg_log_loss", loss="logistic", **options).fit(X, y).scores_ < 0).all()

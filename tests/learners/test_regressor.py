@@ -79,7 +79,7 @@ def test_the_unit_of_the_targets_does_not_matter(data, rng, loss, learner):
 def test_constant_targets_are_predicted_as_they_are(data):
     X, _ = data
     for value in (0.0, 0.1, -1e9):
-        for learner in (KernelRegressor(), IntersectionSVR()):
+        for learner in (KernelRegressor("chi2"), IntersectionSVR()):
             np.testing.assert_allclose(learner.fit(X, np.full(len(X), value)).predict(X), value, rtol=1e-12)
 
 
@@ -104,10 +104,10 @@ def test_what_cannot_be_used_is_refused(data):
         InputError,
         match="KernelRegressor: `loss` must be one of 'epsilon_insensitive', 'absolute', 'squared'; got 'hinge'",
     ):
-        KernelRegressor(loss="hinge").fit(X, y)
+        KernelRegressor("chi2", loss="hinge").fit(X, y)
     with pytest.raises(InputError, match="`epsilon` must be a number >= 0; got -1"):
-        KernelRegressor(epsilon=-1).fit(X, y)
+        KernelRegressor("chi2", epsilon=-1).fit(X, y)
     with pytest.raises(InputError, match="`C` must be a number > 0; got 0"):
-        KernelRegressor(C=0).fit(X, y)
+        KernelRegressor("chi2", C=0).fit(X, y)
     with pytest.raises(ValueError, match="contains NaN"):
-        KernelRegressor().fit(X, np.where(y > 0, y, np.nan))
+        KernelRegressor("chi2").fit(X, np.where(y > 0, y, np.nan))

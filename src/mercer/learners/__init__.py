@@ -1,8 +1,12 @@
 """Learning with a kernel as linear learning on its features: classifiers and regressors for any map or quantiser."""
 
+from mercer.learners.auto.predictor import ScaledPredictor
+from mercer.learners.auto.report import TrialPlan
+from mercer.learners.auto.scaling import ColumnScaling
 from mercer.learners.classifier import KernelClassifier
 from mercer.learners.cv import KernelClassifierCV
 from mercer.learners.fitting.plan import Plan
+from mercer.learners.fitting.softmax import SoftmaxLink
 from mercer.learners.intersection import IntersectionSVC, IntersectionSVR
 from mercer.learners.regressor import KernelRegressor
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
@@ -10,10 +14,14 @@ from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, REGRESSION_LOS
 __all__ = [
     "CLASSIFICATION_LOSSES",
     "REGRESSION_LOSSES",
+    "ColumnScaling",
     "IntersectionSVC",
     "IntersectionSVR",
     "KernelClassifier",
     "KernelClassifierCV",
     "KernelRegressor",
     "Plan",
+    "ScaledPredictor",
+    "SoftmaxLink",
+    "TrialPlan",
 ]

@@ -27,6 +27,10 @@ from mercer._base.parameters import Table, check_parameters
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
+from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
+from mercer.learners.auto.predictor import ScaledPredictor
+from mercer.learners.auto.report import TrialPlan
+from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
@@ -43,9 +47,19 @@ class KernelLearner(BaseEstimator):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
+    _default_loss: str  # of a named kernel
     _smooth_loss: str  # one that the estimator takes
     _table: Table
     _route_kind = KernelRoute
+    machine_ = None  # what an automatic fit has learned, instead of map_ and coef_
+    C: float | str | None = None
+    scaling: str | None = None
+    budget: float | None = None
+
+    @property
+    def _is_automatic(self):
+        """Whether trials choose what is not given."""
+        return self.map is None and (self.kernel is None or self.C == "auto")
 
     @property
     def _route(self):
@@ -89,9 +103,31 @@ class KernelLearner(BaseEstimator):
             figure.savefig(path)
         return figure
 
+    def plot_trials(self, path=None):
+        """Draw what each trial of an automatic fit reached, against the time that it took.
+
+        Parameters
+        ----------
+        path : None, or the file to write, whose suffix says the format
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        if self.machine_ is None:
+            raise InputError(
+                f"{type(self).__name__}: there were no trials, because a kernel or a map was given. Fit with "
+                "kernel=None, or with C='auto'."
+            )
+        figure = draw_trials(self.plan_)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
     @property
     def predictor_(self):
-        """The model as a function of raw rows, ``map_.fold`` of its weights; the intercept is not in it."""
+        """The model as a function of raw rows, without the intercept: ``map_.fold`` of its weights, or ``machine_``."""
         check_is_fitted(self)
         return self._predictor
 
@@ -101,6 +137,9 @@ class KernelLearner(BaseEstimator):
         with self._working(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
             X, y, weights = self._read(X, y, None)
+            if self._is_automatic:
+                self._set_targets(y, weights)
+                return trials_ahead(self, X, self._columns_of_trials().n_columns)
             self._choose(X, y)
             self._fit_map(encode.few_rows(X, PLAN_ROWS), is_validated=not encode.is_on_disk(X), is_rough=True)
             self._set_targets(y, weights)
@@ -171,6 +210,17 @@ class KernelLearner(BaseEstimator):
         )
         return self._route.described(plan), choice
 
+    # -------------------------------------------------------------------------------------------------------- automatic
+
+    def _learn(self, X, targets, codes, weights, groups):
+        """Set what trials have chosen and learned; the Machine. ``codes`` are those of classes, else None."""
+        found = learn_for(self, self._seed, X, targets, codes, weights, groups)
+        self.machine_, self.intercept_ = found.machine.predictor, found.machine.intercept
+        self.kernel_, self.plan_ = found.kernel, found.plan
+        self.C_, self.interrupted_ = float(found.machine.C), False
+        self._fold()
+        return found.machine
+
     # ---------------------------------------------------------------------------------------------------------- solving
 
     def _choice(self, rows, inner, is_spread):
@@ -229,7 +279,9 @@ class KernelLearner(BaseEstimator):
             )
 
     def _fold(self):
-        if encode.is_quantizer(self.map_):
+        if self.machine_ is not None:
+            self._predictor = self.machine_
+        elif encode.is_quantizer(self.map_):
             self._predictor = self.map_.fold_factors(self.coef_)
         else:
             self._predictor = self.map_.fold_kept(self.coef_)
@@ -269,6 +321,14 @@ class KernelLearner(BaseEstimator):
 
     def _check_parameters(self):
         check_parameters(self, self._table)
+        if self._is_automatic:
+            check_automatic(self, self._table)
+        elif self.scaling not in (None, "none") or self.budget is not None:
+            name = "budget" if self.budget is not None else "scaling"
+            raise InputError(
+                f"{type(self).__name__}: `{name}` belongs to an automatic fit, but a kernel or a map is given. Leave "
+                "it out, or use kernel=None, or C='auto'."
+            )
         self._route.check_parameters()
 
     @contextmanager
@@ -281,6 +341,9 @@ class KernelLearner(BaseEstimator):
             yield
 
     def _check_loaded(self):
+        if self.machine_ is not None:
+            self._check_loaded_machine()
+            return
         fitted = check_kind(self, "map_", self._route.map_kind)
         if fitted.n_features_in_ != self.n_features_in_:
             raise ValueError("map_ was fitted on rows of another width.")
@@ -289,6 +352,15 @@ class KernelLearner(BaseEstimator):
         if self.feature_range_ is not None:
             checked_array(self, "feature_range_", FLOATS, shape=(2, self.n_features_in_))
         check_kind(self, "plan_", Plan)
+        self._fold()
+
+    def _check_loaded_machine(self):
+        machine = check_kind(self, "machine_", ScaledPredictor)
+        if machine.n_features_in_ != self.n_features_in_:
+            raise ValueError("machine_ was fitted on rows of another width.")
+        coefficients = checked_array(machine.predictor, "coefficients", FLOATS, ndim=2)
+        checked_array(self, "intercept_", "float64", shape=coefficients.shape[1:])
+        check_kind(self, "plan_", TrialPlan)
         self._fold()
 
     def __sklearn_tags__(self):

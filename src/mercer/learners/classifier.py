@@ -13,14 +13,16 @@ from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
-from mercer._base.files.loaded import checked_array
+from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.parameters import Table, number
 from mercer._base.parameters.learners import CLASSIFIER
+from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
 from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.softmax import SoftmaxLink
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners.solvers.problem import Problem
@@ -30,10 +32,11 @@ LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1
 
 
 def _has_probabilities(self):
-    if self.probability or self.loss in LINKS:
+    if self.probability or self.loss in LINKS or self._is_automatic:
         return True
     raise AttributeError(
-        f"{type(self).__name__} gives probabilities with probability=True, or with loss='logistic' or 'multinomial'."
+        f"{type(self).__name__} gives probabilities with kernel=None, with probability=True, or with loss='logistic' "
+        "or 'multinomial'."
     )
 
 
@@ -134,16 +137,19 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     True
     """
 
-    _task, _smooth_loss = "classification", "squared_hinge"
+    _task, _default_loss, _smooth_loss = "classification", "squared_hinge", "squared_hinge"
     _table: Table = CLASSIFIER
+    link_ = None  # of an automatic fit
 
     def __init__(
         self,
-        kernel="chi2",
+        kernel=None,
         *,
         map=None,
-        loss="squared_hinge",
-        C=1.0,
+        loss=None,
+        C=None,
+        scaling=None,
+        budget=None,
         multi_class="auto",
         expansion="delayed",
         solver="auto",
@@ -162,6 +168,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.map = map
         self.loss = loss
         self.C = C
+        self.scaling = scaling
+        self.budget = budget
         self.multi_class = multi_class
         self.expansion = expansion
         self.solver = solver
@@ -176,7 +184,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their classes y.
 
         Parameters
@@ -184,10 +192,17 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : classes, shape (n,), or an indicator matrix of labels; of a source that has labels, these by default
         sample_weight : None, or how much each row counts
+        groups : None, or for each row the group that it belongs to (a compound, a patient), shape (n,)
+            An automatic fit judges a row by what was learned from other groups.
         """
         self._check_parameters()
         with self._working():
-            X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
+            X, y, weights = self._read(X, y, sample_weight)
+            if self._is_automatic:
+                return self._fit_automatically(X, y, weights, groups)
+            refuse_groups(groups, type(self).__name__)
+            X, y, weights = without_idle_rows(X, y, weights)
+            self.machine_ = self.link_ = None
             self._choose(X, y)
             problem, codes, choice = self._prepare(X, y, weights)
             self._keep(self._solve(problem, choice), problem.design)
@@ -195,25 +210,29 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         return self
 
     def decision_function(self, X):
-        """How much each class speaks for itself: (n,) for two classes, positive for the second, else (n, classes).
+        """Decision score of each class: (n,) for two classes, positive for the second, else (n, classes).
 
-        With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores.
+        With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores. After
+        an automatic fit they are log odds: ``predict_proba`` is their softmax.
         """
-        return self.columns_.decision(self._scores(X))
+        scores = self._scores(X)
+        return self.columns_.decision(scores) if self.link_ is None else self.link_.decision(scores)
 
     def predict(self, X):
         """The class of each row."""
-        columns = self.columns_
-        return columns.choose(columns.decision(self._scores(X)), self.classes_)
+        return self.columns_.choose(self.decision_function(X), self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes, (n, classes).
 
-        Of one-vs-rest columns normalised, of pairs coupled [wu04probability]; the class of the largest need not be the
-        one that ``predict`` gives.
+        After an automatic fit, softmax(alpha f + beta) with alpha and beta from left-out scores, and ``predict`` gives
+        the class of the largest. Otherwise of one-vs-rest columns normalized, of pairs coupled [wu04probability]; the
+        class of the largest need not be the one that ``predict`` gives.
         """
         scores = self._scores(X)
+        if self.link_ is not None:
+            return self.link_.probabilities(scores)
         if self.loss in LINKS:
             return self.columns_.probabilities(LINKS[self.loss](scores))
         return self.columns_.probabilities(apply_sigmoids(scores, *self.sigmoids_))
@@ -226,6 +245,21 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         return class_columns(self.multi_class_, len(self.classes_))
 
     # ------------------------------------------------------------------------------------------------------- fitting
+
+    def _fit_automatically(self, X, y, weights, groups):
+        X, y, weights, groups = rows_of_trials(self, X, y, weights, groups)
+        codes, weights = self._set_targets(y, weights)
+        columns = self._columns_of_trials()
+        self.multi_class_, self.sigmoids_, self.link_ = columns.name, None, None
+        targets = columns.signs(codes).astype(np.float64)
+        found = self._learn(X, targets, None if self._are_labels else codes, weights, groups)
+        self.link_ = found.link
+        if self._are_labels:
+            self.sigmoids_ = fit_sigmoids(found.left_out, columns.signs(codes), weights)
+        return self
+
+    def _columns_of_trials(self):
+        return class_columns("labels" if self._are_labels else "ovr", len(self.classes_))
 
     def _prepare(self, X, y, weights, C=None):
         """(problem, class numbers, choice of solvers): everything up to the solution, with the C of the parameters."""
@@ -309,7 +343,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), problem.weights)
 
     def _loss(self):
-        return get_loss(self.loss, task=self._task)
+        return get_loss(self.loss or self._default_loss, task=self._task)
 
     def _check_loaded(self):
         super()._check_loaded()
@@ -318,10 +352,13 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             raise ValueError("classes_ must be a vector.")
         if len(np.unique(classes)) != len(classes):
             raise ValueError("classes_ must differ from each other.")
-        if self.columns_.n_columns != self.coef_.shape[1]:
-            raise ValueError("classes_, multi_class_ and coef_ do not fit together.")
+        n_columns = self.columns_.n_columns
+        if n_columns != len(self.intercept_):
+            raise ValueError("classes_, multi_class_ and the weights do not fit together.")
         if self.sigmoids_ is not None:
-            checked_array(self, "sigmoids_", "float64", shape=(2, self.coef_.shape[1]))
+            checked_array(self, "sigmoids_", "float64", shape=(2, n_columns))
+        if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_columns:
+            raise ValueError("link_ and classes_ do not fit together.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

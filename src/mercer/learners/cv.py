@@ -27,7 +27,7 @@ LEAST_C = 5.0  # in these units, to which all values are tried: small ones may a
 PATIENCE = 2  # values in a row without a better score, after which larger ones are not tried
 SLOW = 4.0  # times as many passes as the value before took: then one is enough
 KEPT_SHARE = 0.25  # of the available memory that the rows of all folds may take
-N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"]
+N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"].but(default=1.0, words=())
 
 
 class KernelClassifierCV(KernelClassifier):
@@ -84,7 +84,7 @@ class KernelClassifierCV(KernelClassifier):
         Cs=10,
         cv=5,
         scoring=None,
-        loss="squared_hinge",
+        loss=None,
         multi_class="auto",
         expansion="delayed",
         solver="auto",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.files.loaded import check_whole
 from mercer._base.parameters import Table
 from mercer._base.parameters.learners import REGRESSOR
+from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
@@ -62,17 +63,19 @@ class KernelRegressor(RegressorMixin, KernelLearner):
     True
     """
 
-    _task, _smooth_loss = "regression", "squared"
+    _task, _default_loss, _smooth_loss = "regression", "epsilon_insensitive", "squared"
     _table: Table = REGRESSOR
 
     def __init__(
         self,
-        kernel="chi2",
+        kernel=None,
         *,
         map=None,
-        loss="epsilon_insensitive",
+        loss=None,
         epsilon=0.1,
-        C=1.0,
+        C=None,
+        scaling=None,
+        budget=None,
         expansion="delayed",
         solver="auto",
         tol=1e-3,
@@ -89,6 +92,8 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         self.loss = loss
         self.epsilon = epsilon
         self.C = C
+        self.scaling = scaling
+        self.budget = budget
         self.expansion = expansion
         self.solver = solver
         self.tol = tol
@@ -100,7 +105,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their targets y.
 
         Parameters
@@ -108,10 +113,19 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : numbers, shape (n,) or (n, targets)
         sample_weight : None, or how much each row counts
+        groups : None, or for each row the group that it belongs to, shape (n,); as in :class:`KernelClassifier`
         """
         self._check_parameters()
         with self._working():
-            X, y, weights = without_idle_rows(*self._read(X, y, sample_weight))
+            X, y, weights = self._read(X, y, sample_weight)
+            if self._is_automatic:
+                X, y, weights, groups = rows_of_trials(self, X, y, weights, groups)
+                targets, weights = self._set_targets(y, weights)
+                self._learn(X, targets, None, weights, groups)
+                return self
+            refuse_groups(groups, type(self).__name__)
+            X, y, weights = without_idle_rows(X, y, weights)
+            self.machine_ = None
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
             self._fit_map(X, is_validated=not encode.is_on_disk(X))
@@ -154,17 +168,22 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         self.n_targets_ = 0 if y.ndim == 1 else y.shape[1]
         return y.reshape(len(y), max(1, self.n_targets_)), weights
 
+    def _columns_of_trials(self):
+        return self._chosen_columns()
+
     def _chosen_columns(self):
         return Targets(max(1, self.n_targets_))
 
     def _loss(self):
-        parameters = {"epsilon": self.epsilon} if self.loss == "epsilon_insensitive" else {}
-        return get_loss(self.loss, task=self._task, **parameters)
+        loss = self.loss or self._default_loss
+        parameters = {"epsilon": self.epsilon} if loss == "epsilon_insensitive" else {}
+        return get_loss(loss, task=self._task, **parameters)
 
     def _check_loaded(self):
         super()._check_loaded()
-        if max(1, check_whole(self, "n_targets_", 0, self.coef_.shape[1])) != self.coef_.shape[1]:
-            raise ValueError("n_targets_ and coef_ do not fit together.")
+        n_columns = len(self.intercept_)
+        if max(1, check_whole(self, "n_targets_", 0, n_columns)) != n_columns:
+            raise ValueError("n_targets_ and the weights do not fit together.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -141,7 +141,7 @@ def test_a_table_of_named_columns_is_encoded_as_before(tmp_path):
 
 
 def test_what_was_not_fitted_can_be_fitted_after_loading(tmp_path):
-    model = again(make_pipeline(PCA(2), MinMaxScaler(), mercer.KernelClassifier()), tmp_path)
+    model = again(make_pipeline(PCA(2), MinMaxScaler(), mercer.KernelClassifier("chi2")), tmp_path)
     assert model.fit(X, Y).predict(X).shape == (60,)
 
 

@@ -18,9 +18,11 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("predict")
     X, y = load_digits(n_class=3, return_X_y=True)
     X, y = (X[:200] / 16).astype(np.float32), y[:200]
-    mercer.save(mercer.KernelClassifier(probability=True, random_state=0).fit(X, WORDS[y]), path / "words.mercer")
-    mercer.save(mercer.KernelClassifier(random_state=0).fit(X[y < 2], y[y < 2]), path / "two.mercer")
-    mercer.save(mercer.KernelRegressor(loss="squared", random_state=0).fit(X, y / 2), path / "numbers.mercer")
+    mercer.save(
+        mercer.KernelClassifier("chi2", probability=True, random_state=0).fit(X, WORDS[y]), path / "words.mercer"
+    )
+    mercer.save(mercer.KernelClassifier("chi2", random_state=0).fit(X[y < 2], y[y < 2]), path / "two.mercer")
+    mercer.save(mercer.KernelRegressor("chi2", loss="squared", random_state=0).fit(X, y / 2), path / "numbers.mercer")
     np.save(path / "X.npy", X)
     return path
 
@@ -71,7 +73,7 @@ def test_two_classes_have_one_score(succeeds, X):
 
 def test_several_labels_of_a_row_have_a_column_each(succeeds, fails, X):
     Y = np.column_stack([X[:, 20] > 0.5, X[:, 30] > 0.5]).astype(int)
-    model = mercer.KernelClassifier(random_state=0).fit(X, Y)
+    model = mercer.KernelClassifier("chi2", random_state=0).fit(X, Y)
     mercer.save(model, "several.mercer")
     succeeds("predict", "several.mercer", "X.npy", "--out", "p.npy")
     np.testing.assert_array_equal(np.load("p.npy"), model.predict(X))
@@ -121,7 +123,7 @@ def test_a_label_column_is_no_feature(succeeds, X):
 )
 def test_each_mistake_has_its_sentence_and_code(fails, X, folder, code, words, arguments):
     mercer.save(mercer.HomogeneousMap().fit(X), "map.mercer")
-    mercer.save(mercer.KernelClassifier(), "unfitted.mercer")
+    mercer.save(mercer.KernelClassifier("chi2"), "unfitted.mercer")
     (folder / "narrow.csv").write_text("1,2,3\n")
     for name, value in (("missing", np.nan), ("negative", -1)):
         np.save(f"{name}.npy", np.full((2, 64), value, dtype=np.float32))

@@ -90,4 +90,4 @@ def test_scores_that_are_log_odds_need_no_sigmoid():
 def test_folds_need_two_rows_of_every_class():
     assert len(stratified_folds(np.repeat([0, 1], [3, 9]), 0, "it")) == 3
     with pytest.raises(InputError, match="two rows or more of every class"):
-        KernelClassifier(probability=True).fit(np.eye(5), [0, 0, 0, 0, 1])
+        KernelClassifier("chi2", probability=True).fit(np.eye(5), [0, 0, 0, 0, 1])

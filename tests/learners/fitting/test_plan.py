@@ -103,20 +103,23 @@ def test_a_quantiser_is_planned_by_its_codes(data):
 def test_the_disk_is_used_when_the_rows_would_fill_the_memory(data, monkeypatch, tmp_path):
     X, y = data
     np.save(tmp_path / "X.npy", X)
-    plan = KernelClassifier().plan(open_rows(tmp_path / "X.npy"), y)
+    plan = KernelClassifier("chi2").plan(open_rows(tmp_path / "X.npy"), y)
     assert plan.storage == "memory"
     monkeypatch.setattr(_plan, "available_memory", lambda: 2 * plan.rows_bytes - 2)
-    assert KernelClassifier().plan(X, y).storage == "disk"
-    assert KernelClassifier(storage="memory").plan(X, y).storage == "memory"
-    assert "on disk" in str(KernelClassifier().plan(X, y))
+    assert KernelClassifier("chi2").plan(X, y).storage == "disk"
+    assert KernelClassifier("chi2", storage="memory").plan(X, y).storage == "memory"
+    assert "on disk" in str(KernelClassifier("chi2").plan(X, y))
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (KernelClassifier(), "40 columns of scores (one-vs-rest) of 80 rows, more than 75% of the 97.7 KiB"),
-        (KernelClassifier(multi_class="ovo"), "780 columns of scores (one-vs-one) of 80 rows, .* multi_class='ovr'"),
-        (KernelClassifier(loss="multinomial"), "40 columns of scores (joint) of 80 rows"),
+        (KernelClassifier("chi2"), "40 columns of scores (one-vs-rest) of 80 rows, more than 75% of the 97.7 KiB"),
+        (
+            KernelClassifier("chi2", multi_class="ovo"),
+            "780 columns of scores (one-vs-one) of 80 rows, .* multi_class='ovr'",
+        ),
+        (KernelClassifier("chi2", loss="multinomial"), "40 columns of scores (joint) of 80 rows"),
         (KernelClassifierCV(cv=2), "KernelClassifierCV would need"),
         (IntersectionSVC(), "IntersectionSVC would need"),
     ],
@@ -135,14 +138,14 @@ def test_numbers_that_do_not_fit_into_the_memory_are_refused(monkeypatch, rng):
     with pytest.raises(
         InputError, match=r"80 columns of scores .one per target. of 80 rows.*some columns of y at a time"
     ):
-        KernelRegressor().fit(rng.random((80, 3)), rng.random((80, 80)))
+        KernelRegressor("chi2").fit(rng.random((80, 3)), rng.random((80, 80)))
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")  # scikit-learn's, since 1.7
 def test_pairs_of_20_000_classes_are_refused_at_once(rng):
     start = time.perf_counter()
     with pytest.raises(InputError, match="199,990,000 columns of scores"):
-        KernelClassifier(multi_class="ovo").fit(rng.random((20_000, 3)), np.arange(20_000))
+        KernelClassifier("chi2", multi_class="ovo").fit(rng.random((20_000, 3)), np.arange(20_000))
     assert time.perf_counter() - start < 20  # two hundred million pairs in a list take minutes
 
 

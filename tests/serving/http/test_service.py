@@ -117,14 +117,14 @@ def test_raw_rows_are_classified_as_the_model_does_it(raw, bits):
 def test_words_two_classes_labels_and_numbers_are_served_too():
     two = y[:100] < 5
     words = np.where(two, "small", "large")
-    classifier = mercer.KernelClassifier(random_state=0).fit(X[:100], words)
+    classifier = mercer.KernelClassifier("chi2", random_state=0).fit(X[:100], words)
     answer = ServedModel(classifier).answer("rows", X[:40])
     assert answer.labels.tolist() == classifier.predict(X[:40]).tolist()
     np.testing.assert_allclose(answer.scores[:, 1], classifier.decision_function(X[:40]), rtol=1e-12)
-    labels = mercer.KernelClassifier(random_state=0).fit(X[:100], np.column_stack([two, y[:100] % 2]))
+    labels = mercer.KernelClassifier("chi2", random_state=0).fit(X[:100], np.column_stack([two, y[:100] % 2]))
     answer = ServedModel(labels).answer("rows", X[:40])
     np.testing.assert_array_equal(answer.labels, labels.predict(X[:40]))
-    numbers = mercer.KernelRegressor(random_state=0).fit(X[:100], y[:100] / 2)
+    numbers = mercer.KernelRegressor("chi2", random_state=0).fit(X[:100], y[:100] / 2)
     with Running(numbers) as running:
         told = running.post("/v1/classify", {"rows": X[:3].tolist()}).json
     np.testing.assert_allclose(told["labels"], numbers.predict(X[:3]), rtol=1e-12)

@@ -7,11 +7,17 @@ from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import anything, choice, flag, integer, named, number, pick, text
 
 CLASSIFIER = (
-    KERNEL,
+    KERNEL.but(default=None, help="What rows are compared by; None tries kernels, widths and scalings of the columns "
+        "and takes the best.", what="a kernel or its name, or None"),
     anything("map", None, "Used instead of the kernel's default map.", "a map or a quantizer, or None"),
-    choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", "squared_hinge",
-        "What wrong scores cost; the last two look at all classes at once."),
-    number("C", 1.0, "Weight of the losses against the regularizer.", above=0),
+    choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", None,
+        "What wrong scores cost; the last two look at all classes at once. None: squared_hinge of a named kernel."),
+    number("C", None, "Weight of the losses against the regularizer. None: 1 for a named kernel, else chosen by "
+        "trials; auto: by trials.", above=0, words=("auto",)),
+    choice("scaling", "none unit standard ranks rows", None, "How columns are scaled; None: by trials if kernel is "
+        "None, else not at all."),
+    number("budget", None, "Seconds that an automatic fit may take. None: about a second per thousand rows, whatever "
+        "the clock says.", above=0),
     choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "
         "auto takes ovo for few classes."),
     EXPANSION,
@@ -29,18 +35,20 @@ CLASSIFIER = (
 )  # fmt: skip
 REGRESSOR = (
     *pick(CLASSIFIER, "kernel map"),
-    choice("loss", "epsilon_insensitive absolute squared", "epsilon_insensitive", "Support vector, median or ridge "
-        "regression."),
-    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives, in standard deviations of the targets.", least=0),
-    *pick(CLASSIFIER, "C expansion solver tol max_iter fit_intercept intercept_scaling storage"),
+    choice("loss", "epsilon_insensitive absolute squared", None, "Support vector, median or ridge regression. None: "
+        "epsilon_insensitive of a named kernel."),
+    number("epsilon", 0.1, "Errors that epsilon_insensitive forgives, in standard deviations of the targets.",
+        least=0),
+    *pick(CLASSIFIER, "C scaling budget expansion solver tol max_iter fit_intercept intercept_scaling storage"),
     RANDOM_STATE, N_JOBS, VERBOSE,
 )  # fmt: skip
 CLASSIFIER_CV = (
-    *CLASSIFIER[:2],
+    KERNEL,
+    *CLASSIFIER[1:2],
     anything("Cs", 10, "Values of C to try, or how many.", "an integer >= 1, or numbers > 0"),
     anything("cv", 5, "Folds, or how many.", "an integer, a splitter, or pairs (train, test)"),
     anything("scoring", None, "What to maximize; None means accuracy.", "the name of a scorer, a callable, or None"),
-    *(each for each in CLASSIFIER[2:] if each.name != "C"),
+    *(each for each in CLASSIFIER[2:] if each.name not in ("C", "scaling", "budget")),
 )
 _LEVEL_C = number("C", None, "Weight of the losses against the regularizer; None takes 3 over the mean of K(x, x).",
     above=0, optional=True)  # fmt: skip
@@ -61,7 +69,7 @@ INTERSECTION_SVC = (
 )  # fmt: skip
 INTERSECTION_SVR = (
     _LEVEL_C,
-    *pick(REGRESSOR, "loss epsilon"),
+    *pick(REGRESSOR, "loss epsilon", loss="epsilon_insensitive"),
     *LEVELS,
     _LEVEL_KERNEL,
     _ICD_SOLVER,
@@ -85,7 +93,7 @@ LEARNER = named((
     choice("solver", "auto bundle dual falkon newton projected icd", "auto", "auto, bundle, dual, falkon, newton or "
         "projected; or icd, which needs no map and no tuning: values become levels, and what is learned is a table for "
         "each column."),
-    *pick(REGRESSOR, "epsilon expansion tol max_iter storage"),
+    *pick(REGRESSOR, "scaling budget epsilon expansion tol max_iter storage"),
 ))  # fmt: skip
 # of IntersectionSVC and IntersectionSVR alone; the word none stands for None
 ICD = named((

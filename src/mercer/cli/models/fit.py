@@ -59,16 +59,18 @@ OPTIONS = (
 def fit(x, out, labels, dry_run, dask, choices, rules, settings: Settings) -> None:
     """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
 
-    The plan says how rows are encoded, with which inner product, by which solver they are learned on and how much
-    memory that takes; --dry-run stops there. Whole numbers and words are taken as classes, fractions as numbers to
-    predict, unless --task says otherwise. How good the model is on rows it has not seen, mercer evaluate tells.
+    Without --kernel or --map, scalings of the columns, kernels, widths and penalties are tried on some of the rows, and
+    the table shows what each reached on rows that it had not seen. With them, the plan says how rows are encoded and
+    solved, and how much memory that takes; --dry-run stops there. Whole numbers and words are taken as classes,
+    fractions as numbers to predict, unless --task says otherwise. Use mercer evaluate to measure the model on other
+    rows.
     """
     if not dry_run:
         if out is None:
             raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
         check_folder(out)
     with _opened(settings, x, dask, rules | {"needs_labels": labels is None}) as data:
-        _fit(data, out, labels, dry_run, choices, rules, settings)
+        _fit(data, out, labels, dry_run, choices, rules, settings, in_memory=dask is None)
 
 
 @contextmanager
@@ -83,10 +85,10 @@ def _opened(settings: Settings, paths: list[str], dask: str | None, rules: dict[
     yield open_data(settings, paths[0], rules)
 
 
-def _fit(data, out, labels, dry_run, choices, rules, settings) -> None:
+def _fit(data, out, labels, dry_run, choices, rules, settings, in_memory) -> None:
     y = labels_of(data, labels, rules)
     storage = choices.storage or "auto"
-    learner = build_learner(choices, y, settings.seed)
+    learner = build_learner(choices, y, settings.seed, in_memory)
     _point_out_quantities(settings, choices, y)
     head = {"learner": type(learner).__name__, "data": data.name, "rows": data.shape[0], "columns": data.shape[1]}
     head |= missing_facts(data)
@@ -128,9 +130,11 @@ def _described(plan) -> dict[str, Any]:
 def _found(learner) -> dict[str, Any]:
     """What the fit came to, for a JSON document."""
     found = {"classes": learner.classes_} if hasattr(learner, "classes_") else {}
-    found["C"] = getattr(learner, "C_", None) or learner.C
+    found["C"] = learner.C_
     if getattr(learner, "trial_scores_", None):  # by which --kernel auto chose
         found["trial_scores"] = learner.trial_scores_
+    if learner.machine_ is not None:
+        return found
     names = ("objective", "dual_objective", "gap")
     return found | {name: getattr(learner, f"{name}_") for name in names} | {"iterations": learner.n_iter_}
 
@@ -142,20 +146,17 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
     if settings.quiet and found:  # the file is the result
         return
     rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
-    if found:
+    if "trial_scores" in found:
+        scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
+        rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
+    if "C" in found:
+        rows.append(["C", f"{found['C']:.4g}"])
+    if "gap" in found:
         objective = f"{found['objective'].sum():.6g}"
         if len(found["objective"]) > 1:
             objective += f", the sum of {len(found['objective'])} problems"
-        if "trial_scores" in found:
-            scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
-            rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
-        rows += [
-            ["C", f"{found['C']:.4g}"],
-            ["objective", objective],
-            ["relative gap", f"{found['gap']:.1e}"],
-            ["iterations", found["iterations"]],
-            ["time", took(found["seconds"])],
-            ["written to", found["out"]],
-        ]
+        rows += [["objective", objective], ["relative gap", f"{found['gap']:.1e}"], ["iterations", found["iterations"]]]
+    if found:
+        rows += [["time", took(found["seconds"])], ["written to", found["out"]]]
     title = f"{document['learner']} on {document['rows']} rows of {document['data']}"
     print_table(settings, title, ["", "value"], rows, text_columns=2)

@@ -19,14 +19,16 @@ from mercer.cli.map.building import build_map
 _OF_KERNEL = "kernel__"
 # None where nothing was said and the estimator's own default holds
 LEARNER = Group((
-    PARAMETERS["kernel"].unsaid("chi2, or the map's own; intersection for icd"),
+    PARAMETERS["kernel"].unsaid("chosen by trials; chi2 with options of solvers; the map's own; intersection for icd"),
     text("encoder", None, "A map by the names of mercer map fit; pq learns on the codes of a product quantiser, "
         "universal, qjl and compact on bits.", "NAME[:P=V,...]", "--map -m",
         shown="chosen for the kernel and the rows"),
     MAP_PARAM,
     choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),
     PARAMETERS["loss"].unsaid("squared_hinge; epsilon_insensitive"),
-    PARAMETERS["C"].unsaid("1; by the rows for icd"),
+    PARAMETERS["C"].unsaid("chosen by trials; 1 for a named kernel; by the rows for icd"),
+    PARAMETERS["scaling"],
+    PARAMETERS["budget"].but(metavar="SECONDS"),
     PARAMETERS["epsilon"].unsaid(),
     PARAMETERS["multi_class"].unsaid(),
     PARAMETERS["class_weight"],
@@ -41,8 +43,8 @@ LEARNER = Group((
 ))  # fmt: skip
 
 
-def build_learner(choices: Values, y, seed: int):
-    """The estimator, not fitted, for labels ``y``."""
+def build_learner(choices: Values, y, seed: int, in_memory: bool = True):
+    """The estimator, not fitted, for labels ``y`` of rows that are in memory or on the workers of a cluster."""
     task = choices.task or ("regress" if y.dtype.kind == "f" else "classify")
     if task == "regress" and y.dtype.kind not in "iuf":
         raise ArgumentError("The labels are words, which cannot be predicted as numbers. Leave --task out.")
@@ -53,7 +55,9 @@ def build_learner(choices: Values, y, seed: int):
         encoding, make = _levels(choices), _icd_class(task)
     else:
         _check(choices, _WITHOUT_ICD)
-        encoding, make = _encoding(choices, seed), _kernel_class(task, choices.C)
+        encoding, make = _encoding(choices, seed, in_memory), _kernel_class(task, choices.C)
+        if encoding == {"kernel": None}:
+            return _kernel_class(task, None)(**_said(choices, task), kernel=None, random_state=seed)
     _check(choices, _OF_TASK[task])
     _check_loss(choices, task)
     return make(**encoding, **_said(choices, task), random_state=seed)
@@ -75,7 +79,7 @@ def _icd_class(task: str):
 
 def _said(choices: Values, task: str) -> dict[str, Any]:
     """What was said, as keywords of any estimator for the task."""
-    names = ["loss", "C", "expansion", "solver", "tol", "max_iter", "storage"]
+    names = ["loss", "C", "scaling", "budget", "expansion", "solver", "tol", "max_iter", "storage"]
     names += ["multi_class", "class_weight", "probability"] if task == "classify" else ["epsilon"]
     values = {name: getattr(choices, name) for name in names}
     return {name: value for name, value in values.items() if value not in (None, "auto")}
@@ -145,10 +149,13 @@ def _check_loss(choices: Values, task: str) -> None:
 # ------------------------------------------------------------------------------------------------- kernel, map, levels
 
 
-def _encoding(choices: Values, seed: int) -> dict[str, Any]:
-    """The kernel or the map, as keywords of the estimator."""
+def _encoding(choices: Values, seed: int, in_memory: bool) -> dict[str, Any]:
+    """The kernel or the map, as keywords of the estimator; no kernel where trials are to choose one."""
     if choices.encoder is not None:
         return {"map": build_map(choices.encoder, choices.kernel, choices.param or [], None, seed)}
+    of_solver = _of("loss", "multi_class", "expansion", "storage")(choices) or choices.solver != "auto"
+    if in_memory and choices.kernel is None and not choices.param and not of_solver:
+        return {"kernel": None}
     return {"kernel": _kernel(choices, "chi2", "no map was named. Name it with --map.")}
 
 

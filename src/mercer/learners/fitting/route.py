@@ -80,7 +80,7 @@ class KernelRoute:
 
     def penalty(self, X, design, weights):
         """The C of the problem on the rows of a design, made of raw rows X."""
-        return float(self.learner.C)
+        return 1.0 if self.learner.C is None else float(self.learner.C)
 
     def described(self, plan):
         """The plan in the words of the estimator; refused if it cannot be followed."""
@@ -107,6 +107,8 @@ class KernelRoute:
 
     def input_kinds(self):
         """Whether rows may be sparse, and whether they must be non-negative."""
+        if self.learner.map is None and self.learner.kernel is None:
+            return True, False
         if self.learner.map is None:
             return True, needs_non_negative(lambda: get_kernel(self.learner.kernel))
         of_map = get_tags(self.learner.map).input_tags

@@ -1,0 +1,50 @@
+"""A predictor of scaled rows as one of raw rows."""
+
+__all__ = ["ScaledPredictor"]
+
+from typing import Any
+
+import numpy as np
+
+from mercer._base.errors import InputError
+from mercer.learners.auto.scaling import ColumnScaling
+from mercer.spaces.predictors import Predictor, predictor_class
+
+
+@predictor_class
+class ScaledPredictor(Predictor):
+    """f(x) = predictor(scaling(x)).
+
+    Parameters
+    ----------
+    scaling : fitted ColumnScaling
+    predictor : Predictor of scaled rows
+    dtype : ``"float32"`` or ``"float64"``, in which scaled rows are compared
+
+    Examples
+    --------
+    >>> from mercer import ColumnScaling, LandmarkPredictor, Linear
+    >>> scaling = ColumnScaling("unit").fit([[0.0], [10.0]])
+    >>> ScaledPredictor(scaling, LandmarkPredictor(Linear(), [[1.0]], [3.0]))([[5.0]]).tolist()
+    [1.5]
+    """
+
+    scaling: Any
+    predictor: Any
+    dtype: str = "float64"
+
+    def __post_init__(self):
+        if not isinstance(self.scaling, ColumnScaling) or not isinstance(self.predictor, Predictor):
+            raise InputError("ScaledPredictor needs a fitted ColumnScaling and a predictor.")
+        if self.dtype not in ("float32", "float64"):
+            raise InputError(f"`dtype` must be 'float32' or 'float64'; got {self.dtype!r}.")
+        if self.scaling.n_features_in_ != self.predictor.n_features_in_:
+            raise InputError("ScaledPredictor needs a scaling and a predictor of equally many columns.")
+
+    @property
+    def n_features_in_(self):
+        return self.scaling.n_features_in_
+
+    def scores(self, X):
+        scaled = self.scaling.of_validated(X).astype(self.dtype)
+        return self.predictor.scores(scaled).astype(np.float64, copy=False)

@@ -1,0 +1,122 @@
+"""What was tried and chosen, in words: the ``plan_`` of an automatic fit."""
+
+__all__ = ["TrialPlan", "describe"]
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SCALINGS = {
+    "none": "columns as they are",
+    "unit": "columns scaled to [0, 1]",
+    "standard": "standardized columns",
+    "ranks": "columns as ranks",
+    "rows": "rows divided by their sums",
+}
+LINES = 6  # combinations that the text lists
+COLUMNS = ("columns", "kernel", "width", "rows", "landmarks", "penalty", "score", "seconds")
+
+
+@dataclass
+class TrialPlan:
+    """What an automatic fit has tried and chosen. ``str(plan)`` is a small table.
+
+    Parameters
+    ----------
+    estimator : its name
+    n_rows, n_inputs, n_columns : rows, raw columns, columns of scores
+    columns : how columns are scaled
+    kernel : what rows are compared by
+    landmarks : rows that every row is compared with
+    penalty : weight of |u|^2 per row, in units of the mean of K(x, x)
+    score : accuracy or R^2 of the machine on rows that it was not shown
+    score_name : ``"accuracy"`` or ``"R2"``
+    judged_by : how rows were left out
+    seconds : that all trials took
+    trials : a list for each: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
+    """
+
+    estimator: str
+    n_rows: int
+    n_inputs: int
+    n_columns: int
+    columns: str = ""
+    kernel: str = ""
+    landmarks: int = 0
+    penalty: float = 0.0
+    score: float = 0.0
+    score_name: str = "accuracy"
+    judged_by: str = "closed-form leave-one-out"
+    seconds: float = 0.0
+    trials: list[list[Any]] = field(default_factory=list)
+
+    def get_params(self, deep=True):
+        """Fields by name, which is what a model file keeps."""
+        return asdict(self)
+
+    def _check_loaded(self):
+        kinds = {name: type(value) for name, value in TrialPlan("", 0, 0, 0).get_params().items()}
+        wrong = [name for name, value in self.get_params().items() if type(value) is not kinds[name]]
+        if wrong:
+            raise ValueError(f"{wrong[0]} must be of the type {kinds[wrong[0]].__name__}.")
+        if any(type(row) is not list or len(row) != len(COLUMNS) for row in self.trials):
+            raise ValueError(f"trials must be lists of {len(COLUMNS)}.")
+
+    @property
+    def total_bytes(self):
+        """Memory that the features of all rows and the matrices of the landmarks take."""
+        return 4 * self.n_rows * self.landmarks + 24 * self.landmarks**2
+
+    def __str__(self):
+        best: dict[tuple[str, str], list[Any]] = {}
+        for row in self.trials:
+            name = row[0], row[1]
+            if name not in best or (row[3], row[6]) > (best[name][3], best[name][6]):
+                best[name] = row
+        if not self.trials:
+            return (
+                f"{self.estimator}\n  rows     {self.n_rows:,} of {self.n_inputs:,} columns\n  kernel   {self.kernel}"
+            )
+        scores = f"{self.n_columns:,} column{'s' * (self.n_columns != 1)}"
+        ranked = sorted(best.values(), key=lambda row: (-row[3], -row[6]))[:LINES]
+        lines = [
+            ("rows", f"{self.n_rows:,} of {self.n_inputs:,} columns"),
+            ("chosen", f"{self.kernel}, {self.columns}"),
+            ("machine", f"squared loss on {self.landmarks:,} landmarks, {scores} of scores"),
+            (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
+            ("tried", f"{len(self.trials)} candidates in {self.seconds:.1f} s; the best of their kind:"),
+            *(("", f"{row[6]:.4f}  {row[1]}, {row[0]} ({row[3]:,} rows, {row[4]:,} landmarks)") for row in ranked),
+        ]
+        width = max(len(name) for name, _ in lines)
+        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines)])
+
+
+def describe(who, X, machine, is_classes, has_groups):
+    """The TrialPlan of a Machine."""
+    candidate, trials = machine.best.candidate, machine.trials
+    landmarks, penalty, _, score, _ = machine.steps[machine.chosen]
+    return TrialPlan(
+        estimator=who,
+        n_rows=int(X.shape[0]),
+        n_inputs=int(X.shape[1]),
+        n_columns=len(machine.intercept),
+        columns=_columns(candidate.family.scaling),
+        kernel=repr(candidate.kernel),
+        landmarks=int(landmarks),
+        penalty=float(penalty),
+        score=float(score),
+        score_name="accuracy" if is_classes else "R2",
+        judged_by="closed-form leave-one-group-out" if has_groups else "closed-form leave-one-out",
+        seconds=float(sum(one.seconds for one in trials)),
+        trials=[_row(one) for one in trials],
+    )
+
+
+def _row(trial):
+    width = -1.0 if trial.candidate.width is None else float(trial.candidate.width)
+    family = trial.candidate.family
+    figures = [int(trial.rows), int(trial.landmarks), float(trial.penalty), float(trial.score), float(trial.seconds)]
+    return [_columns(family.scaling), family.kernel.name, width, *figures]
+
+
+def _columns(scaling):
+    return SCALINGS[scaling.kind] + (", weighed by relevance" if scaling.weights_ is not None else "")
