@@ -86,7 +86,7 @@ def test_verbose_writes_lines_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0.0)
     X = np.random.default_rng(0).random((60, 4))
     y = np.arange(60) % 2
-    KernelClassifierCV(Cs=[1.0], cv=2, verbose=1).fit(X, y)
+    KernelClassifierCV(Cs=[1.0, 2.0], cv=2, verbose=1).fit(X, y)
     assert "mercer: Cross-validation 50% (1 of 2)" in capsys.readouterr().err
     KernelIndex("chi2", bytes_per_item=4, n_landmarks=16, random_state=0, verbose=1).fit(X).add(X)
     error = capsys.readouterr().err

@@ -65,7 +65,7 @@ def made(folder):
         assert result.exit_code == 0, result.output
 
     train = folder / "train.csv"
-    run("fit", train, "--label", "species", "--out", folder / "m.mercer")
+    run("fit", train, "--label", "species", "--kernel", "chi2", "--out", folder / "m.mercer")
     run("map", "fit", train, "--label", "species", "--out", folder / "map.mercer")
     run("index", "build", train, "--label", "species", "--bytes", 4, "--out", folder / "i.index")
     return folder

@@ -50,7 +50,7 @@ def test_every_format_and_every_way_to_say_labels_gives_the_same_model(fitted, d
     from sklearn.datasets import dump_svmlight_file
 
     X, y = digits
-    expected = fitted().decision_function(X)
+    expected = fitted("--kernel", "chi2").decision_function(X)
     np.savez("Xy.npz", X=X, y=y)
     np.savez("parts.npz", rows=X, kinds=y)
     names = [f"p{i}" for i in range(64)]
@@ -77,7 +77,7 @@ def test_every_format_and_every_way_to_say_labels_gives_the_same_model(fitted, d
         ["X.npy", "--labels", "y.npy", "--storage", "disk"],
     ]
     for way in ways:
-        model = fitted(data=way)
+        model = fitted("--kernel", "chi2", data=way)
         np.testing.assert_array_equal(model.classes_, [0, 1, 2], err_msg=str(way))
         np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-2, err_msg=str(way))
 
@@ -85,13 +85,14 @@ def test_every_format_and_every_way_to_say_labels_gives_the_same_model(fitted, d
 def test_labels_may_be_words(fitted, digits):
     X, y = digits
     np.savetxt("words.csv", WORDS[y], fmt="%s")
-    model = fitted(data=["X.npy", "--labels", "words.csv"])
+    model = fitted("--kernel", "chi2", data=["X.npy", "--labels", "words.csv"])
     np.testing.assert_array_equal(model.classes_, sorted(WORDS))
     assert (model.predict(X) == WORDS[y]).mean() > 0.95
 
 
 def test_what_was_done_is_told_without_praise(succeeds, digits):
-    document = succeeds("fit", "X.npy", "--labels", "y.npy", "--tol", "0.01", "--out", "m.mercer", "--json")
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--kernel", "chi2", "--out", "m.mercer")
+    document = succeeds(*arguments, "--tol", "0.01", "--json")
     model = mercer.load("m.mercer")
     assert document["objective"] == pytest.approx(model.objective_)
     assert document["gap"] == pytest.approx(model.gap_)
@@ -100,14 +101,14 @@ def test_what_was_done_is_told_without_praise(succeeds, digits):
     assert (document["rows"], document["columns"], document["classes"]) == (len(digits[0]), 64, [0, 1, 2])
     assert document["plan"]["solver"]
     assert "accuracy" not in str(document)
-    text = succeeds("fit", "X.npy", "--labels", "y.npy", "--out", "m.mercer")
+    text = succeeds(*arguments)
     for word in ("solver", "objective", "gap", "m.mercer"):
         assert word in text
     assert "accuracy" not in text
 
 
 def test_inspect_shows_the_plan_of_a_learner(succeeds, fitted, digits):
-    plan = fitted().plan_
+    plan = fitted("--kernel", "chi2").plan_
     assert succeeds("inspect", "m.mercer", "--json")["plan"] == plan.get_params()
     text = succeeds("inspect", "m.mercer")
     assert all(word in text for word in ("plan solver", plan.solver, "plan rows_bytes", "gap_", "classes_"))
@@ -115,11 +116,11 @@ def test_inspect_shows_the_plan_of_a_learner(succeeds, fitted, digits):
 
 
 def test_a_dry_run_gives_the_plan_and_writes_nothing(succeeds, digits, tmp_path):
-    arguments = ("fit", "X.npy", "--labels", "y.npy", "--json")
-    plan = succeeds(*arguments, "--dry-run", "--out", "m.mercer")["plan"]
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--kernel", "chi2")
+    plan = succeeds(*arguments, "--json", "--dry-run", "--out", "m.mercer")["plan"]
     assert not (tmp_path / "m.mercer").exists()
-    assert plan == succeeds(*arguments, "--out", "m.mercer")["plan"]
-    text = succeeds("fit", "X.npy", "--labels", "y.npy", "--dry-run", "--quiet")
+    assert plan == succeeds(*arguments, "--json", "--out", "m.mercer")["plan"]
+    text = succeeds(*arguments, "--dry-run", "--quiet")
     assert "solver" in text
     assert "memory" in text
 
@@ -147,14 +148,15 @@ def test_ctrl_c_keeps_the_best_model_so_far(command, digits, monkeypatch, tmp_pa
 
     run = base.run
     monkeypatch.setattr(base, "run", lambda *a, **k: replace(run(*a, **k), converged=False, interrupted=True))
-    result = command("fit", "X.npy", "--labels", "y.npy", "--out", "m.mercer")
+    result = command("fit", "X.npy", "--labels", "y.npy", "--kernel", "chi2", "--out", "m.mercer")
     assert result.exit_code == 130
     assert "interrupted" in result.stderr
     assert mercer.load("m.mercer").predict(digits[0]).shape == digits[1].shape
 
 
 def test_c_can_be_chosen_by_cross_validation(succeeds, digits):
-    document = succeeds("fit", "X.npy", "--labels", "y.npy", "--C", "auto", "--out", "m.mercer", "--json")
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--C", "auto")
+    document = succeeds(*arguments, "--kernel", "chi2", "--out", "m.mercer", "--json")
     model = mercer.load("m.mercer")
     assert isinstance(model, mercer.KernelClassifierCV)
     assert document["C"] == pytest.approx(model.C_)
@@ -163,7 +165,7 @@ def test_c_can_be_chosen_by_cross_validation(succeeds, digits):
 def test_fractions_are_predicted_and_whole_numbers_only_on_request(fitted, digits):
     X, y = digits
     np.savez("d.npz", X=X, y=y / 2)
-    model = fitted("--epsilon", "0.5", "--C", "10", "--tol", "0.05", data=["d.npz"])
+    model = fitted("--kernel", "chi2", "--epsilon", "0.5", "--C", "10", "--tol", "0.05", data=["d.npz"])
     assert isinstance(model, mercer.KernelRegressor)
     assert (model.epsilon, model.C) == (0.5, 10)
     model = fitted("--task", "regress", "--loss", "squared")
@@ -196,9 +198,62 @@ def test_a_column_of_ids_is_no_column_of_labels(fails, command):
 
 def test_progress_goes_to_a_log_in_lines_unless_it_is_quiet(command, digits, monkeypatch):
     monkeypatch.setattr("mercer._base.progress.SECONDS", 0.0)
-    arguments = ("fit", "X.npy", "--labels", "y.npy", "--C", "auto", "--out", "m.mercer")
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--kernel", "chi2", "--C", "auto", "--out", "m.mercer")
     assert "mercer: Cross-validation 10% (1 of 10)" in command(*arguments).stderr
     assert "Cross-validation" not in command(*arguments, "--quiet").stderr
+
+
+def test_without_a_kernel_everything_is_chosen_as_in_the_library(fitted, digits):
+    X, y = digits
+    model = fitted()
+    same = mercer.KernelClassifier(random_state=0).fit(X, y)
+    assert model.get_params() == same.get_params()
+    assert (model.kernel_, model.C_, model.plan_.columns) == (same.kernel_, same.C_, same.plan_.columns)
+    np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
+    model = fitted("--C", "auto", "--scaling", "ranks", "--budget", "20", "--seed", "3")
+    assert (type(model), model.C, model.scaling, model.budget) == (mercer.KernelClassifier, None, "ranks", 20)
+    assert {row[0].split(",")[0] for row in model.plan_.trials} == {"columns as ranks"}
+    np.savez("d.npz", X=X, y=y / 2)
+    model = fitted("--C", "0.3", data=["d.npz"])
+    assert (type(model), model.C, model.C_) == (mercer.KernelRegressor, 0.3, pytest.approx(0.3))
+
+
+def test_trials_are_told_with_what_they_reached(succeeds, digits):
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--out", "m.mercer")
+    document = succeeds(*arguments, "--json")
+    model = mercer.load("m.mercer")
+    plan = document["plan"]
+    assert (plan["kernel"], document["C"]) == (repr(model.kernel_), pytest.approx(model.C_))
+    assert plan["score"] == model.plan_.score
+    assert len(plan["trials"]) == len(model.plan_.trials) > 10
+    assert {"objective", "gap", "iterations"}.isdisjoint(document)
+    text = " ".join(succeeds(*arguments).split())
+    assert f"accuracy {plan['score']:.4f} on left-out rows" in text
+    assert f"{len(plan['trials'])} candidates" in text
+
+
+def test_a_dry_run_of_trials_makes_none(succeeds, digits, tmp_path):
+    plan = succeeds("fit", "X.npy", "--labels", "y.npy", "--dry-run", "--json")["plan"]
+    assert (plan["n_rows"], plan["n_inputs"], plan["trials"]) == (150, 64, [])
+    assert "chosen by trials" in succeeds("fit", "X.npy", "--labels", "y.npy", "--dry-run")
+    assert not list(tmp_path.glob("*.mercer"))
+
+
+def test_models_of_trials_are_used_like_others(succeeds, fitted, digits):
+    X, y = digits
+    model = fitted()
+    assert succeeds("predict", "m.mercer", "X.npy", "--json")["labels"] == model.predict(X).tolist()
+    found = succeeds("predict", "m.mercer", "X.npy", "--proba", "--json")["probabilities"]
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=1e-12)
+    found = succeeds("evaluate", "m.mercer", "X.npy", "--labels", "y.npy", "--json")
+    assert found["accuracy"] == model.score(X, y) > 0.95
+    assert succeeds("inspect", "m.mercer", "--json")["plan"] == model.plan_.get_params()
+    assert repr(model.kernel_) in succeeds("inspect", "m.mercer")
+
+
+def test_options_of_solvers_take_chi2_where_no_kernel_is_named(fitted, digits):
+    for said in (("--loss", "logistic"), ("--solver", "bundle"), ("--multi-class", "ovr"), ("--storage", "disk")):
+        assert fitted(*said).kernel == "chi2"
 
 
 def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
@@ -270,7 +325,7 @@ def test_models_of_icd_are_used_like_others(succeeds, fitted, digits):
         (2, ["no member 'z'"], ["X.npy", "--labels", "y.npz::z", "--out", "m"]),
         (1, ["one class"], ["X.npy", "--labels", "same.npy", "--out", "m"]),
         (1, ["missing.npz", "row 0", "nan"], ["missing.npz", "--out", "m"]),
-        (1, ["Negative"], ["negative.npz", "--out", "m"]),
+        (1, ["Negative"], ["negative.npz", "--kernel", "chi2", "--out", "m"]),
         (2, ["--C", "0"], ["Xy.npz", "--C", "0", "--out", "m"]),
         (2, ["--C", "auto", "nan"], ["Xy.npz", "--C", "nan", "--out", "m"]),
         (2, ["--C", "auto", "best"], ["Xy.npz", "--C", "best", "--out", "m"]),
@@ -300,7 +355,14 @@ def test_models_of_icd_are_used_like_others(succeeds, fitted, digits):
         (2, ["'order'", "--solver icd"], ["Xy.npz", "--solver", "icd", "-p", "order=2", "--out", "m"]),
         (1, ["whole numbers", "fractions"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--out", "m"]),
         (2, ["--probability", "numbers"], ["Xy.npz", "--task", "regress", "--probability", "--out", "m"]),
-        (2, ["--C auto", "numbers"], ["Xy.npz", "--task", "regress", "--C", "auto", "--out", "m"]),
+        (2, ["--C auto", "numbers"], ["Xy.npz", "-k", "chi2", "--task", "regress", "--C", "auto", "--out", "m"]),
+        (2, ["--C auto", "numbers"], ["X.npy", "-k", "chi2", "--labels", "fractions.npy", "--C", "auto", "--out", "m"]),
+        (2, ["--scaling", "none of these"], ["Xy.npz", "--scaling", "unit", "--kernel", "rbf", "--out", "m"]),
+        (2, ["--scaling", "none of these"], ["Xy.npz", "--scaling", "ranks", "-k", "rbf", "--C", "auto", "--out", "m"]),
+        (2, ["--budget", "none of these"], ["Xy.npz", "--budget", "5", "--loss", "logistic", "--out", "m"]),
+        (2, ["--budget", "none of these"], ["Xy.npz", "--budget", "5", "--solver", "icd", "--out", "m"]),
+        (2, ["--budget", "0"], ["Xy.npz", "--budget", "0", "--out", "m"]),
+        (2, ["'ranks'"], ["Xy.npz", "--scaling", "rank", "--out", "m"]),
         (2, ["--epsilon"], ["Xy.npz", "--epsilon", "0.2", "--out", "m"]),
         (2, ["words"], ["X.npy", "--labels", "words.npy", "--task", "regress", "--out", "m"]),
         (2, ["fractions"], ["X.npy", "--labels", "fractions.npy", "--task", "classify", "--out", "m"]),

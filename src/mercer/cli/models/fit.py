@@ -22,14 +22,17 @@ from mercer.cli.models.learner_building import LEARNER, build_learner
 from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, save_model, say_about_missing
 
 EXAMPLES = """
-Histograms in csv, with a column of labels:
+Any table with a column of labels; scaling, kernel, width and C are chosen by trials:
+  mercer fit train.csv --label species --out species.mercer
+
+Histograms, compared by a kernel of your choice:
   mercer fit train.csv --label species --kernel chi2 --out species.mercer
 
 What would be done, and how much memory it would take:
   mercer fit X.npy --labels y.npy --kernel intersection --dry-run
 
-C by cross-validation, and probabilities:
-  mercer fit X.npy --labels y.npy --C auto --probability --out m.mercer
+C of a named kernel by cross-validation, and probabilities:
+  mercer fit X.npy --labels y.npy --kernel chi2 --C auto --probability --out m.mercer
 
 A map of your choice; learning on codes of one byte per eight columns:
   mercer fit X.npy --labels y.npy --map nystroem:n_landmarks=512 --kernel rbf -p kernel__gamma=0.5 --out m.mercer
@@ -145,7 +148,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
         return
     if settings.quiet and found:  # the file is the result
         return
-    rows = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
+    rows = [_cells(line) for line in str(plan).splitlines()[1:]]
     if "trial_scores" in found:
         scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
         rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
@@ -160,3 +163,8 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
         rows += [["time", took(found["seconds"])], ["written to", found["out"]]]
     title = f"{document['learner']} on {document['rows']} rows of {document['data']}"
     print_table(settings, title, ["", "value"], rows, text_columns=2)
+
+
+def _cells(line: str) -> list[str]:
+    """Name and value of a line of a plan; a line that goes on with the value above has no name."""
+    return ["", line.strip()] if line.startswith("   ") else line.split(maxsplit=1)

@@ -27,8 +27,8 @@ LEARNER = Group((
     choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),
     PARAMETERS["loss"].unsaid("squared_hinge; epsilon_insensitive"),
     PARAMETERS["C"].unsaid("chosen by trials; 1 for a named kernel; by the rows for icd"),
-    PARAMETERS["scaling"],
-    PARAMETERS["budget"].but(metavar="SECONDS"),
+    PARAMETERS["scaling"].unsaid("chosen by trials"),
+    PARAMETERS["budget"].but(metavar="SECONDS", shown="by the number of rows"),
     PARAMETERS["epsilon"].unsaid(),
     PARAMETERS["multi_class"].unsaid(),
     PARAMETERS["class_weight"],
@@ -55,12 +55,18 @@ def build_learner(choices: Values, y, seed: int, in_memory: bool = True):
         encoding, make = _levels(choices), _icd_class(task)
     else:
         _check(choices, _WITHOUT_ICD)
-        encoding, make = _encoding(choices, seed, in_memory), _kernel_class(task, choices.C)
-        if encoding == {"kernel": None}:
-            return _kernel_class(task, None)(**_said(choices, task), kernel=None, random_state=seed)
+        encoding = _encoding(choices, seed, in_memory)
+        make = _kernel_class(task, choices.C if _is_named(encoding) else None)
+    if _is_named(encoding):
+        _check(choices, _WITHOUT_TRIALS[task])
     _check(choices, _OF_TASK[task])
     _check_loss(choices, task)
     return make(**encoding, **_said(choices, task), random_state=seed)
+
+
+def _is_named(encoding: dict[str, Any]) -> bool:
+    """Whether a kernel, a map or a solver was said, which leaves nothing to trials."""
+    return encoding != {"kernel": None}
 
 
 def _kernel_class(task: str, C: float | str | None):
@@ -117,13 +123,18 @@ _WITH_ICD: tuple[Rule, ...] = (
     (lambda it: it.multi_class == "crammer_singer" and it.loss is not None, "--multi-class crammer_singer has a loss "
         "of its own. Leave --loss out, or --multi-class."),
 )  # fmt: skip
+_NO_TRIALS: Rule = (_of("scaling", "budget"), "{wrong} is about trials of kernels, and there are none: rows are on a "
+    "cluster, or a kernel, a map or an option of the solvers was given. Leave {wrong} out, or give none of these."
+)  # fmt: skip
+_WITHOUT_TRIALS: dict[str, tuple[Rule, ...]] = {
+    "classify": (_NO_TRIALS,),
+    "regress": (_NO_TRIALS, (lambda it: it.C == "auto", "--C auto with a kernel is for classes, and these labels are "
+        "numbers to predict. Leave --kernel out, or give a number.")),
+}  # fmt: skip
 _FOR_CLASSES = "{wrong} is for classes, and these labels are numbers to predict. Leave it out."
 _OF_TASK: dict[str, tuple[Rule, ...]] = {
     "classify": ((lambda it: it.epsilon is not None, "--epsilon belongs to --task regress. Leave it out."),),
-    "regress": (
-        (lambda it: "--C auto" if it.C == "auto" else None, _FOR_CLASSES),
-        (_of("multi_class", "class_weight", "probability"), _FOR_CLASSES),
-    ),
+    "regress": ((_of("multi_class", "class_weight", "probability"), _FOR_CLASSES),),
 }
 
 
