@@ -136,7 +136,7 @@ def test_rows_on_disk_and_sources_give_the_same_bits(digits, map, tmp_path):
     X, y, X_test, _ = digits
     X, X_test = X.astype("f4"), X_test.astype("f4")
     np.save(tmp_path / "X.npy", X)
-    options = {"map": map, "random_state": 0, "tol": 0.01}
+    options = {"kernel": "chi2", "map": map, "random_state": 0, "tol": 0.01}
     expected = KernelClassifier(**options).fit(X, y)
     for source in (X, np.load(tmp_path / "X.npy", mmap_mode="r"), open_rows(tmp_path / "X.npy")):
         stored = KernelClassifier(**options, storage="disk").fit(source, y)
@@ -209,7 +209,7 @@ def test_a_model_on_codes_keeps_weights_of_factors_not_of_words(digits, tmp_path
 def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(digits, rng):
     X, y, X_test, _ = digits
     weights = rng.integers(0, 3, len(y))
-    options = {"loss": "logistic", "tol": 1e-7, "C": 0.1}
+    options = {"kernel": "chi2", "loss": "logistic", "tol": 1e-7, "C": 0.1}
     weighted = KernelClassifier(**options).fit(X, y, sample_weight=weights)
     repeated = KernelClassifier(**options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-6)
@@ -225,7 +225,7 @@ def test_class_weights_are_weights_of_rows(digits):
     X, y, *_ = digits
     few = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y == 0)[:5]])
     X, y = X[few], y[few]
-    options = {"tol": 0.01, "C": 0.01}
+    options = {"kernel": "chi2", "tol": 0.01, "C": 0.01}
     counts = np.bincount(y)
     for given, each in (({0: 3.0, 2: 0.5}, [3, 1, 0.5, 1]), ("balanced", len(y) / (4 * counts))):
         by_class = KernelClassifier(class_weight=given, **options).fit(X, y)
@@ -284,18 +284,18 @@ def test_empty_rows_and_constant_columns_are_no_obstacle(digits):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0}, "KernelClassifier: `C` must be a number > 0; got 0."),
-        ({"C": -1.0}, "`C` must be a number > 0; got -1."),
+        ({"C": 0}, "KernelClassifier: `C` must be a number > 0, 'auto', or None; got 0."),
+        ({"C": -1.0}, "`C` must be a number > 0, 'auto', or None; got -1."),
         ({"tol": 0.0}, "`tol` must be a number > 0; got 0."),
         ({"max_iter": 0}, "`max_iter` must be an integer >= 1; got 0."),
         ({"loss": "hinj"}, "`loss` must be one of 'hinge', .* Did you mean 'hinge'"),
-        ({"loss": "squared"}, "`loss` must be one of .*'multinomial'; got 'squared'"),
+        ({"loss": "squared"}, "`loss` must be one of .*'multinomial', or None; got 'squared'"),
         ({"solver": "liblinear"}, "`solver` must be one of 'auto', .*; got 'liblinear'"),
         ({"kernel": "chi3"}, "Did you mean 'chi2'"),
         ({"multi_class": "all"}, "`multi_class` must be one of 'auto', 'ovr', 'ovo'; got 'all'"),
         ({"storage": "cloud"}, "`storage` must be one of 'auto', 'memory', 'disk'; got 'cloud'"),
         ({"expansion": "later"}, "`expansion` must be one of 'delayed', 'immediate', 'dense'; got 'later'"),
-        ({"expansion": "dense"}, "for quantisers only"),
+        ({"kernel": "chi2", "expansion": "dense"}, "for quantisers only"),
         ({"map": SVC()}, "takes a map or a quantiser"),
         ({"intercept_scaling": 0}, "`intercept_scaling` must be a number > 0, or None; got 0"),
         ({"class_weight": "equal"}, "class_weight' parameter"),

@@ -42,11 +42,11 @@ def test_the_squared_loss_is_kernel_ridge_regression(data, rng):
 def test_several_targets_are_single_ones_side_by_side(data):
     X, y = data
     Y = np.column_stack([y, 2 * y, X[:, 3]])
-    together = KernelRegressor(**TIGHT).fit(X, Y)
+    together = KernelRegressor("chi2", **TIGHT).fit(X, Y)
     assert together.predict(X).shape == Y.shape
     assert together.plan_.n_columns == 3
     for k in range(3):
-        alone = KernelRegressor(**TIGHT).fit(X, Y[:, k])
+        alone = KernelRegressor("chi2", **TIGHT).fit(X, Y[:, k])
         assert alone.predict(X).shape == y.shape
         np.testing.assert_allclose(together.predict(X)[:, k], alone.predict(X), atol=5e-3)
 
@@ -54,7 +54,7 @@ def test_several_targets_are_single_ones_side_by_side(data):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared"])
 def test_the_zero_of_the_targets_does_not_matter(data, loss):
     X, y = data
-    near, far = (KernelRegressor(loss=loss, **TIGHT).fit(X, y + shift) for shift in (0.0, 1e4))
+    near, far = (KernelRegressor("chi2", loss=loss, **TIGHT).fit(X, y + shift) for shift in (0.0, 1e4))
     # the root of the gap, as above: which point within it a fit ends at depends on the rounding of the processor
     np.testing.assert_allclose(far.predict(X) - 1e4, near.predict(X), atol=5e-3)
     assert near.score(X, y) > 0.5
@@ -65,13 +65,14 @@ def test_the_zero_of_the_targets_does_not_matter(data, loss):
 def test_the_unit_of_the_targets_does_not_matter(data, rng, loss, learner):
     X, y = data
     weights = rng.integers(1, 4, len(y))
-    plain = learner(loss=loss, **TIGHT).fit(X, y, weights)
+    kernel = "chi2" if learner is KernelRegressor else "intersection"
+    plain = learner(kernel=kernel, loss=loss, **TIGHT).fit(X, y, weights)
     for unit in (1e-9, 1e6, 1e180):
-        scaled = learner(loss=loss, **TIGHT).fit(X, unit * y, weights)
+        scaled = learner(kernel=kernel, loss=loss, **TIGHT).fit(X, unit * y, weights)
         # the root of the gap, as above
         np.testing.assert_allclose(scaled.predict(X) / unit, plain.predict(X), atol=5e-3)
         np.testing.assert_allclose(scaled.C_, plain.C_)
-    without = learner(loss=loss, fit_intercept=False, **TIGHT)
+    without = learner(kernel=kernel, loss=loss, fit_intercept=False, **TIGHT)
     small, large = (without.fit(X, unit * (y + 2), weights).predict(X) / unit for unit in (1e-6, 1e6))
     np.testing.assert_allclose(small, large, atol=5e-3)
 
@@ -102,12 +103,12 @@ def test_what_cannot_be_used_is_refused(data):
     X, y = data
     with pytest.raises(
         InputError,
-        match="KernelRegressor: `loss` must be one of 'epsilon_insensitive', 'absolute', 'squared'; got 'hinge'",
+        match=r"KernelRegressor: `loss` must be one of .*'absolute', 'squared', or None; got 'hinge'",
     ):
         KernelRegressor("chi2", loss="hinge").fit(X, y)
     with pytest.raises(InputError, match="`epsilon` must be a number >= 0; got -1"):
         KernelRegressor("chi2", epsilon=-1).fit(X, y)
-    with pytest.raises(InputError, match="`C` must be a number > 0; got 0"):
+    with pytest.raises(InputError, match="`C` must be a number > 0, 'auto', or None; got 0"):
         KernelRegressor("chi2", C=0).fit(X, y)
     with pytest.raises(ValueError, match="contains NaN"):
         KernelRegressor("chi2").fit(X, np.where(y > 0, y, np.nan))

@@ -15,11 +15,9 @@ from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
-from mercer.learners.fitting.targets import Targets
+from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
-
-ROUNDING = 1e-13  # of a mean, as a share of the largest target: less than this is no spread
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
@@ -131,7 +129,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self._fit_map(X, is_validated=not encode.is_on_disk(X))
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
-            centre, spread = _centre_and_spread(targets, weights, self.fit_intercept)
+            centre, spread = center_and_spread(targets, weights, self.fit_intercept)
             design = self._route.design(X)
             problem = Problem(
                 design=design,
@@ -189,18 +187,3 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _centre_and_spread(targets, weights, is_centred):
-    """(weighted mean, weighted standard deviation) of each target; 0 and root mean square where nothing is centred.
-
-    A target that is constant, up to the rounding of its mean, has spread 1.
-
-    >>> _centre_and_spread(np.array([[1.0, 7.0], [3.0, 7.0]]), np.ones(2), True)
-    (array([2., 7.]), array([1., 1.]))
-    """
-    centre = np.average(targets, axis=0, weights=weights) if is_centred else np.zeros(targets.shape[1])
-    largest = np.abs(targets).max(axis=0, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)  # squares stay within the range of numbers
-    spread = unit * np.sqrt(np.average(np.square((targets - centre) / unit), axis=0, weights=weights))
-    return centre, np.where(spread > ROUNDING * largest, spread, 1.0)

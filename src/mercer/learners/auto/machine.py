@@ -17,6 +17,7 @@ from mercer.learners.auto.predictor import ScaledPredictor
 from mercer.learners.auto.ridge import LandmarkRidge
 from mercer.learners.auto.trials import PENALTY_STEP, Judge, Trial, Trials
 from mercer.learners.fitting.softmax import SoftmaxLink
+from mercer.learners.fitting.targets import center_and_spread
 from mercer.spaces import LandmarkPredictor
 
 EXACT_ROWS = 2000  # up to which every row is a landmark, in float64
@@ -74,6 +75,8 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
     kernels, scalings, C : what the caller has fixed, else None
     """
     begun = time.perf_counter()
+    spread = center_and_spread(targets, weights, True)[1] if codes is None else np.ones(targets.shape[1])
+    targets = targets / spread
     order = _order(X.shape[0], groups, seed)
     dtype = np.float64 if X.shape[0] <= EXACT_ROWS else np.float32
     judge = Judge(targets, codes, weights, groups).take(order)
@@ -104,11 +107,11 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
     own_C = 1 / (fit.penalty * ridge.total * ridge.size)
     del ridge
     left_out = np.empty_like(fit.left_out)
-    left_out[order] = fit.left_out
-    landmarks = LandmarkPredictor(best.candidate.kernel, scaled[which], fit.coefficients.astype(dtype))
+    left_out[order] = fit.left_out * spread
+    landmarks = LandmarkPredictor(best.candidate.kernel, scaled[which], (fit.coefficients * spread).astype(dtype))
     predictor = ScaledPredictor(best.candidate.family.scaling, landmarks, np.dtype(dtype).name)
     return Machine(
-        predictor, own_C, fit.intercept, judge.link(fit.left_out), left_out, best, steps, chosen, trials.done
+        predictor, own_C, fit.intercept * spread, judge.link(fit.left_out), left_out, best, steps, chosen, trials.done
     )
 
 

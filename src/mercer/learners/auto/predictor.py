@@ -5,20 +5,24 @@ __all__ = ["ScaledPredictor"]
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mercer._base.errors import InputError
+from mercer.kernels import needs_non_negative
 from mercer.learners.auto.scaling import ColumnScaling
-from mercer.spaces.predictors import Predictor, predictor_class
+from mercer.spaces.predictors import LandmarkPredictor, Predictor, predictor_class
 
 
 @predictor_class
 class ScaledPredictor(Predictor):
     """f(x) = predictor(scaling(x)).
 
+    Where the predictor is of a kernel of values >= 0, negative ones count as 0: trials chose that kernel, not the caller.
+
     Parameters
     ----------
     scaling : fitted ColumnScaling
-    predictor : Predictor of scaled rows
+    predictor : LandmarkPredictor of scaled rows
     dtype : ``"float32"`` or ``"float64"``, in which scaled rows are compared
 
     Examples
@@ -34,8 +38,8 @@ class ScaledPredictor(Predictor):
     dtype: str = "float64"
 
     def __post_init__(self):
-        if not isinstance(self.scaling, ColumnScaling) or not isinstance(self.predictor, Predictor):
-            raise InputError("ScaledPredictor needs a fitted ColumnScaling and a predictor.")
+        if not isinstance(self.scaling, ColumnScaling) or not isinstance(self.predictor, LandmarkPredictor):
+            raise InputError("ScaledPredictor needs a fitted ColumnScaling and a LandmarkPredictor.")
         if self.dtype not in ("float32", "float64"):
             raise InputError(f"`dtype` must be 'float32' or 'float64'; got {self.dtype!r}.")
         if self.scaling.n_features_in_ != self.predictor.n_features_in_:
@@ -47,4 +51,7 @@ class ScaledPredictor(Predictor):
 
     def scores(self, X):
         scaled = self.scaling.of_validated(X).astype(self.dtype)
+        if needs_non_negative(lambda: self.predictor.kernel):
+            values = scaled.data if sparse.issparse(scaled) else scaled
+            np.maximum(values, 0, out=values)
         return self.predictor.scores(scaled).astype(np.float64, copy=False)

@@ -32,7 +32,9 @@ from mercer._base.threads import run_blocks, single_threaded
 BLOCK_ROWS = 2048  # rows per task: a fixed number, so that sums do not depend on the number of threads
 # Added to the diagonal of K_ZZ, relative to its mean: directions below it hold more rounding than signal.
 JITTER = {"f": 1e-6, "d": 1e-11}
-LEAST_ROOM = 1e-6  # 1 - h of a row that decides its own score alone
+# 1 - h of a row that decides its own score: below, what is left of f - h y is rounding, which looks like y itself. Such
+# a row counts as one of which the others know nothing.
+LEAST_ROOM = {"f": 1e-3, "d": 1e-7}
 
 
 @dataclass(frozen=True)
@@ -132,26 +134,30 @@ class LandmarkRidge:
         def fill(rows):
             block = self._trsm(1.0, own, (self.features[rows] - mean).T, lower=1, overwrite_b=1)
             leverage = np.einsum("mn,mn->n", block, block, dtype=np.float64) + 1 / self.total
-            h = np.minimum(self.weights[rows] * leverage, 1 - LEAST_ROOM)[:, None]
-            scores = block.T @ half + center
-            out[rows] = (scores - h * targets[rows]) / (1 - h)
+            h = (self.weights[rows] * leverage)[:, None]
+            scores, room = block.T @ half + center, 1 - h
+            known = room > LEAST_ROOM[self.dtype.char]
+            out[rows] = np.where(known, (scores - h * targets[rows]) / np.where(known, room, 1.0), center)
             if self.groups is not None:
-                self._leave_groups_out(block, scores, targets[rows], rows, out[rows])
+                self._leave_groups_out(block, scores, targets[rows], center, rows, out[rows])
 
         run_blocks(fill, self.blocks)
         return out
 
-    def _leave_groups_out(self, block, scores, targets, rows, out):
+    def _leave_groups_out(self, block, scores, targets, center, rows, out):
         """y - (I - H)^-1 (y - f) for the rows of each group together, H being their part of the hat matrix."""
         ends = np.flatnonzero(np.diff(self.groups[rows])) + 1
         for start, stop in zip([0, *ends], [*ends, len(scores)], strict=True):
             if stop - start == 1:
                 continue
             part = slice(start, stop)
-            own = block[:, part].astype(np.float64)
-            hat = (own.T @ own + 1 / self.total) * self.weights[rows][part]
-            room = (1 + LEAST_ROOM) * np.eye(len(hat)) - hat
-            out[part] = targets[part] - np.linalg.solve(room, targets[part] - scores[part])
+            own, roots = block[:, part].astype(np.float64), np.sqrt(self.weights[rows][part])[:, None]
+            values, vectors = np.linalg.eigh(np.eye(stop - start) - roots * (own.T @ own + 1 / self.total) * roots.T)
+            if values[0] <= LEAST_ROOM[self.dtype.char]:
+                out[part] = center
+                continue
+            residuals = vectors.T @ (roots * (targets[part] - scores[part]))
+            out[part] = targets[part] - vectors @ (residuals / values[:, None]) / roots
 
 
 def _blocks(n, groups):

@@ -14,7 +14,7 @@ Notation
     q        probability of the positive side of each column, (n, P)
 """
 
-__all__ = ["ClassColumns", "Targets", "choose_columns", "class_columns"]
+__all__ = ["ClassColumns", "Targets", "center_and_spread", "choose_columns", "class_columns"]
 
 from functools import cached_property, lru_cache
 
@@ -27,6 +27,7 @@ from mercer._base.memory import row_chunks
 # mixture of all others; it has (K - 1) / 2 times as many columns. "auto" takes it up to this many classes and weights.
 MOST_CLASSES = 20
 MOST_WEIGHTS = 2**21
+ROUNDING = 1e-13  # of a mean, as a share of the largest target: less than this is no spread
 LEAST_PROBABILITY = 1e-7  # of a side of a pair: coupling needs both to be possible
 
 
@@ -257,6 +258,21 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
         n_pairs = n_classes * (n_classes - 1) // 2
         multi_class = "ovo" if n_classes <= MOST_CLASSES and n_pairs * n_factors <= MOST_WEIGHTS else "ovr"
     return class_columns(multi_class, n_classes)
+
+
+def center_and_spread(targets, weights, is_centered):
+    """(weighted mean, weighted standard deviation) of each target; 0 and root mean square where nothing is centerd.
+
+    A target that is constant, up to the rounding of its mean, has spread 1.
+
+    >>> center_and_spread(np.array([[1.0, 7.0], [3.0, 7.0]]), np.ones(2), True)
+    (array([2., 7.]), array([1., 1.]))
+    """
+    center = np.average(targets, axis=0, weights=weights) if is_centered else np.zeros(targets.shape[1])
+    largest = np.abs(targets).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares stay within the range of numbers
+    spread = unit * np.sqrt(np.average(np.square((targets - center) / unit), axis=0, weights=weights))
+    return center, np.where(spread > ROUNDING * largest, spread, 1.0)
 
 
 def _versus(classes):

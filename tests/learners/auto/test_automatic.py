@@ -1,0 +1,192 @@
+"""KernelClassifier() and KernelRegressor(): what they choose, what they keep, and what they refuse."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.svm import SVC
+
+import mercer
+from mercer import RBF, ColumnScaling, InputError, KernelClassifier, KernelRegressor
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))  # rows of one writer stand together
+    X, y = X[order], y[order]
+    return X[:400], y[:400], X[400:1000], y[400:1000]
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return KernelClassifier(random_state=0).fit(*data[:2])
+
+
+def test_nothing_given_is_at_least_as_accurate_as_the_rival_as_it_comes(data, model):
+    X, y, X_test, y_test = data
+    assert model.score(X_test, y_test) >= SVC().fit(X, y).score(X_test, y_test) - 0.005
+    assert abs(model.plan_.score - model.score(X_test, y_test)) < 0.03  # an estimate of the score on other rows
+
+
+def test_the_prediction_is_the_most_likely_class_on_every_row(data, model):
+    X_test = data[2]
+    p = model.predict_proba(X_test)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X_test))
+    X, y = data[0], data[1] > 4
+    two = KernelClassifier(random_state=0).fit(X, y)
+    odds = two.decision_function(X_test)
+    np.testing.assert_allclose(odds, np.log(two.predict_proba(X_test)[:, 1] / two.predict_proba(X_test)[:, 0]))
+    np.testing.assert_array_equal(odds > 0, two.predict(X_test))
+
+
+def test_the_plan_tells_every_trial(model):
+    plan = model.plan_
+    text = str(plan)
+    assert f"tried     {len(plan.trials)} candidates" in text
+    assert "closed-form leave-one-out" in text
+    assert {row[1] for row in plan.trials} >= {"rbf", "laplacian", "exp-chi2", "chi2", "intersection", "linear"}
+    assert all(0 <= row[6] <= 1 for row in plan.trials)
+    axes = model.plot_trials().axes[0]
+    assert sum(len(points.get_offsets()) for points in axes.collections) == len(plan.trials)
+
+
+def test_a_seed_gives_one_model_and_a_file_the_same_bits(data, model, tmp_path):
+    X, y, X_test, _ = data
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X_test), model.decision_function(X_test))
+    mercer.save(model, tmp_path / "m.mercer")
+    loaded = mercer.load(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(loaded.decision_function(X_test), model.decision_function(X_test))
+    np.testing.assert_array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
+    assert str(loaded.plan_) == str(model.plan_)
+
+
+def test_what_the_caller_fixes_stays_fixed(data):
+    X, y = data[:2]
+    fixed = KernelClassifier(RBF(0.001), C="auto", scaling="none", random_state=0).fit(X, y)
+    assert fixed.kernel_ == RBF(0.001)
+    assert fixed.machine_.scaling.kind == "none"
+    open_width = KernelClassifier("rbf", C="auto", random_state=0).fit(X, y)
+    assert {row[1] for row in open_width.plan_.trials} == {"rbf"}
+    assert len({row[2] for row in open_width.plan_.trials}) > 2
+    given = KernelClassifier(C=3.0, scaling="unit", random_state=0).fit(X, y)
+    np.testing.assert_allclose(given.C_, 3.0)
+    assert {row[0].removesuffix(", weighed by relevance") for row in given.plan_.trials} == {"columns scaled to [0, 1]"}
+
+
+def test_the_scale_of_columns_and_rows_does_not_matter(data, rng):
+    X, y, X_test, y_test = data
+    factors = 10.0 ** rng.integers(-6, 6, X.shape[1])
+    scaled = KernelClassifier(random_state=0).fit(X * factors, y)
+    assert scaled.score(X_test * factors, y_test) > 0.93
+
+
+def test_values_beyond_those_of_training_are_taken(data):
+    X, y, X_test, _ = data
+    found = KernelClassifier(random_state=0).fit(X, y).predict_proba(-1000 * X_test)
+    assert np.isfinite(found).all()
+
+
+def test_sparse_rows_stay_sparse(data):
+    X, y, X_test, y_test = data
+    model = KernelClassifier(random_state=0).fit(sparse.csr_array(X), y)
+    assert sparse.issparse(model.machine_.predictor.landmarks)
+    assert model.score(sparse.csr_array(X_test), y_test) > 0.93
+
+
+def test_rows_of_a_group_do_not_vouch_for_each_other(rng):
+    # each group is a point with a label of its own at random: rows of a group tell its label, other groups do not
+    centers, labels = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    groups = np.repeat(np.arange(40), 6)
+    X, y = centers[groups] + 0.01 * rng.normal(size=(240, 3)), labels[groups]
+    assert KernelClassifier(random_state=0).fit(X, y).plan_.score > 0.95
+    assert KernelClassifier(random_state=0).fit(X, y, groups=groups).plan_.score < 0.75
+    with pytest.raises(InputError, match="`groups` has one group"):
+        KernelClassifier().fit(X, y, groups=np.zeros(240))
+    with pytest.raises(InputError, match="`groups` is used by trials"):
+        KernelClassifier("rbf").fit(X, y, groups=groups)
+
+
+def test_labels_are_learned_side_by_side(data):
+    X, y, X_test, y_test = data
+    marks, marks_test = (np.column_stack([z % 2, z > 4, z == 3]).astype(int) for z in (y, y_test))
+    model = KernelClassifier(random_state=0).fit(X, marks)
+    assert model.predict(X_test).shape == marks_test.shape
+    assert (model.predict(X_test) == marks_test).mean() > 0.95
+    assert model.predict_proba(X_test).shape == marks_test.shape
+
+
+def test_class_weights_move_predictions_towards_the_class(rng):
+    X = np.vstack([rng.normal(size=(180, 2)), rng.normal(size=(20, 2)) + 1.0])
+    y = np.repeat([0, 1], [180, 20])
+    plain, balanced = (KernelClassifier(class_weight=w, random_state=0).fit(X, y) for w in (None, "balanced"))
+    assert balanced.predict(X).mean() > plain.predict(X).mean() + 0.1
+
+
+def test_numbers_are_predicted_in_any_unit():
+    X, y = load_diabetes(return_X_y=True)
+    found = KernelRegressor(random_state=0).fit(X[:300], y[:300])
+    assert found.score(X[300:], y[300:]) > 0.45  # measured 0.52
+    assert found.plan_.score_name == "R2"
+    shifted = KernelRegressor(random_state=0).fit(X[:300], 1e9 * y[:300] + 1e12)
+    np.testing.assert_allclose((shifted.predict(X[300:]) - 1e12) / 1e9, found.predict(X[300:]), rtol=1e-5)
+    both = KernelRegressor(random_state=0).fit(X[:300], np.column_stack([y, -y])[:300])
+    assert both.predict(X[300:]).shape == (142, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "logistic"}, "`loss` is used with a kernel or map of your choice"),
+        ({"solver": "dual"}, "`solver` is used with a kernel"),
+        ({"storage": "disk"}, "`storage` is used with a kernel"),
+        ({"scaling": "units"}, "`scaling` must be one of 'none', 'unit', .* Did you mean 'unit'"),
+        ({"budget": 0}, "`budget` must be a number > 0, or None; got 0."),
+        ({"kernel": "chi2", "budget": 3.0}, "`budget` belongs to an automatic fit"),
+        ({"kernel": "chi2", "scaling": "unit"}, "`scaling` belongs to an automatic fit"),
+    ],
+)
+def test_what_an_automatic_fit_would_ignore_is_refused(data, parameters, message):
+    with pytest.raises(InputError, match=message):
+        KernelClassifier(**parameters).fit(*data[:2])
+
+
+def test_a_named_kernel_after_an_automatic_fit_leaves_nothing_of_it(data):
+    X, y, X_test, _ = data
+    model = KernelClassifier(scaling="unit", random_state=0).fit(X, y)
+    model.set_params(kernel="chi2", scaling=None).fit(X, y)
+    expected = KernelClassifier("chi2", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X_test), expected.decision_function(X_test))
+    with pytest.raises(InputError, match="there were no trials"):
+        model.plot_trials()
+
+
+def test_a_budget_is_kept(data):
+    X, y = data[:2]
+    hurried = KernelClassifier(budget=1e-6, random_state=0).fit(X, y)
+    assert len(hurried.plan_.trials) == 1  # the first is always made
+
+
+@pytest.mark.parametrize("kind", ["none", "unit", "standard", "ranks", "rows"])
+def test_scaled_columns_are_what_the_name_says(kind, rng):
+    X = rng.gamma(0.5, size=(200, 3)) * [1, 10, 100]
+    X[:, 2] = 7.0
+    found = ColumnScaling(kind).fit(X).transform(X)
+    ordered = np.argsort(X[:, 0])
+    expected = {
+        "none": X,
+        "unit": (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1),
+        "standard": (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1),
+        "rows": X / X.sum(axis=1, keepdims=True),
+    }
+    if kind == "ranks":
+        assert (np.diff(found[ordered, 0]) >= 0).all()
+        assert abs(np.median(found[:, 0]) - 0.5) < 0.02
+        assert (found[:, 2] == 0.5).all()  # of a constant column every rank is shared
+    else:
+        np.testing.assert_allclose(found, expected[kind], atol=1e-12)
+    if kind != "ranks":
+        np.testing.assert_allclose(ColumnScaling(kind).fit(X).transform(sparse.csr_array(X)).shape, X.shape)
