@@ -47,24 +47,34 @@ def _check_class_weight(class_weight, who):
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
-    """A linear classifier on the features of a kernel: non-linear in the rows, linear in their number.
+    """A classifier that compares rows by a kernel: chosen by trials, or the one you name.
 
-    The kernel becomes a map, the rows are encoded once, and the weights are found to a stated relative duality gap.
-    ``plan_`` says what was done, and the method ``plan`` what would be done.
+    Without arguments it tries scalings of the columns, kernels, widths and penalties on some of the rows, judges each
+    by the scores that every row gets from all the others, and lets the best learn from all rows. With a kernel or a map
+    it makes one fit: the kernel becomes a map, the rows are encoded once, and the weights are found to a stated relative
+    duality gap. ``plan_`` says what was done, and the method ``plan`` what would be done.
 
     Parameters
     ----------
-    kernel : str or Kernel
-        What to compare rows by. A name means the kernel as it is by default; the gamma of exp(-gamma D) is 1 over the
-        mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels are mapped
-        by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
+    kernel : None, str or Kernel
+        What to compare rows by. None tries linear, RBF and Laplacian kernels and, of rows >= 0, chi2, intersection,
+        Jensen-Shannon and exponential chi2. A name means the kernel as it is by default; the gamma of exp(-gamma D) is
+        1 over the mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels
+        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
     map : map or quantiser
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
-    loss : {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
-        What wrong scores cost; the last two look at all classes at once.
-    C : float
-        Weight of the losses against |u|^2 / 2, as in SVC. The right size goes with 1 / K(x, x): histograms with sum 1
-        need a larger C than raw counts. KernelClassifierCV takes this into account.
+    loss : None or {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
+        What wrong scores cost, for a kernel or map that you name; the last two look at all classes at once. None means
+        squared_hinge. An automatic fit has the squared loss, whose left-out scores are exact.
+    C : None, float or "auto"
+        Weight of the losses against |u|^2 / 2, as in SVC. None means 1 for a kernel or map that you name, and otherwise
+        what trials choose; "auto" has trials choose it for a named kernel too. The right size goes with 1 / K(x, x):
+        histograms with sum 1 need a larger C than raw counts.
+    scaling : None or {"none", "unit", "standard", "ranks", "rows"}
+        How columns are scaled in an automatic fit, see :class:`ColumnScaling`; None tries all that the rows allow.
+    budget : None or float
+        Seconds that an automatic fit may take. None allows about as many operations as a core does in a second per
+        thousand rows; what is chosen then depends on rows and seed alone, not on the speed of the machine.
     multi_class : {"auto", "ovr", "ovo"}
         One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
         SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
@@ -96,6 +106,13 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Attributes
     ----------
     classes_ : ndarray
+    kernel_ : Kernel
+        The one that an automatic fit has chosen, for scaled rows.
+    machine_ : ScaledPredictor, or None
+        What an automatic fit has learned, without the intercept; there is no ``map_`` and no ``coef_`` then.
+    link_ : SoftmaxLink, or None
+        What turns the scores of an automatic fit into log odds.
+    C_ : float
     map_ : the fitted map or quantiser
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
@@ -135,6 +152,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     >>> classifier = KernelClassifier("chi2").fit(X[:1000], y[:1000])
     >>> bool(classifier.score(X[1000:], y[1000:]) > 0.95)
     True
+    >>> automatic = KernelClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> automatic.kernel_.name, automatic.plan_.judged_by
+    ('rbf', 'closed-form leave-one-out')
     """
 
     _task, _default_loss, _smooth_loss = "classification", "squared_hinge", "squared_hinge"

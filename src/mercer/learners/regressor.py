@@ -21,18 +21,20 @@ from mercer.learners.solvers.problem import Problem
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
-    """Linear regression on the features of a kernel; several targets are learnt in the same passes.
+    """Predict numbers by a kernel: chosen by trials, or the one you name; several targets are learned together.
 
     Parameters
     ----------
-    kernel, map
-        What to compare rows by, as in :class:`KernelClassifier`.
-    loss : {"epsilon_insensitive", "absolute", "squared"}
-        Support vector, median or ridge regression.
+    kernel, map, scaling, budget
+        What to compare rows by, as in :class:`KernelClassifier`: without arguments, trials choose.
+    loss : None or {"epsilon_insensitive", "absolute", "squared"}
+        Support vector, median or ridge regression, for a kernel or map that you name. None means epsilon_insensitive;
+        an automatic fit is a ridge regression.
     epsilon : float
         Error that costs nothing, for ``"epsilon_insensitive"``, in standard deviations of y.
-    C : float
-        Weight of the losses against |u|^2 / 2, as in SVR on targets of standard deviation 1.
+    C : None, float or "auto"
+        Weight of the losses against |u|^2 / 2, as in SVR, for targets of standard deviation 1. None means 1 for a
+        kernel or map that you name, and otherwise what trials choose; "auto" has trials choose it for a named kernel.
     expansion, solver, tol, max_iter, storage, random_state, n_jobs, verbose
         As in :class:`KernelClassifier`.
     fit_intercept : bool

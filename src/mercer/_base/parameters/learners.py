@@ -80,12 +80,12 @@ INTERSECTION_SVR = (
 # ------------------------------------------------------------------------------------------------- the command line
 
 LEARNER = named((
-    text("kernel", "chi2", "Kernel, by the names of mercer kernel; with --solver icd also auto, the better of linear "
+    text("kernel", None, "Kernel, by the names of mercer kernel; with --solver icd also auto, the better of linear "
         "and intersection.", "NAME", "-k"),
-    text("loss", "squared_hinge", "To classify: squared_hinge, hinge, logistic, huber_hinge, crammer_singer, "
+    text("loss", None, "To classify: squared_hinge, hinge, logistic, huber_hinge, crammer_singer, "
         "multinomial; to regress: epsilon_insensitive, squared, absolute."),
-    number("C", 1.0, "Weight of the losses against the regulariser; auto cross-validates.", "NUMBER|auto", above=0,
-        words=("auto",)),
+    number("C", None, "Weight of the losses against the regularizer; auto: by trials, or of a named kernel by "
+        "cross-validation.", "NUMBER|auto", above=0, words=("auto",)),
     choice("multi_class", "auto ovr ovo crammer_singer", "auto", "ovr sets each class against the rest, ovo against "
         "each other one; auto takes ovo for few classes; icd also has crammer_singer, all classes at once.", "WAY"),
     choice("class_weight", "balanced", None, "Let every class count the same, however frequent.", "balanced"),

@@ -17,7 +17,7 @@ from mercer.spaces.predictors import LandmarkPredictor, Predictor, predictor_cla
 class ScaledPredictor(Predictor):
     """f(x) = predictor(scaling(x)).
 
-    Where the predictor is of a kernel of values >= 0, negative ones count as 0: trials chose that kernel, not the caller.
+    Where the predictor is of a kernel of values >= 0, negative ones count as 0: trials chose it, not the caller.
 
     Parameters
     ----------
