@@ -51,8 +51,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     Without arguments it tries scalings of the columns, kernels, widths and penalties on some of the rows, judges each
     by the scores that every row gets from all the others, and lets the best learn from all rows. With a kernel or a map
-    it makes one fit: the kernel becomes a map, the rows are encoded once, and the weights are found to a stated relative
-    duality gap. ``plan_`` says what was done, and the method ``plan`` what would be done.
+    it makes one fit: the kernel becomes a map, the rows are encoded once, and the weights are found to a stated
+    relative duality gap. ``plan_`` says what was done, and the method ``plan`` what would be done.
 
     Parameters
     ----------
