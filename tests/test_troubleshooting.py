@@ -150,7 +150,7 @@ def rows_of_another_width(folder):
 
 
 def no_probabilities_in_a_file(folder):
-    run("predict", fitted(folder), saved(folder, X=X()), "--proba")
+    run("predict", fitted(folder, "--kernel", "chi2"), saved(folder, X=X()), "--proba")
 
 
 def sparse_features(folder):
