@@ -130,7 +130,22 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "regressor-levels", of_quantiles, "predict", HISTOGRAMS
     regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
+    yield from automatic_fits()
     yield from pipelines()
+
+
+def automatic_fits() -> Iterator[tuple[str, Any, str, list]]:
+    """What trials have chosen: each way to scale columns, classes, labels and numbers, dense and sparse landmarks."""
+    X, y = np.array(HISTOGRAMS * 2) + np.arange(8)[:, None], np.array(["a", "b", "a", "b", "c", "b", "c", "a"])
+    for kind in ("unit", "standard", "ranks"):
+        learner = mercer.KernelClassifier("rbf", C="auto", scaling=kind, random_state=0)
+        yield f"classifier-automatic-{kind}", learner.fit(X, y), "predict_proba", HISTOGRAMS
+    sums = mercer.KernelClassifier("chi2", C="auto", scaling="rows", random_state=0)
+    two = sums.fit(sparse.csr_array(X), y == "a")
+    yield "classifier-automatic-sparse", two, "decision_function", HISTOGRAMS
+    labels = mercer.KernelClassifier("chi2", C="auto", random_state=0).fit(X, np.column_stack([y == "a", y == "b"]))
+    yield "classifier-automatic-labels", labels, "predict_proba", HISTOGRAMS
+    yield "regressor-automatic", mercer.KernelRegressor(random_state=0).fit(X, X[:, 0]), "predict", HISTOGRAMS
 
 
 def pipelines() -> Iterator[tuple[str, Any, str, list]]:

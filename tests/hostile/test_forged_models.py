@@ -42,8 +42,8 @@ def test_points_that_float32_cannot_tell_apart_lead_no_loop_outside_its_table(lo
     [
         (lambda model: model.codebook_[1:].fill(3e38), "codebook_ must be numbers"),
         (lambda model: model.deformations_[0][:, ::2].fill(5e-324), "squared displacements must cost"),
-        (lambda model: model.set_params(padding=20_000), "padding up to"),
-        (lambda model: model.set_params(interval=100_000), "interval up to"),
+        (lambda model: model.set_params(padding=20_000), "`padding` must be an integer >= 0 and <="),
+        (lambda model: model.set_params(interval=100_000), "`interval` must be an integer >= 1 and <="),
         (lambda model: model.anchors_[0].fill(10_000), "anchors must be numbers"),
     ],
     ids=["codebook", "deformations", "padding", "interval", "anchors"],

@@ -73,8 +73,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     scaling : None or {"none", "unit", "standard", "ranks", "rows"}
         How columns are scaled in an automatic fit, see :class:`ColumnScaling`; None tries all that the rows allow.
     budget : None or float
-        Seconds that an automatic fit may take. None allows about as many operations as a core does in a second per
-        thousand rows; what is chosen then depends on rows and seed alone, not on the speed of the machine.
+        Seconds that an automatic fit may take. None allows a number of operations that follows from the number of
+        rows; what is chosen then depends on rows and seed alone, not on the speed of the machine.
     multi_class : {"auto", "ovr", "ovo"}
         One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
         SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than

@@ -16,8 +16,8 @@ CLASSIFIER = (
         "trials; auto: by trials.", above=0, words=("auto",)),
     choice("scaling", "none unit standard ranks rows", None, "How columns are scaled; None: by trials if kernel is "
         "None, else not at all."),
-    number("budget", None, "Seconds that an automatic fit may take. None: about a second per thousand rows, whatever "
-        "the clock says.", above=0),
+    number("budget", None, "Seconds that an automatic fit may take. None: a number of operations that follows from "
+        "the rows, whatever the clock says.", above=0),
     choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "
         "auto takes ovo for few classes."),
     EXPANSION,

@@ -2,7 +2,7 @@
 
 __all__ = ["TrialPlan", "describe"]
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 SCALINGS = {
@@ -100,7 +100,7 @@ def describe(who, X, machine, is_classes, has_groups):
         n_inputs=int(X.shape[1]),
         n_columns=len(machine.intercept),
         columns=_columns(candidate.family.scaling),
-        kernel=repr(candidate.kernel),
+        kernel=_kernel(candidate),
         landmarks=int(landmarks),
         penalty=float(penalty),
         score=float(score),
@@ -116,6 +116,12 @@ def _row(trial):
     family = trial.candidate.family
     figures = [int(trial.rows), int(trial.landmarks), float(trial.penalty), float(trial.score), float(trial.seconds)]
     return [_columns(family.scaling), family.kernel.name, width, *figures]
+
+
+def _kernel(candidate):
+    """The kernel with a width of a few digits, as people read it; ``kernel_`` has all of them."""
+    kernel = candidate.kernel
+    return repr(kernel if candidate.width is None else replace(kernel, gamma=float(f"{kernel.gamma:.4g}")))
 
 
 def _columns(scaling):
