@@ -261,7 +261,7 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
 
 
 def center_and_spread(targets, weights, is_centered):
-    """(weighted mean, weighted standard deviation) of each target; 0 and root mean square where nothing is centerd.
+    """(weighted mean, weighted standard deviation) of each target; 0 and root mean square where nothing is centered.
 
     A target that is constant, up to the rounding of its mean, has spread 1.
 
