@@ -185,7 +185,7 @@ class KernelLearner(BaseEstimator):
     def _planned(self, X):
         """(plan, choice of solvers) for rows X, once ``map_`` and the targets are set."""
         loss, columns = self._loss(), self._chosen_columns()
-        shape, few = encode.expected(self.map_, X, self.expansion, self._route.single)
+        shape, few = encode.expected(self.map_, X, self.expansion, self._route.is_single(X))
         is_spread = client_of(X) is not None
         share = 1.0 if shape.kind == WHOLE else columns.row_share
         own = few.rows.shape_of(round(X.shape[0] * share))  # of the rows of a column

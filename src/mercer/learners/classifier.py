@@ -16,7 +16,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.parameters import Table, number
 from mercer._base.parameters.learners import CLASSIFIER
-from mercer.learners.auto.door import refuse_groups, rows_of_trials
+from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
@@ -270,6 +270,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         X, y, weights, groups = rows_of_trials(self, X, y, weights, groups)
         codes, weights = self._set_targets(y, weights)
         columns = self._columns_of_trials()
+        check_scores(len(codes), columns.n_columns, type(self).__name__)
         self.multi_class_, self.sigmoids_, self.link_ = columns.name, None, None
         targets = columns.signs(codes).astype(np.float64)
         found = self._learn(X, targets, None if self._are_labels else codes, weights, groups)

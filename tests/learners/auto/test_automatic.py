@@ -164,6 +164,16 @@ def test_a_named_kernel_after_an_automatic_fit_leaves_nothing_of_it(data):
         model.plot_trials()
 
 
+def test_ids_are_no_classes(monkeypatch):
+    from mercer.learners.auto import door
+
+    monkeypatch.setattr(door, "available_memory", lambda: 2**24)
+    with pytest.raises(
+        InputError, match=r"would need 0.1 GiB of memory for 1,000 columns of scores of 1,000 rows\. Give"
+    ):
+        KernelClassifier().fit(np.random.default_rng(0).random((1000, 2)), np.arange(1000))
+
+
 def test_a_budget_is_kept(data):
     X, y = data[:2]
     hurried = KernelClassifier(budget=1e-6, random_state=0).fit(X, y)

@@ -180,9 +180,9 @@ REFUSED = {
     "too few ids": (lambda i: i.add(X[:3], [500]), "there are 3 rows and 1 ids"),
     "some that are there": (lambda i: i.add(X[:2], [500, 7]), "given the id 7, which is in the index; nothing was"),
     "rows of another width": (lambda i: i.add(X[:2, :4], [500, 501]), "expecting 10 features"),
-    "no number of rows": (lambda i: i.search(Q, 0), "needs k as a whole number >= 1, got 0"),
+    "no number of rows": (lambda i: i.search(Q, 0), "`k` must be an integer >= 1; got 0"),
     "a function as a filter": (lambda i: i.search(Q, 2, filter=lambda v: True), "cannot run a Python function"),
-    "relaxed bounds": (lambda i: i.search(Q, 2, exact="probable"), "takes exact=True or False"),
+    "relaxed bounds": (lambda i: i.search(Q, 2, exact="probable"), "`exact` must be True or False; got 'probable'"),
     "a payload in an own column": (lambda i: i.add(X[:1], [500], {"id": [1]}), "besides id, embedding, features"),
     "a short payload": (lambda i: i.add(X[:2], [500, 501], {"year": [1]}), "needs 2 values for the column 'year'"),
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """Between the estimators and the trials: what an automatic fit is given, and what it may not be asked."""
 
-__all__ = ["Learned", "check_automatic", "learn_for", "refuse_groups", "rows_of_trials", "trials_ahead"]
+__all__ = ["Learned", "check_automatic", "check_scores", "learn_for", "refuse_groups", "rows_of_trials", "trials_ahead"]
 
 from dataclasses import dataclass
 
@@ -21,6 +21,7 @@ from mercer.learners.fitting import encode
 # parameters that have a meaning only for a kernel that is mapped and solved
 OF_SOLVERS = ("loss", "multi_class", "expansion", "solver", "fit_intercept", "intercept_scaling", "storage")
 MEMORY_SHARE = 0.25  # of the available memory that rows from disk may take
+SCORE_SHARE, ARRAYS = 0.75, 8  # of it that targets and scores may take, and how many arrays of their size there are
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,17 @@ def _in_memory(X, who):
         raise InputError(f"{who} tries kernels on rows in memory, and these are too many. {advice}")
     blocks = list(encode.raw_blocks(X))
     return sparse.csr_array(sparse.vstack(blocks)) if sparse.issparse(blocks[0]) else np.concatenate(blocks)
+
+
+def check_scores(n_rows, n_columns, who):
+    """Refuse columns of scores that would fill the memory, before any of it is taken."""
+    needed = 8 * ARRAYS * n_rows * n_columns
+    if needed > SCORE_SHARE * available_memory():
+        raise InputError(
+            f"{who} would need {needed / 2**30:.1f} GiB of memory for {n_columns:,} columns of scores of {n_rows:,} "
+            "rows. Give it fewer classes or fewer rows, or name a kernel, for instance kernel='chi2'. If y holds "
+            "numbers, use KernelRegressor; ids are no classes."
+        )
 
 
 def learn_for(learner, seed, X, targets, codes, weights, groups):

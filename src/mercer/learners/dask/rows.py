@@ -175,7 +175,7 @@ class DaskDesign:
         return total
 
 
-def encoded_design(map, X, expansion, trial, n_jobs=None, single=False):
+def encoded_design(map, X, expansion, trial, n_jobs=None):
     """The design of the chunks of X, encoded on the workers as they are read.
 
     Parameters
@@ -185,14 +185,13 @@ def encoded_design(map, X, expansion, trial, n_jobs=None, single=False):
     expansion : of a quantiser
     trial : a few raw rows
     n_jobs : threads of this process
-    single : whether rows are encoded in float32
     """
     client = client_of(X)
     tasks = Tasks(client)
-    few = Design(*encoded(map, trial, expansion, single=single), 1)
+    few = Design(*encoded(map, trial, expansion), 1)
     sent, inner = tasks.submit("map", _itself, map), tasks.submit("inner", _itself, few.inner)
     blocks, parts = zip(*X.delayed_blocks(), strict=True)
-    rows = tasks.each("encode", _encoded, [(sent, block, expansion, single) for block in client.compute(list(blocks))])
+    rows = tasks.each("encode", _encoded, [(sent, block, expansion) for block in client.compute(list(blocks))])
     groups, parts = row_groups(parts, few.rows.nbytes / len(few.rows))
     designs = tasks.each("join", _joined, [([rows[i] for i in group], inner) for group in groups])
     del rows
@@ -332,8 +331,8 @@ def _called(function, rows):
     return function(rows)
 
 
-def _encoded(map, rows, expansion, single):
-    return encoded(map, rows, expansion, single=single)[0]
+def _encoded(map, rows, expansion):
+    return encoded(map, rows, expansion)[0]
 
 
 def _joined(parts, inner):

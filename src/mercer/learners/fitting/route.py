@@ -68,15 +68,16 @@ class KernelRoute:
 
     def design(self, X):
         """The encoded rows, where the plan wants them, with their inner product."""
-        learner, single = self.learner, self.single
+        learner = self.learner
         if client_of(X) is not None:
-            return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs, single)
-        return encode.design_of(learner.map_, X, learner.expansion, learner.plan_.storage, learner.n_jobs, single)
+            return encoded_design(learner.map_, X, learner.expansion, encode.few_rows(X, 1), learner.n_jobs)
+        storage, single = learner.plan_.storage, self.is_single(X)
+        return encode.design_of(learner.map_, X, learner.expansion, storage, learner.n_jobs, single)
 
-    @property
-    def single(self):
-        """Whether rows are encoded in float32."""
-        return encode.in_single(self.learner.map_, self.learner.tol)
+    def is_single(self, X):
+        """Whether rows are encoded in float32: only for coordinate descent, whose sums do not depend on blocks."""
+        may_descend = self.learner.solver in ("auto", "dual") and client_of(X) is None
+        return may_descend and encode.in_single(self.learner.map_, self.learner.tol)
 
     def penalty(self, X, design, weights):
         """The C of the problem on the rows of a design, made of raw rows X."""

@@ -1,0 +1,134 @@
+"""What a user would take for a table: each side as a function of nothing, with the scaling that it needs."""
+
+from __future__ import annotations
+
+OURS = "Mercer, KernelClassifier()"
+GRID = "SVC, grid of 12, 3 folds"
+PACKAGES = {"LightGBM": "lightgbm"}  # all others come with Mercer
+
+
+def judge(parts, side, set_name, number, quick):
+    """A job: fit on a split, predict its test rows; (labels, probabilities or None, what was chosen)."""
+    import warnings
+
+    import numpy as np
+    from scipy import sparse
+
+    from benchmarks.compare._table_sets import splits
+
+    warnings.simplefilter("ignore")  # of solvers that end early, which is part of what is compared
+    split = splits(set_name, quick)[number]
+    make = MAKERS[side]
+    if side == OURS:  # what is compiled is compiled before
+        few = np.concatenate([np.flatnonzero(split.y == one)[:20] for one in np.unique(split.y)])
+        make(sparse.issparse(split.X)).fit(split.X[few], split.y[few])
+    model = make(sparse.issparse(split.X))
+    with parts.part("fit"):
+        model.fit(split.X, split.y)
+    with parts.part("predict"):
+        labels = model.predict(split.X_test)
+    probabilities = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
+    known = list(model.classes_)
+    losses = None if probabilities is None else _log_loss(probabilities, split.y_test, known)
+    chosen = str(getattr(model, "best_params_", "")) or (model.plan_.kernel if side == OURS else "")
+    return [str(one) for one in labels], losses, chosen
+
+
+def _log_loss(probabilities, y, classes):
+    import numpy as np
+
+    column = {one: k for k, one in enumerate(classes)}
+    own = [probabilities[i, column[one]] if one in column else 0.0 for i, one in enumerate(y)]
+    return float(-np.log(np.maximum(own, 1e-15)).mean())
+
+
+def _scaled(is_sparse, *steps):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+
+    return make_pipeline(MaxAbsScaler() if is_sparse else MinMaxScaler(clip=True), *steps)
+
+
+def mercer(is_sparse):
+    from mercer import KernelClassifier
+
+    return KernelClassifier(random_state=0)
+
+
+def linear(is_sparse):
+    from sklearn.svm import LinearSVC
+
+    return _scaled(is_sparse, LinearSVC())
+
+
+def svc(is_sparse):
+    from sklearn.svm import SVC
+
+    return _scaled(is_sparse, SVC())
+
+
+def svc_grid(is_sparse):
+    from sklearn.model_selection import GridSearchCV
+
+    grid = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.1, 1.0, 10.0]}
+    return GridSearchCV(svc(is_sparse), grid, cv=3)
+
+
+def sampler(is_sparse):
+    from sklearn.kernel_approximation import AdditiveChi2Sampler
+    from sklearn.svm import LinearSVC
+
+    return _scaled(is_sparse, AdditiveChi2Sampler(), LinearSVC())
+
+
+def nystroem(is_sparse):
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.svm import LinearSVC
+
+    return _scaled(is_sparse, Nystroem(n_components=300, random_state=0), LinearSVC())
+
+
+def boosting(is_sparse):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0, early_stopping=False)
+
+
+def boosting_early(is_sparse):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0, early_stopping=True)
+
+
+def lightgbm(is_sparse):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=0, verbose=-1)
+
+
+def forest(is_sparse):
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(random_state=0)
+
+
+def neighbors(is_sparse):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return _scaled(is_sparse, KNeighborsClassifier())
+
+
+MAKERS = {
+    OURS: mercer,
+    "LinearSVC": linear,
+    "SVC": svc,
+    GRID: svc_grid,
+    "AdditiveChi2Sampler + LinearSVC": sampler,
+    "Nystroem + LinearSVC": nystroem,
+    "HistGradientBoosting": boosting,
+    "HistGradientBoosting, early stopping": boosting_early,
+    "LightGBM": lightgbm,
+    "random forest": forest,
+    "k-NN": neighbors,
+}
+DENSE_ONLY = ("HistGradientBoosting", "HistGradientBoosting, early stopping")
