@@ -112,7 +112,6 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         What an automatic fit has learned, without the intercept; there is no ``map_`` and no ``coef_`` then.
     link_ : SoftmaxLink, or None
         What turns the scores of an automatic fit into log odds.
-    C_ : float
     map_ : the fitted map or quantiser
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than

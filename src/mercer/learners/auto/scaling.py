@@ -37,7 +37,7 @@ class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     center_, width_ : ndarrays of shape (n_features,), or None
-        A column becomes (x - center_) / width_.
+        A column becomes ``(x - center_) / width_``.
     points_ : ndarray of shape (n_features, 129), or None
         Quantiles of each column, for ``"ranks"``.
     weights_ : ndarray of shape (n_features,), or None

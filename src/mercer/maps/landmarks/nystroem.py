@@ -73,7 +73,7 @@ class NystroemMap(LandmarkMap):
         Their positions in X; None if the rows were given.
     normalization_ : ndarray of shape (n_landmarks, n_components)
         phi(x) is ``normalization_.T @ K(landmarks_, x)``. None where more than 2,048 landmarks are kept with all their
-        components: phi(x) is then L^-1 K(landmarks_, x), with a Cholesky factor L that is made when needed.
+        components: phi(x) is then ``L^-1 K(landmarks_, x)``, with a Cholesky factor L that is made when needed.
     eigenvalues_ : ndarray of shape (n_components,)
         Of the landmarks' Gram matrix; None as above.
     points_, tables_ : ndarrays of shape (n_features, T) and (sides, n_features, T, n_components)
