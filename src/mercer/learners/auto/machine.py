@@ -23,7 +23,7 @@ from mercer.spaces import LandmarkPredictor
 EXACT_ROWS = 2000  # up to which every row is a landmark, in float64
 FIRST_LANDMARKS = 1000
 # The budget of trials and landmarks when none is given, in operations of one core: it must not depend on a clock, or
-# one seed would not give one model. A core does about 4e10 of them per second in float32.
+# one seed would not give one model. A second of a budget counts as 4e10 of them, which is an assumption.
 OPERATIONS, OPERATIONS_PER_ROW = 4e10, 3e7
 PER_SECOND = 4e10
 LEAST_GAIN = 0.01  # share of the loss that twice as many landmarks must bring

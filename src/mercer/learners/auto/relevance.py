@@ -5,7 +5,7 @@ For f(x) = sum_m a_m exp(-gamma |x - z_m|^2),
     df/dx_j = -2 gamma sum_m a_m K(x, z_m) (x_j - z_mj)
 
 and columns weighed by a power of the mean of (df/dx_j)^2 bring rows together that differ in what does not matter.
-Deviation from the paper: weights of columns, not a full matrix, and the fourth root, which trials on tables preferred.
+Deviation from the paper: weights of columns, not a full matrix, and the fourth root; no other power was compared.
 """
 
 __all__ = ["column_weights"]
