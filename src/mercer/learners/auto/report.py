@@ -114,7 +114,7 @@ def describe(who, X, machine, is_classes, has_groups):
 def _row(trial):
     width = -1.0 if trial.candidate.width is None else float(trial.candidate.width)
     family = trial.candidate.family
-    figures = [int(trial.rows), int(trial.landmarks), float(trial.penalty), float(trial.score), float(trial.seconds)]
+    figures = [int(trial.rows), int(trial.rows), float(trial.penalty), float(trial.score), float(trial.seconds)]
     return [_columns(family.scaling), family.kernel.name, width, *figures]
 
 

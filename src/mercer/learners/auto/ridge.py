@@ -18,7 +18,7 @@ Notation
     Y        targets    a column per class or target                     (n, P)
 """
 
-__all__ = ["LandmarkRidge", "RidgeFit", "stable_cholesky"]
+__all__ = ["LEAST_ROOM", "LandmarkRidge", "RidgeFit", "row_blocks", "stable_cholesky"]
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -71,7 +71,7 @@ class LandmarkRidge:
         self.n, self.M = X.shape[0], landmarks.shape[0]
         self.dtype = np.dtype(X.dtype)
         self.weights, self.total = weights, float(weights.sum())
-        self.groups, self.blocks = groups, _blocks(self.n, groups)
+        self.groups, self.blocks = groups, row_blocks(self.n, groups, BLOCK_ROWS)
         self.root, self.size = _root_of(kernel, landmarks, self.dtype)
         self.features = np.empty((self.n, self.M), dtype=self.dtype)
         self._trsm, self._syrk = (strsm, ssyrk) if self.dtype == np.float32 else (dtrsm, dsyrk)
@@ -160,14 +160,14 @@ class LandmarkRidge:
             out[part] = targets[part] - vectors @ (residuals / values[:, None]) / roots
 
 
-def _blocks(n, groups):
-    """Slices of about BLOCK_ROWS rows, none of which cuts a group."""
+def row_blocks(n, groups, size):
+    """Slices of about ``size`` rows, none of which cuts a group."""
     if groups is None:
-        return [slice(at, min(at + BLOCK_ROWS, n)) for at in range(0, n, BLOCK_ROWS)]
+        return [slice(at, min(at + size, n)) for at in range(0, n, size)]
     ends = np.append(np.flatnonzero(np.diff(groups)) + 1, n)
     cuts = [0]
     for end in ends:
-        if end - cuts[-1] >= BLOCK_ROWS or end == n:
+        if end - cuts[-1] >= size or end == n:
             cuts.append(int(end))
     return [slice(a, b) for a, b in pairwise(cuts)]
 

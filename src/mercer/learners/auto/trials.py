@@ -1,9 +1,9 @@
 """Trials: candidates learn from some rows, and are judged by the scores that each row gets from all the others.
 
-Successive halving [jamieson16nonstochastic]: every candidate is tried on few rows and landmarks, the better ones on
-more, with their widths refined and their columns weighed on the way. A trial is a ridge regression on the classes,
-whose left-out scores come in closed form (`mercer.learners.auto.ridge`): it costs one fit, and its penalties share the
-features.
+Successive halving [jamieson16nonstochastic]: every candidate is tried on few rows, the better ones on more, with their
+widths refined and their columns weighed on the way. A trial is a ridge regression on the classes with all of its rows
+as landmarks, whose left-out scores come in closed form (`mercer.learners.auto.full_ridge`): fewer landmarks would
+favor smooth kernels. The best of each kernel stay in the race, because rough kernels gain more from further rows.
 """
 
 __all__ = ["Judge", "Trial", "Trials"]
@@ -15,10 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.progress import track
-from mercer.kernels import RBF
 from mercer.learners.auto.candidates import Candidate, families
-from mercer.learners.auto.relevance import column_weights
-from mercer.learners.auto.ridge import LandmarkRidge
+from mercer.learners.auto.full_ridge import FullRidge
+from mercer.learners.auto.weighing import Weighing, weigh
 from mercer.learners.fitting.softmax import fit_softmax
 
 
@@ -28,29 +27,30 @@ class Rung:
 
     Parameters
     ----------
-    rows, landmarks : at most
+    rows : at most
     kept : candidates that are tried here, at most
     penalties : to be tried; None for those around the best so far
     """
 
     rows: int
-    landmarks: int
     kept: int
     penalties: tuple[float, ...] | None = None
 
 
 RUNGS = (
-    Rung(800, 200, 10_000, (1e-6, 1e-4, 1e-2)),
-    Rung(2000, 400, 8, (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)),
-    Rung(4000, 800, 3),
+    Rung(500, 10_000, (1e-6, 1e-4, 1e-2)),
+    Rung(1500, 9, (1e-6, 1e-5, 1e-4, 1e-3)),
+    Rung(3000, 3),
 )
-LEAST_ROWS = 2500  # of all, from which the last rung pays
+LEAST_ROWS = 2000  # of all, from which the last rung pays
 SETTLED = 0.02  # loss at which candidates differ too little for a further rung
+FAR = 1.3  # times the best loss: kernels beyond are out of the race
 PENALTY_STEP = 10**0.5
 LOG_LOSS_SHARE = 0.15  # of the log loss beside the error rate: errors alone are too few to tell candidates apart
 MOST_COLUMNS = 2000  # that are weighed
-LEAST_GAIN = 0.005  # share of the loss by which a further width, or further weights, must be better
-MOST_STEPS = 4  # of either
+LEAST_GAIN = 0.005  # share of the loss by which a further width must be better
+MOST_STEPS = 4  # of widths
+MOST_WEIGHED = 2  # kernels whose columns are weighed
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Trial:
     penalty : the best one
     loss : what is minimized
     score : accuracy, or R^2, of left-out scores
-    rows, landmarks : of the trial
+    rows : of the trial
     seconds : that it took
     """
 
@@ -72,7 +72,6 @@ class Trial:
     loss: float
     score: float
     rows: int
-    landmarks: int
     seconds: float
 
 
@@ -128,15 +127,15 @@ class Trials:
     ----------
     X : validated rows, in the order in which trials take them; with groups, groups are together
     judge : Judge of these rows
-    seed : of what landmarks are drawn
     kernels, scalings, C : what the caller has fixed, else None
     dtype : in which scaled rows are compared
     """
 
-    def __init__(self, X, judge, seed, kernels=None, scalings=None, dtype=np.float64, C=None):
-        self.X, self.judge, self.seed, self.dtype, self.C = X, judge, seed, dtype, C
+    def __init__(self, X, judge, kernels=None, scalings=None, dtype=np.float64, C=None):
+        self.X, self.judge, self.dtype, self.C = X, judge, dtype, C
         self.sample = X[: RUNGS[0].rows]
-        self.kernels, self.done = kernels, list[Trial]()
+        self.done = list[Trial]()
+        self.weighings: dict[int, tuple[Weighing, float]] = {}  # by the identity of a weighed family
         self._first = [one for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
 
     def run(self, is_over=lambda: False):
@@ -155,8 +154,17 @@ class Trials:
                 if rung is RUNGS[1]:
                     here.weigh(is_over)
             best = here.best
-            alive = [one.candidate for one in sorted(here.found.values(), key=lambda one: one.loss)]
+            alive = here.survivors()
         return best
+
+    def weighing_of(self, trial):
+        """The Weighing of a trial's columns, or None if they have no weights."""
+        return self.weighings.get(id(trial.candidate.family), (None, 1.0))[0]
+
+    def optimism(self, family, n):
+        """By what the loss of n left-out rows is to be multiplied: rows that had a part in weights look too good."""
+        factor = self.weighings.get(id(family), (None, 1.0))[1]
+        return 1 + (factor - 1) * min(1.0, RUNGS[1].rows / n)
 
 
 class _Round:
@@ -166,8 +174,6 @@ class _Round:
         self.trials, self.rung, self.before = trials, rung, before
         self.n = min(rung.rows, trials.X.shape[0])
         self.judge = trials.judge.take(slice(0, self.n))
-        draw = np.random.default_rng(trials.seed).permutation(self.n)
-        self.landmarks = np.sort(draw[: rung.landmarks])
         self.found: dict[tuple, Trial] = {}
         self._rows: dict = {}
 
@@ -175,82 +181,87 @@ class _Round:
     def best(self):
         return min(self.found.values(), key=lambda one: one.loss)
 
+    def survivors(self):
+        """Candidates for the next rung: the best of each kernel that is not far behind, then all others."""
+        ranked = sorted(self.found.values(), key=lambda one: one.loss)
+        first: dict[type, Trial] = {}
+        for one in ranked:
+            if one.loss <= FAR * ranked[0].loss:
+                first.setdefault(type(one.candidate.family.kernel), one)
+        leaders = list(first.values())
+        return [one.candidate for one in leaders + [one for one in ranked if one not in leaders]]
+
     def rows(self, family):
         """The scaled rows of the rung."""
         key = id(family.scaling)
         if key not in self._rows:
-            self._rows[key] = family.scaling, self._scaled(family.scaling)
+            scaled = family.scaling.of_validated(self.trials.X[: self.n]).astype(self.trials.dtype)
+            self._rows[key] = family.scaling, scaled
         return self._rows[key][1]
 
-    def _scaled(self, scaling):
-        return scaling.of_validated(self.trials.X[: self.n]).astype(self.trials.dtype)
-
-    def ridge(self, family, kernel):
-        X = self.rows(family)
-        return LandmarkRidge(kernel, X, X[self.landmarks], self.judge.weights, self.judge.groups)
-
-    def attempt(self, candidate):
+    def attempt(self, candidate, penalties=None):
         """Try a candidate, unless it was tried."""
         key = (id(candidate.family), None if candidate.width is None else round(np.log2(candidate.width), 3))
         if key in self.found:
             return
         begun = time.perf_counter()
-        ridge = self.ridge(candidate.family, candidate.kernel)
-        fit = self.judge.best_fit(ridge, self._penalties(ridge))
+        ridge = FullRidge(candidate.kernel, self.rows(candidate.family), self.judge.weights, self.judge.groups)
+        fit = self.judge.best_fit(ridge, self._penalties(ridge, penalties))
         loss, score = self.judge.verdict(fit.left_out)
+        loss *= self.trials.optimism(candidate.family, self.n)
         taken = time.perf_counter() - begun
-        self.found[key] = Trial(candidate, fit.penalty, loss, score, self.n, ridge.M, taken)
+        self.found[key] = Trial(candidate, fit.penalty, loss, score, self.n, taken)
         self.trials.done.append(self.found[key])
 
-    def _penalties(self, ridge):
+    def _penalties(self, ridge, penalties):
         if self.trials.C is not None:
             return (ridge.penalty_of(self.trials.C),)
-        return self.rung.penalties or around(self.before.penalty)
+        return penalties or self.rung.penalties or beside(self.before.penalty)
 
     def refine(self, is_over):
         """Try the widths beside the best one, as long as they are better."""
         for _ in range(MOST_STEPS):
             best = self.best
             for candidate in best.candidate.neighbors():
-                self.attempt(candidate)
+                self.attempt(candidate, beside(best.penalty))
             if is_over() or not self.best.loss < (1 - LEAST_GAIN) * best.loss:
                 return
 
     def weigh(self, is_over):
-        """Weigh columns by the slopes of what was learned, as long as that is better; only of kernels with a width."""
-        X = self.trials.X
-        if sparse.issparse(X) or not 2 <= X.shape[1] <= MOST_COLUMNS:
+        """Weigh the columns of the best kernels that have a width."""
+        trials = self.trials
+        if sparse.issparse(trials.X) or not 2 <= trials.X.shape[1] <= MOST_COLUMNS or self.best.loss < SETTLED:
             return
-        for _ in range(MOST_STEPS):
-            best = self._best_with_a_width()
-            if best is None or is_over():
+        for best in self._best_with_a_width()[:MOST_WEIGHED]:
+            if is_over():
                 return
-            weights = self._weights(best)
-            kernels = {type(best.candidate.family.kernel): best.candidate.family.kernel}
-            if self.trials.kernels is None:
-                kernels[RBF] = RBF()
-            for kernel in kernels.values():
-                family = replace(best.candidate.family, kernel=kernel).weighed(weights, self.trials.sample)
-                self.attempt(Candidate(family, best.candidate.width))
-            if not self._best_with_a_width().loss < (1 - LEAST_GAIN) * best.loss:
-                return
-            self.refine(is_over)
+            candidate = best.candidate
+            found = weigh(
+                candidate.family, candidate.width, best.penalty, trials.X[: self.n], trials.sample, self.judge
+            )
+            if found is not None:
+                weighed = Candidate(candidate.family.weighed(found.weights, trials.sample), candidate.width)
+                self._try_weighed(weighed, best, found)
+        self.refine(is_over)
+
+    def _try_weighed(self, candidate, before, weighing):
+        """Try a candidate with weights; its loss is that without weights times what the weights are worth."""
+        self.attempt(candidate, beside(before.penalty))
+        key, trial = list(self.found.items())[-1]
+        honest = weighing.share * before.loss
+        self.trials.weighings[id(candidate.family)] = weighing, max(1.0, honest / trial.loss if trial.loss else 1.0)
+        trial = replace(trial, loss=max(honest, trial.loss))
+        self.found[key] = self.trials.done[-1] = trial
 
     def _best_with_a_width(self):
-        found = [one for one in self.found.values() if one.candidate.width is not None]
-        return min(found, key=lambda one: one.loss, default=None)
-
-    def _weights(self, best):
-        """By the slopes of a Gaussian machine on the same rows, in the units of the unweighted columns."""
-        family = replace(best.candidate.family, kernel=RBF())
-        kernel = Candidate(family, 0.7).kernel
-        ridge, X = self.ridge(family, kernel), self.rows(family)
-        fit = self.judge.best_fit(ridge, around(best.penalty))
-        own = column_weights(kernel, X, X[self.landmarks], fit.coefficients)
-        before = family.scaling.weights_
-        return own if before is None else own * np.sqrt(before)
+        """The best trial of each kernel with a width, the better ones first."""
+        found: dict[type, Trial] = {}
+        for one in sorted(self.found.values(), key=lambda one: one.loss):
+            if one.candidate.width is not None:
+                found.setdefault(type(one.candidate.family.kernel), one)
+        return list(found.values())
 
 
-def around(penalty):
-    """Penalties beside the best of fewer rows, more of them below."""
-    return penalty / PENALTY_STEP**2, penalty / PENALTY_STEP, penalty, penalty * PENALTY_STEP
+def beside(penalty):
+    """Penalties beside the best of another width or of fewer rows."""
+    return penalty / PENALTY_STEP, penalty, penalty * PENALTY_STEP

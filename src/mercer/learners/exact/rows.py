@@ -76,9 +76,9 @@ class GramRows:
 
 
 def full_gram(kernel, X, n_jobs):
-    """K(x, y) of all rows in float32, every pair computed once, in blocks that follow from the number of rows."""
+    """K(x, y) of all rows in their type, every pair computed once, in blocks that follow from the number of rows."""
     n = X.shape[0]
-    out = np.empty((n, n), dtype=np.float32)
+    out = np.empty((n, n), dtype=X.dtype)
 
     def fill(rows):
         behind = slice(rows.stop, n)
