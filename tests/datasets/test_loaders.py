@@ -58,6 +58,7 @@ def test_spectra_are_sparse_and_keep_their_intensity(data_dir):
     assert len(set(spectra.compound)) == 5_776
     assert np.diff(spectra.data.indptr).max() <= 60
     coarse = load_massbank(bin_width=1.0)
+    assert coarse.data.indices.dtype == np.int32  # SVC and trees take no others
     assert coarse.data.shape[1] == 2000
     np.testing.assert_array_equal(coarse.data.sum(axis=1), spectra.data.sum(axis=1))
     # ten fine bins make a coarse one

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from mercer._base.errors import InputError
+from mercer._base.validation import narrow
 from mercer.datasets.files import verified_bytes
 
 ORIGIN = (
@@ -54,6 +55,7 @@ def load_massbank(bin_width=0.1, *, root=None):
     # summing duplicates works in place, and the peaks are given as they were
     data = sparse.csr_array((values.copy(), columns, file["offsets"].copy()), shape=(N_SPECTRA, n_bins))
     data.sum_duplicates()
+    data = narrow(data)
     kept = {name: file[name] for name in ("superclass", "precursor_mz", "positive", "accession")}
     peaks = {"mz": file["mz"] / 1000, "intensity": values, "offsets": file["offsets"]}
     return Bunch(data=data, compound=file["inchikey14"], **kept, **peaks)
