@@ -21,13 +21,10 @@ LAYERS = {folder.name for folder in (TESTS / "native").iterdir() if folder.is_di
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(config, items):
-    """Mark what needs a process, and what belongs together; skip what has no data."""
+    """Mark what needs a process; skip what has no data."""
     for item in items:
         if PROCESSES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(group_of(item.path, item.get_closest_marker("process"))))
     if data_root() is None:
         skip = pytest.mark.skip(reason="MERCER_DATA names no directory with the data sets")
         for item in items:
@@ -35,15 +32,35 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(skip)
 
 
-def group_of(path, is_process):
+@pytest.hookimpl(optionalhook=True)  # of xdist, which need not be there
+def pytest_xdist_make_scheduler(config, log):
+    """Groups for ``--dist loadgroup`` from the path of a test.
+
+    Marks of xdist 3.8 do not do it: it writes a group into ``_nodeid`` of a test, which pytest 9.2 no longer reads, and
+    every test goes to any worker without a word.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    by_layer = "not process" in config.getvalue("markexpr")
+
+    class Groups(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid.partition("::")[0], by_layer)
+
+    return Groups(config, log)
+
+
+def group_of(file, by_layer=True):
     """The name of the tests that ``--dist loadgroup`` gives to one worker: those of a layer and of its compiled loops.
 
     So a loop is compiled by one worker, and not by two at the same time. Processes are seldom about loops, and take
-    long: each file goes its own way, as do files outside the layers.
+    long: where they run too, each file goes its own way, as do files outside the layers.
     """
-    parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
+    parts = Path(file).parts[1:] if file.startswith("tests/") else ()
     layer = parts[1] if parts[:1] == ("native",) else parts[0] if parts else ""
-    return layer if layer in LAYERS and not is_process else str(path)
+    return layer if layer in LAYERS and by_layer else file
 
 
 def data_root():
