@@ -30,7 +30,8 @@ PAGES_WITH_CODE = [
 ]
 PIECES = {"jit.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
-LONG = {"codes.md", "searching.md", "bits.md", "choosing.md"}  # pages whose examples take seconds, half of all of them
+# pages whose examples take seconds: together most of the time of all of them
+LONG = {"codes.md", "searching.md", "bits.md", "choosing.md", "learning.md", "start.md"}
 
 
 def relative(path):

@@ -84,10 +84,8 @@ def test_the_scale_of_columns_and_rows_does_not_matter(data, rng):
     assert scaled.score(X_test * factors, y_test) > 0.93
 
 
-def test_values_beyond_those_of_training_are_taken(data):
-    X, y, X_test, _ = data
-    found = KernelClassifier(random_state=0).fit(X, y).predict_proba(-1000 * X_test)
-    assert np.isfinite(found).all()
+def test_values_beyond_those_of_training_are_taken(data, model):
+    assert np.isfinite(model.predict_proba(-1000 * data[2])).all()
 
 
 def test_sparse_rows_stay_sparse(data):
@@ -156,8 +154,8 @@ def test_what_an_automatic_fit_would_ignore_is_refused(data, parameters, message
 
 def test_a_named_kernel_after_an_automatic_fit_leaves_nothing_of_it(data):
     X, y, X_test, _ = data
-    model = KernelClassifier(scaling="unit", random_state=0).fit(X, y)
-    model.set_params(kernel="chi2", scaling=None).fit(X, y)
+    model = KernelClassifier(scaling="unit", budget=1e-6, random_state=0).fit(X, y)
+    model.set_params(kernel="chi2", scaling=None, budget=None).fit(X, y)
     expected = KernelClassifier("chi2", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X_test), expected.decision_function(X_test))
     with pytest.raises(InputError, match="there were no trials"):

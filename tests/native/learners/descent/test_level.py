@@ -7,6 +7,7 @@ from scipy import sparse
 from mercer._native.codes import levels
 from mercer._native.learners.descent import level as loops
 from tests.native.learners.descent.test_dual import FORMS, GOAL, KEY, forms
+from tests.pairs import all_pairs
 from tests.reference.codes import levels as level_twins
 from tests.reference.learners.descent import level as twins
 
@@ -44,10 +45,11 @@ def run(rng, name, rows, norms, size, n_sums, form, dtype):
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * (1 + np.abs(theirs).max()))
 
 
-@dtypes
-@forms
-@pytest.mark.parametrize("codes_dtype", [np.uint8, np.uint16])
-def test_intersection_of_dense_levels(rng, dtype, form, codes_dtype):
+@pytest.mark.parametrize(
+    ("name", "dtype", "codes_dtype"), all_pairs(list(FORMS), [np.float32, np.float64], [np.uint8, np.uint16])
+)
+def test_intersection_of_dense_levels(rng, name, dtype, codes_dtype):
+    form = FORMS[name]
     codes = make_codes(rng, codes_dtype)
     rooms = -(-HEIGHTS // 8) * 8
     starts = np.cumsum(rooms) - rooms
