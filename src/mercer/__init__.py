@@ -32,6 +32,8 @@ _NAMES = {
     "BlockDiagonal": "mercer.spaces",
     "BlockFactor": "mercer.spaces",
     "CSRRows": "mercer.spaces",
+    "CellPredictor": "mercer.spaces",
+    "CellTree": "mercer.spaces",
     "CodeRows": "mercer.spaces",
     "CumulativeSum": "mercer.spaces",
     "DecodedRows": "mercer.spaces",

@@ -4,6 +4,7 @@ Every method of the library encodes x as phi(x) with K(x, y) ~ phi(x)' H phi(y).
 are the H, and a predictor is weights on phi turned back into a function of x. Learners and searchers see only these.
 """
 
+from mercer.spaces.cells import CellPredictor, CellTree
 from mercer.spaces.coded_rows import FEW_ROWS, BitRows, CodeRows
 from mercer.spaces.decoded_rows import DecodedRows
 from mercer.spaces.design import Design
@@ -19,6 +20,8 @@ __all__ = [
     "BlockDiagonal",
     "BlockFactor",
     "CSRRows",
+    "CellPredictor",
+    "CellTree",
     "CodeRows",
     "CumulativeSum",
     "DecodedRows",

@@ -122,7 +122,7 @@ def _fixed(learner):
 
 def trials_ahead(learner, X, n_columns):
     """The TrialPlan before any trial."""
-    sizes = landmark_counts(X.shape[0], n_columns, learner.budget)
+    sizes = landmark_counts(X.shape[0], learner.budget)
     kernel = "chosen by trials" if learner.kernel is None else repr(closed(get_kernel(learner.kernel)))
     return TrialPlan(
         type(learner).__name__, int(X.shape[0]), int(X.shape[1]), n_columns, "scaled as trials say", kernel, sizes[-1]

@@ -2,6 +2,8 @@
 
 Landmarks are doubled as long as left-out rows gain by it and the budget lasts: a step costs four times the one before,
 so all of them together cost a third more than the last. Where the rows are few enough, the last step takes all of them.
+Where they are too many for that, local machines (`mercer.learners.auto.local`) are tried in a few cells, and compete
+with landmarks for the left-out rows of these cells. What wins there learns from all rows.
 """
 
 __all__ = ["Machine", "learn"]
@@ -10,12 +12,16 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from mercer._base.memory import available_memory
 from mercer._base.progress import track
+from mercer._base.threads import effective_threads
 from mercer.learners.auto.full_ridge import ridge_on
+from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
 from mercer.learners.auto.predictor import ScaledPredictor
-from mercer.learners.auto.trials import PENALTY_STEP, Judge, Trial, Trials
+from mercer.learners.auto.ridge import RidgeFit
+from mercer.learners.auto.trials import FAR, PENALTY_STEP, Judge, Trial, Trials
 from mercer.learners.fitting.softmax import SoftmaxLink
 from mercer.learners.fitting.targets import center_and_spread
 from mercer.spaces import LandmarkPredictor
@@ -24,6 +30,7 @@ DOUBLE_ROWS = 2000  # up to which everything is computed in float64
 EXACT_ROWS = 5000  # up to which every row is a landmark at once
 MOST_ROWS = 15_000  # up to which every row may be a landmark in the end: half a minute of one core
 FIRST_LANDMARKS, LAST_LANDMARKS = 1000, 2000  # before all rows are taken
+LEAST_LANDMARKS = 100  # however short the time is
 # The budget of trials and landmarks when none is given, in operations of one core: it must not depend on a clock, or
 # one seed would not give one model. A second of a budget counts as 4e10 of them, which is an assumption.
 OPERATIONS, OPERATIONS_PER_ROW = 4e10, 7e7
@@ -34,6 +41,11 @@ LEAST_SHARE, LEAST_GAIN, MOST_SHARE = 0.01, 0.001, 0.2
 MEMORY_SHARE = 0.25  # of the available memory that features may take
 FRESH = 2  # rows per row that had a part in weights, above which the latter do not change the score much
 TRIAL_SHARE = 0.4  # of a budget in seconds that trials may take
+# Rows that lie in a cell, at most: a sixteenth of all, within these limits; a budget may ask for fewer.
+FEW_CELL_ROWS, CELL_ROWS, CELL_SHARE, LEAST_CELL_ROWS = 2500, 4000, 1 / 16, 250
+OTHER_KERNELS = 2  # beside the best one that are tried in cells
+DUEL_ROWS = 50_000  # rows on which landmarks compete with local machines
+DUEL_SHARE, LOCAL_SHARE = 0.55, 0.65  # of a budget, by which trials in cells and the competition have ended
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,9 @@ class Machine:
     steps : (landmarks, penalty, loss, score, seconds) of each size
     chosen : number of the step that was kept
     trials : all of them
+    cells : number of local machines, or 0; landmarks are then those of one of them
+    rivals : (what, landmarks, score, seconds) of those that competed for the same left-out rows
+    cell_trials : trials of local machines in some of the cells
     """
 
     predictor: ScaledPredictor
@@ -62,6 +77,28 @@ class Machine:
     steps: list[tuple[int, float, float, float, float]]
     chosen: int
     trials: list[Trial]
+    cells: int = 0
+    rivals: tuple[tuple[str, int, float, float], ...] = ()
+    cell_trials: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A machine on landmarks.
+
+    Parameters
+    ----------
+    fit : RidgeFit
+    which : numbers of the landmarks, ascending
+    C : weight of the losses
+    steps, chosen : as of a Machine
+    """
+
+    fit: RidgeFit
+    which: np.ndarray
+    C: float
+    steps: list[tuple[int, float, float, float, float]]
+    chosen: int
 
 
 def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kernels=None, scalings=None, C=None):
@@ -78,47 +115,170 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
     budget : seconds that may pass, or None
     kernels, scalings, C : what the caller has fixed, else None
     """
-    begun = time.perf_counter()
     spread = center_and_spread(targets, weights, True)[1] if codes is None else np.ones(targets.shape[1])
-    targets = targets / spread
     order = _order(X.shape[0], groups, seed)
-    dtype = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
-    judge = Judge(targets, codes, weights, groups).take(order)
-    X = X[order]
+    judge = Judge(targets / spread, codes, weights, groups).take(order)
+    work = _Work(X[order], judge, seed, budget, C)
+    work.try_kernels(kernels, scalings)
+    found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
+    left_out = np.empty_like(found.left_out)
+    left_out[order] = found.left_out
+    return replace(found, left_out=left_out)
 
-    def is_over(share=TRIAL_SHARE):
-        return budget is not None and time.perf_counter() - begun > share * budget
 
-    trials = Trials(X, judge, kernels, scalings, dtype, C)
-    best = trials.run(is_over)
-    scaled = best.candidate.family.scaling.of_validated(X).astype(dtype)
-    sizes = landmark_counts(X.shape[0], targets.shape[1], budget)
-    steps, kept = [], None
-    for M in track(sizes, "Landmarks"):
-        started = time.perf_counter()
-        which = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:M])
-        ridge = ridge_on(best.candidate.kernel, scaled, which, judge)
-        around = _penalties(ridge, best, kept) if C is None else (ridge.penalty_of(C),)
-        fit = judge.best_fit(ridge, around)
-        loss, score = judge.verdict(fit.left_out)
-        steps.append((int(M), fit.penalty, loss, score, time.perf_counter() - started))
-        gain = np.inf if kept is None else kept[0] - loss
-        if gain > 0:
-            kept = loss, fit, which, len(steps) - 1
-        if gain < max(LEAST_GAIN, LEAST_SHARE * loss) or MOST_SHARE * loss < LEAST_GAIN or is_over(0.5):
-            break
-    _, fit, which, chosen = kept
-    own_C = 1 / (fit.penalty * ridge.total * ridge.size)
-    del ridge
-    honest = _honest(fit, which, best, trials, X, judge)
-    steps[chosen] = (*steps[chosen][:2], *judge.verdict(honest), steps[chosen][-1])
-    left_out = np.empty_like(honest)
-    left_out[order] = honest * spread
-    landmarks = LandmarkPredictor(best.candidate.kernel, scaled[which], (fit.coefficients * spread).astype(dtype))
-    predictor = ScaledPredictor(best.candidate.family.scaling, landmarks, np.dtype(dtype).name)
-    return Machine(
-        predictor, own_C, fit.intercept * spread, judge.link(honest), left_out, best, steps, chosen, trials.done
-    )
+class _Work:
+    """An automatic fit: the rows in random order, the clock, and what is known so far.
+
+    Parameters
+    ----------
+    X : validated rows, in the order in which trials take them
+    judge : Judge of these rows
+    seed, budget, C : as of ``learn``
+    """
+
+    def __init__(self, X, judge, seed, budget, C):
+        self.begun = time.perf_counter()
+        self.X, self.judge, self.seed, self.budget, self.C = X, judge, seed, budget, C
+        self.n = X.shape[0]
+        self.dtype = np.float64 if self.n <= DOUBLE_ROWS else np.float32
+        self.rivals = list[tuple[str, int, float, float]]()
+        self.local: LocalTrials | None = None
+        self.grown: Grown | None = None
+
+    def is_over(self, share=TRIAL_SHARE):
+        """Whether more than a share of the budget is gone."""
+        return self.budget is not None and self.left(share) < 0
+
+    def left(self, share=1.0):
+        """Seconds until a share of the budget is gone."""
+        return share * self.budget - (time.perf_counter() - self.begun)
+
+    def try_kernels(self, kernels, scalings):
+        """Set ``best``, the winner of the trials on some of the rows."""
+        self.trials = Trials(self.X, self.judge, kernels, scalings, self.dtype, self.C)
+        self.best = self.trials.run(self.is_over)
+
+    # ------------------------------------------------------------------------------------------------------- landmarks
+
+    def landmark_machine(self, spread):
+        """The Machine of the best trial on landmarks."""
+        grown = self.grown or self.grow(slice(None), self._counts())
+        honest = _honest(grown.fit, grown.which, self.best, self.trials, self.X, self.judge)
+        steps = list(grown.steps)
+        steps[grown.chosen] = (*steps[grown.chosen][:2], *self.judge.verdict(honest), steps[grown.chosen][-1])
+        candidate = self.best.candidate
+        landmarks = LandmarkPredictor(
+            candidate.kernel,
+            candidate.family.scaling.of_validated(self.X[grown.which]).astype(self.dtype),
+            (grown.fit.coefficients * spread).astype(self.dtype),
+        )
+        predictor = ScaledPredictor(candidate.family.scaling, landmarks, np.dtype(self.dtype).name)
+        link, intercept = self.judge.link(honest), grown.fit.intercept * spread
+        return Machine(
+            predictor, grown.C, intercept, link, honest * spread, self.best, steps, grown.chosen, self.trials.done,
+            rivals=tuple(self.rivals), cell_trials=() if self.local is None else tuple(self.local.done),
+        )  # fmt: skip
+
+    def _counts(self):
+        left = None if self.budget is None else max(0.0, self.left())
+        return landmark_counts(self.n, left)
+
+    def grow(self, rows, sizes, is_enough=lambda left_out, n_more: False):
+        """The Grown of some of the rows; ``is_enough`` of left-out scores and further sizes ends it."""
+        judge = self.judge.take(rows)
+        scaled = self.best.candidate.family.scaling.of_validated(self.X[rows]).astype(self.dtype)
+        steps, kept = list[tuple[int, float, float, float, float]](), None
+        for number, M in enumerate(track(sizes, "Landmarks")):
+            started = time.perf_counter()
+            which = np.sort(np.random.default_rng(self.seed).permutation(scaled.shape[0])[:M])
+            ridge = ridge_on(self.best.candidate.kernel, scaled, which, judge)
+            around = _penalties(ridge, self.best, kept) if self.C is None else (ridge.penalty_of(self.C),)
+            fit = judge.best_fit(ridge, around)
+            loss, score = judge.verdict(fit.left_out)
+            steps.append((int(M), fit.penalty, loss, score, time.perf_counter() - started))
+            gain = np.inf if kept is None else kept[0] - loss
+            if gain > 0:
+                kept = loss, fit, which, 1 / (fit.penalty * ridge.total * ridge.size), number
+            ends = gain < max(LEAST_GAIN, LEAST_SHARE * loss) or MOST_SHARE * loss < LEAST_GAIN or self.is_over(0.5)
+            if is_enough(fit.left_out, len(sizes) - 1 - number) or ends:
+                break
+        _, fit, which, own_C, chosen = kept
+        return Grown(fit, which, own_C, steps, chosen)
+
+    # ------------------------------------------------------------------------------------------------- local machines
+
+    def is_local(self):
+        """Whether local machines are better than landmarks, on left-out rows of a few cells."""
+        most = self._cell_rows()
+        if most is None:
+            return False
+        begun = time.perf_counter()
+        self.local = LocalTrials(self.X, self.judge, self.best, most, self.dtype, self.seed, self.C)
+        self.local.run(self._others(), lambda: self.is_over(DUEL_SHARE))
+        local, members = self.local.best, round(np.mean([len(cell.members) for cell in self.local.tried]))
+        self.rivals.append(("local machines", members, local.score, time.perf_counter() - begun))
+        return local.loss < self._loss_of_landmarks(local.loss)
+
+    def _cell_rows(self):
+        """How many rows may lie in a cell; None if there are to be no local machines."""
+        if self.n <= MOST_ROWS or sparse.issparse(self.X) or self.is_over():
+            return None
+        usual = min(max(FEW_CELL_ROWS, int(CELL_SHARE * self.n)), CELL_ROWS)
+        if self.budget is None:
+            return usual
+        # n / m cells of (1 + OVERLAP) m members each, which take the third power of these in operations
+        operations = LOCAL_SHARE * self.left() * PER_SECOND * effective_threads()
+        most = int(np.sqrt(operations / (self.n * (1 + OVERLAP) ** 3)))
+        return min(usual, most) if most >= LEAST_CELL_ROWS else None
+
+    def _others(self):
+        """The best trials of other kernels that are not far behind, on as many rows as the best."""
+        found: dict[type, Trial] = {type(self.best.candidate.family.kernel): self.best}
+        for one in sorted(self.trials.done, key=lambda one: one.loss):
+            if one.rows == self.best.rows and one.loss <= FAR * self.best.loss:
+                found.setdefault(type(one.candidate.family.kernel), one)
+        return list(found.values())[1 : 1 + OTHER_KERNELS]
+
+    def _loss_of_landmarks(self, goal):
+        """The loss of landmarks on the rows of the cells, as far as it matters: they may come below the goal."""
+        rows, begun = self.local.rows, time.perf_counter()
+        duelists = np.arange(self.n)
+        if self.n > DUEL_ROWS:
+            chance = np.setdiff1d(np.arange(DUEL_ROWS), rows)  # rows are in random order
+            duelists = np.union1d(rows, chance[: max(0, DUEL_ROWS - len(rows))])
+        judge, own = self.judge.take(rows), np.searchsorted(duelists, rows)
+        losses, scores = list[float](), list[float]()
+
+        def is_enough(left_out, n_more):
+            loss, score = judge.verdict(left_out[own])
+            losses.append(loss)
+            scores.append(score)
+            return goal < loss * (1 - MOST_SHARE) ** n_more
+
+        left = None if self.budget is None else max(0.0, self.left(LOCAL_SHARE))
+        grown = self.grow(duelists, landmark_counts(len(duelists), left), is_enough)
+        if len(duelists) == self.n:
+            self.grown = grown
+        best = int(np.argmin(losses))
+        self.rivals.append(("landmarks", grown.steps[best][0], scores[best], time.perf_counter() - begun))
+        return losses[best]
+
+    def local_machine(self, spread):
+        """The Machine of the best trial in cells."""
+        begun, best, most = time.perf_counter(), self.local.best, None
+        if self.budget is not None and self.local.predicted_seconds > self.left():
+            # smaller cells: what a row takes grows at least as the number of rows that it is compared with
+            most = max(1, int(self.local.most * max(0.0, self.left()) / self.local.predicted_seconds))
+        fit = self.local.learn(None if most is None else max(LEAST_CELL_ROWS, most), spread)
+        loss, score = self.judge.verdict(fit.left_out)
+        steps = [(fit.members, best.penalty, loss, score, time.perf_counter() - begun)]
+        predictor = ScaledPredictor(best.candidate.family.scaling, fit.predictor, np.dtype(self.dtype).name)
+        link, nothing = self.judge.link(fit.left_out), np.zeros(len(spread))
+        n_cells, rivals, cell_trials = fit.predictor.tree.n_cells, tuple(self.rivals), tuple(self.local.done)
+        return Machine(
+            predictor, fit.C, nothing, link, fit.left_out * spread, best, steps, 0, self.trials.done,
+            cells=n_cells, rivals=rivals, cell_trials=cell_trials,
+        )  # fmt: skip
 
 
 def _honest(fit, which, best, trials, X, judge):
@@ -145,12 +305,12 @@ def _penalties(ridge, best, kept):
     return best.penalty / PENALTY_STEP, best.penalty
 
 
-def landmark_counts(n, n_columns, budget=None):
+def landmark_counts(n, budget=None):
     """How many landmarks are tried one after the other for n rows.
 
     M landmarks take about 4 n M^2 operations, all rows n^3.
 
-    >>> landmark_counts(1500, 3), landmark_counts(10_000, 3), landmark_counts(50_000, 3)
+    >>> landmark_counts(1500), landmark_counts(10_000), landmark_counts(50_000)
     ([1500], [1000, 2000, 10000], [1000, 2000, 4000])
     """
     if n <= EXACT_ROWS:
@@ -159,7 +319,7 @@ def landmark_counts(n, n_columns, budget=None):
     room = MEMORY_SHARE * available_memory() / 4  # in values
     takes_all = n <= (MOST_ROWS if budget is None else (operations / 2) ** (1 / 3)) and 2 * n**2 <= room
     most = LAST_LANDMARKS if takes_all else min(n, np.sqrt(operations / (4 * n)), room / n)
-    sizes = [FIRST_LANDMARKS]
+    sizes = [max(LEAST_LANDMARKS, min(FIRST_LANDMARKS, int(most)))]
     while 2 * sizes[-1] <= most and 2 * sizes[-1] < n:
         sizes.append(2 * sizes[-1])
     return [*sizes, n] if takes_all else sizes

@@ -10,7 +10,8 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer.kernels import needs_non_negative
 from mercer.learners.auto.scaling import ColumnScaling
-from mercer.spaces.predictors import LandmarkPredictor, Predictor, predictor_class
+from mercer.spaces import CellPredictor, LandmarkPredictor
+from mercer.spaces.predictors import Predictor, predictor_class
 
 
 @predictor_class
@@ -22,7 +23,7 @@ class ScaledPredictor(Predictor):
     Parameters
     ----------
     scaling : fitted ColumnScaling
-    predictor : LandmarkPredictor of scaled rows
+    predictor : LandmarkPredictor or CellPredictor of scaled rows
     dtype : ``"float32"`` or ``"float64"``, in which scaled rows are compared
 
     Examples
@@ -38,8 +39,10 @@ class ScaledPredictor(Predictor):
     dtype: str = "float64"
 
     def __post_init__(self):
-        if not isinstance(self.scaling, ColumnScaling) or not isinstance(self.predictor, LandmarkPredictor):
-            raise InputError("ScaledPredictor needs a fitted ColumnScaling and a LandmarkPredictor.")
+        if not isinstance(self.scaling, ColumnScaling) or not isinstance(
+            self.predictor, (LandmarkPredictor, CellPredictor)
+        ):
+            raise InputError("ScaledPredictor needs a fitted ColumnScaling and a LandmarkPredictor or CellPredictor.")
         if self.dtype not in ("float32", "float64"):
             raise InputError(f"`dtype` must be 'float32' or 'float64'; got {self.dtype!r}.")
         if self.scaling.n_features_in_ != self.predictor.n_features_in_:

@@ -14,6 +14,7 @@ SCALINGS = {
 }
 LINES = 6  # combinations that the text lists
 COLUMNS = ("columns", "kernel", "width", "rows", "landmarks", "penalty", "score", "seconds")
+RIVAL_COLUMNS = ("what", "landmarks", "score", "seconds")
 
 
 @dataclass
@@ -26,13 +27,15 @@ class TrialPlan:
     n_rows, n_inputs, n_columns : rows, raw columns, columns of scores
     columns : how columns are scaled
     kernel : what rows are compared by
-    landmarks : rows that every row is compared with
+    landmarks : rows that every row is compared with; in a local machine, on average
+    cells : number of local machines, or 0
     penalty : weight of |u|^2 per row, in units of the mean of K(x, x)
     score : accuracy or R^2 of the machine on rows that it was not shown
     score_name : ``"accuracy"`` or ``"R2"``
     judged_by : how rows were left out
     seconds : that all trials took
     trials : a list for each: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
+    rivals : a list for each of those that competed for the same left-out rows: what, landmarks, score, seconds
     """
 
     estimator: str
@@ -48,6 +51,8 @@ class TrialPlan:
     judged_by: str = "closed-form leave-one-out"
     seconds: float = 0.0
     trials: list[list[Any]] = field(default_factory=list)
+    cells: int = 0
+    rivals: list[list[Any]] = field(default_factory=list)
 
     def get_params(self, deep=True):
         """Fields by name, which is what a model file keeps."""
@@ -58,12 +63,15 @@ class TrialPlan:
         wrong = [name for name, value in self.get_params().items() if type(value) is not kinds[name]]
         if wrong:
             raise ValueError(f"{wrong[0]} must be of the type {kinds[wrong[0]].__name__}.")
-        if any(type(row) is not list or len(row) != len(COLUMNS) for row in self.trials):
-            raise ValueError(f"trials must be lists of {len(COLUMNS)}.")
+        for name, width in (("trials", len(COLUMNS)), ("rivals", len(RIVAL_COLUMNS))):
+            if any(type(row) is not list or len(row) != width for row in getattr(self, name)):
+                raise ValueError(f"{name} must be lists of {width}.")
 
     @property
     def total_bytes(self):
         """Memory that the features of all rows and the matrices of the landmarks take."""
+        if self.cells:
+            return 4 * self.n_rows * self.n_inputs + 16 * self.landmarks**2
         return 4 * self.n_rows * self.landmarks + 24 * self.landmarks**2
 
     def __str__(self):
@@ -81,13 +89,19 @@ class TrialPlan:
         lines = [
             ("rows", f"{self.n_rows:,} of {self.n_inputs:,} columns"),
             ("chosen", f"{self.kernel}, {self.columns}"),
-            ("machine", f"squared loss on {self.landmarks:,} landmarks, {scores} of scores"),
+            ("machine", f"{self._machine()}, {scores} of scores"),
             (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
+            *(("compared", f"{row[2]:.4f}  {row[0]} ({row[1]:,} landmarks), on the same rows") for row in self.rivals),
             ("tried", f"{len(self.trials)} candidates in {self.seconds:.1f} s; the best of their kind:"),
             *(("", f"{row[6]:.4f}  {row[1]}, {row[0]} ({row[3]:,} rows, {row[4]:,} landmarks)") for row in ranked),
         ]
         width = max(len(name) for name, _ in lines)
         return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines)])
+
+    def _machine(self):
+        if not self.cells:
+            return f"squared loss on {self.landmarks:,} landmarks"
+        return f"local machines: {self.cells:,} cells that learn from about {self.landmarks:,} rows each, squared loss"
 
 
 def describe(who, X, machine, is_classes, has_groups):
@@ -106,15 +120,18 @@ def describe(who, X, machine, is_classes, has_groups):
         score=float(score),
         score_name="accuracy" if is_classes else "R2",
         judged_by="closed-form leave-one-group-out" if has_groups else "closed-form leave-one-out",
-        seconds=float(sum(one.seconds for one in trials)),
-        trials=[_row(one) for one in trials],
+        seconds=float(sum(one.seconds for one in (*trials, *machine.cell_trials))),
+        trials=[_row(one, one.rows) for one in trials]
+        + [_row(one, machine.rivals[0][1]) for one in machine.cell_trials],
+        cells=machine.cells,
+        rivals=[list(one) for one in machine.rivals],
     )
 
 
-def _row(trial):
+def _row(trial, landmarks):
     width = -1.0 if trial.candidate.width is None else float(trial.candidate.width)
     family = trial.candidate.family
-    figures = [int(trial.rows), int(trial.rows), float(trial.penalty), float(trial.score), float(trial.seconds)]
+    figures = [int(trial.rows), int(landmarks), float(trial.penalty), float(trial.score), float(trial.seconds)]
     return [_columns(family.scaling), family.kernel.name, width, *figures]
 
 
