@@ -16,7 +16,7 @@ from scipy import sparse
 
 from mercer._base.memory import available_memory
 from mercer._base.progress import track
-from mercer._base.threads import effective_threads
+from mercer._base.threads import effective_threads, single_threaded
 from mercer.learners.auto.full_ridge import ridge_on
 from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
 from mercer.learners.auto.predictor import ScaledPredictor
@@ -115,12 +115,13 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
     budget : seconds that may pass, or None
     kernels, scalings, C : what the caller has fixed, else None
     """
-    spread = center_and_spread(targets, weights, True)[1] if codes is None else np.ones(targets.shape[1])
     order = _order(X.shape[0], groups, seed)
-    judge = Judge(targets / spread, codes, weights, groups).take(order)
-    work = _Work(X[order], judge, seed, budget, C)
-    work.try_kernels(kernels, scalings)
-    found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
+    with single_threaded():  # sums of BLAS have other bits on other numbers of threads
+        spread = center_and_spread(targets, weights, True)[1] if codes is None else np.ones(targets.shape[1])
+        judge = Judge(targets / spread, codes, weights, groups).take(order)
+        work = _Work(X[order], judge, seed, budget, C)
+        work.try_kernels(kernels, scalings)
+        found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
     left_out = np.empty_like(found.left_out)
     left_out[order] = found.left_out
     return replace(found, left_out=left_out)

@@ -146,7 +146,9 @@ class LocalTrials:
             return [(fit.penalty, fit.left_out[own]) for fit in self._fits(cell, candidate, rows, penalties)[1]]
 
         judge = self.judge.take(self.rows)
-        by_penalty = zip(*run_blocks(left_out, self.tried, self._threads()), strict=True)
+        by_penalty = zip(
+            *run_blocks(left_out, self.tried, self._threads(), title="Machines of these cells"), strict=True
+        )
         found = [(parts[0][0], np.concatenate([scores for _, scores in parts])) for parts in by_penalty]
         penalty, scores = min(found, key=lambda one: judge.squared(one[1]))
         loss, score = judge.verdict(scores)
