@@ -79,6 +79,7 @@ _NAMES = {
     "KernelClassifierCV": "mercer.learners",
     "KernelRegressor": "mercer.learners",
     "Plan": "mercer.learners",
+    "PanelPredictor": "mercer.learners",
     "ScaledPredictor": "mercer.learners",
     "SoftmaxLink": "mercer.learners",
     "TrialPlan": "mercer.learners",

@@ -1,6 +1,6 @@
 """Learning with a kernel as linear learning on its features: classifiers and regressors for any map or quantiser."""
 
-from mercer.learners.auto.predictor import ScaledPredictor
+from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
 from mercer.learners.auto.scaling import ColumnScaling
 from mercer.learners.classifier import KernelClassifier
@@ -20,6 +20,7 @@ __all__ = [
     "KernelClassifier",
     "KernelClassifierCV",
     "KernelRegressor",
+    "PanelPredictor",
     "Plan",
     "ScaledPredictor",
     "SoftmaxLink",

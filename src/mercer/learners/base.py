@@ -28,7 +28,7 @@ from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
-from mercer.learners.auto.predictor import ScaledPredictor
+from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
 from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
@@ -355,11 +355,12 @@ class KernelLearner(BaseEstimator):
         self._fold()
 
     def _check_loaded_machine(self):
-        machine = check_kind(self, "machine_", ScaledPredictor)
+        machine = check_kind(self, "machine_", (ScaledPredictor, PanelPredictor))
         if machine.n_features_in_ != self.n_features_in_:
             raise ValueError("machine_ was fitted on rows of another width.")
-        coefficients = checked_array(machine.predictor, "coefficients", FLOATS, ndim=2)
-        checked_array(self, "intercept_", "float64", shape=coefficients.shape[1:])
+        for part in machine.parts:
+            coefficients = checked_array(part.predictor, "coefficients", FLOATS, ndim=2)
+            checked_array(self, "intercept_", "float64", shape=coefficients.shape[1:])
         check_kind(self, "plan_", TrialPlan)
         self._fold()
 

@@ -19,7 +19,8 @@ from mercer._base.progress import track
 from mercer._base.threads import effective_threads, single_threaded
 from mercer.learners.auto.full_ridge import ridge_on
 from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
-from mercer.learners.auto.predictor import ScaledPredictor
+from mercer.learners.auto.panel import Member, factors, judged_alike, rivals
+from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.ridge import RidgeFit
 from mercer.learners.auto.trials import FAR, PENALTY_STEP, Judge, Trial, Trials
 from mercer.learners.fitting.softmax import SoftmaxLink
@@ -28,6 +29,7 @@ from mercer.spaces import LandmarkPredictor
 
 DOUBLE_ROWS = 2000  # up to which everything is computed in float64
 EXACT_ROWS = 5000  # up to which every row is a landmark at once
+PANEL_ROWS = 3000  # up to which several machines may answer together: the last trials saw all of these
 MOST_ROWS = 15_000  # up to which every row may be a landmark in the end: half a minute of one core
 FIRST_LANDMARKS, LAST_LANDMARKS = 1000, 2000  # before all rows are taken
 LEAST_LANDMARKS = 100  # however short the time is
@@ -54,7 +56,7 @@ class Machine:
 
     Parameters
     ----------
-    predictor : ScaledPredictor, without the intercept
+    predictor : ScaledPredictor or PanelPredictor, without the intercept
     C : weight of the losses, C / 2 sum w |y - f|^2 + |u|^2 / 2
     intercept : float64 (P,)
     link : SoftmaxLink, or None unless there are classes
@@ -66,9 +68,10 @@ class Machine:
     cells : number of local machines, or 0; landmarks are then those of one of them
     rivals : (what, landmarks, score, seconds) of those that competed for the same left-out rows
     cell_trials : trials of local machines in some of the cells
+    others : trials of further machines that answer together with the best
     """
 
-    predictor: ScaledPredictor
+    predictor: ScaledPredictor | PanelPredictor
     C: float
     intercept: np.ndarray
     link: SoftmaxLink | None
@@ -80,6 +83,7 @@ class Machine:
     cells: int = 0
     rivals: tuple[tuple[str, int, float, float], ...] = ()
     cell_trials: tuple[Trial, ...] = ()
+    others: tuple[Trial, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,29 +160,51 @@ class _Work:
 
     def try_kernels(self, kernels, scalings):
         """Set ``best``, the winner of the trials on some of the rows."""
+        self.is_open = kernels is None
         self.trials = Trials(self.X, self.judge, kernels, scalings, self.dtype, self.C)
         self.best = self.trials.run(self.is_over)
 
     # ------------------------------------------------------------------------------------------------------- landmarks
 
     def landmark_machine(self, spread):
-        """The Machine of the best trial on landmarks."""
+        """The Machine of the best trial on landmarks; of few rows, together with those that are judged alike."""
         grown = self.grown or self.grow(slice(None), self._counts())
         honest = _honest(grown.fit, grown.which, self.best, self.trials, self.X, self.judge)
+        members = self._panel(Member(self.best, grown.fit, honest))
+        shares = factors(members, self.judge) if len(members) > 1 else np.ones(1)
+        parts = [self._part(one, grown.which, share * spread) for one, share in zip(members, shares, strict=True)]
+        left_out = sum(share * one.left_out for one, share in zip(members, shares, strict=True))
+        intercept = sum(share * one.fit.intercept for one, share in zip(members, shares, strict=True))
         steps = list(grown.steps)
-        steps[grown.chosen] = (*steps[grown.chosen][:2], *self.judge.verdict(honest), steps[grown.chosen][-1])
-        candidate = self.best.candidate
+        steps[grown.chosen] = (*steps[grown.chosen][:2], *self.judge.verdict(left_out), steps[grown.chosen][-1])
+        return Machine(
+            parts[0] if len(parts) == 1 else PanelPredictor(parts), grown.C, intercept * spread,
+            self.judge.link(left_out), left_out * spread, self.best, steps, grown.chosen, self.trials.done,
+            rivals=tuple(self.rivals), cell_trials=() if self.local is None else tuple(self.local.done),
+            others=tuple(one.trial for one in members[1:]),
+        )  # fmt: skip
+
+    def _part(self, member, which, factors):
+        """The predictor of a machine, its scores times factors of the columns."""
+        candidate = member.trial.candidate
         landmarks = LandmarkPredictor(
             candidate.kernel,
-            candidate.family.scaling.of_validated(self.X[grown.which]).astype(self.dtype),
-            (grown.fit.coefficients * spread).astype(self.dtype),
+            candidate.family.scaling.of_validated(self.X[which]).astype(self.dtype),
+            (member.fit.coefficients * factors).astype(self.dtype),
         )
-        predictor = ScaledPredictor(candidate.family.scaling, landmarks, np.dtype(self.dtype).name)
-        link, intercept = self.judge.link(honest), grown.fit.intercept * spread
-        return Machine(
-            predictor, grown.C, intercept, link, honest * spread, self.best, steps, grown.chosen, self.trials.done,
-            rivals=tuple(self.rivals), cell_trials=() if self.local is None else tuple(self.local.done),
-        )  # fmt: skip
+        return ScaledPredictor(candidate.family.scaling, landmarks, np.dtype(self.dtype).name)
+
+    def _panel(self, best):
+        """The Members that answer together: the best alone, unless rows are few and its rivals are judged alike."""
+        if self.n > PANEL_ROWS or not self.is_open or self.is_over():
+            return [best]
+        everything, others = np.arange(self.n), []
+        for trial in track(rivals(self.trials.done, self.best), "Rivals of the best kernel"):
+            scaled = trial.candidate.family.scaling.of_validated(self.X).astype(self.dtype)
+            ridge = ridge_on(trial.candidate.kernel, scaled, everything, self.judge)
+            fit = self.judge.best_fit(ridge, _penalties(ridge, trial, None))
+            others.append(Member(trial, fit, _honest(fit, everything, trial, self.trials, self.X, self.judge)))
+        return judged_alike(best, others, self.judge)
 
     def _counts(self):
         left = None if self.budget is None else max(0.0, self.left())

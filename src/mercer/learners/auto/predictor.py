@@ -1,6 +1,6 @@
-"""A predictor of scaled rows as one of raw rows."""
+"""Predictors of scaled rows as functions of raw rows, one or several together."""
 
-__all__ = ["ScaledPredictor"]
+__all__ = ["PanelPredictor", "ScaledPredictor"]
 
 from typing import Any
 
@@ -52,9 +52,58 @@ class ScaledPredictor(Predictor):
     def n_features_in_(self):
         return self.scaling.n_features_in_
 
+    @property
+    def parts(self):
+        """The predictor itself: see :class:`PanelPredictor`."""
+        return [self]
+
+    @property
+    def kernel(self):
+        """What scaled rows are compared by."""
+        return self.predictor.kernel
+
     def scores(self, X):
         scaled = self.scaling.of_validated(X).astype(self.dtype)
         if needs_non_negative(lambda: self.predictor.kernel):
             values = scaled.data if sparse.issparse(scaled) else scaled
             np.maximum(values, 0, out=values)
         return self.predictor.scores(scaled).astype(np.float64, copy=False)
+
+
+@predictor_class
+class PanelPredictor(Predictor):
+    """f(x) = sum of several predictors.
+
+    Parameters
+    ----------
+    parts : list of ScaledPredictor, of equally many columns; the best one first
+
+    Examples
+    --------
+    >>> from mercer import ColumnScaling, LandmarkPredictor, Linear
+    >>> scaling = ColumnScaling("unit").fit([[0.0], [10.0]])
+    >>> one = ScaledPredictor(scaling, LandmarkPredictor(Linear(), [[1.0]], [3.0]))
+    >>> PanelPredictor([one, one])([[5.0]]).tolist()
+    [3.0]
+    """
+
+    parts: Any
+
+    def __post_init__(self):
+        if not self.parts or not all(isinstance(part, ScaledPredictor) for part in self.parts):
+            raise InputError("PanelPredictor needs a list of ScaledPredictors.")
+        shapes = {(part.n_features_in_, np.shape(part.predictor.coefficients)[1:]) for part in self.parts}
+        if len(shapes) > 1:
+            raise InputError("PanelPredictor needs predictors of equally many columns and scores.")
+
+    @property
+    def n_features_in_(self):
+        return self.parts[0].n_features_in_
+
+    @property
+    def kernel(self):
+        """What the best of the predictors compares scaled rows by."""
+        return self.parts[0].kernel
+
+    def scores(self, X):
+        return sum(part.scores(X) for part in self.parts)

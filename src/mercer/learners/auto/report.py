@@ -35,6 +35,7 @@ class TrialPlan:
     judged_by : how rows were left out
     seconds : that all trials took
     trials : a list for each: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
+    others : further kernels whose machines answer together with the chosen one, in words
     rivals : a list for each of those that competed for the same left-out rows: what, landmarks, score, seconds
     """
 
@@ -53,6 +54,7 @@ class TrialPlan:
     trials: list[list[Any]] = field(default_factory=list)
     cells: int = 0
     rivals: list[list[Any]] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
 
     def get_params(self, deep=True):
         """Fields by name, which is what a model file keeps."""
@@ -66,6 +68,8 @@ class TrialPlan:
         for name, width in (("trials", len(COLUMNS)), ("rivals", len(RIVAL_COLUMNS))):
             if any(type(row) is not list or len(row) != width for row in getattr(self, name)):
                 raise ValueError(f"{name} must be lists of {width}.")
+        if any(type(one) is not str for one in self.others):
+            raise ValueError("others must be texts.")
 
     @property
     def total_bytes(self):
@@ -89,6 +93,7 @@ class TrialPlan:
         lines = [
             ("rows", f"{self.n_rows:,} of {self.n_inputs:,} columns"),
             ("chosen", f"{self.kernel}, {self.columns}"),
+            *(("together with", one) for one in self.others),
             ("machine", f"{self._machine()}, {scores} of scores"),
             (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
             *(("compared", f"{row[2]:.4f}  {row[0]} ({row[1]:,} landmarks), on the same rows") for row in self.rivals),
@@ -125,6 +130,7 @@ def describe(who, X, machine, is_classes, has_groups):
         + [_row(one, machine.rivals[0][1]) for one in machine.cell_trials],
         cells=machine.cells,
         rivals=[list(one) for one in machine.rivals],
+        others=[f"{_kernel(one.candidate)}, {_columns(one.candidate.family.scaling)}" for one in machine.others],
     )
 
 

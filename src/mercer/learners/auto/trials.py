@@ -115,6 +115,15 @@ class Judge:
         error = float(np.average(chosen != self.codes, weights=self.weights))
         return error + LOG_LOSS_SHARE * link.log_loss, 1 - error
 
+    def losses(self, left_out):
+        """What every row adds, float64 (n,): of classes its log loss and its error, of numbers its squared error."""
+        link = self.link(left_out)
+        if link is None:
+            return np.square(left_out - self.targets).sum(axis=1)
+        likely = link.probabilities(left_out)
+        own = likely[np.arange(len(likely)), self.codes]
+        return (likely.argmax(axis=1) != self.codes) - np.log(np.maximum(own, np.finfo(np.float64).tiny))
+
     def best_fit(self, ridge, penalties):
         """The RidgeFit of smallest squared error among penalties."""
         return min((ridge.fit(self.targets, one) for one in penalties), key=lambda fit: self.squared(fit.left_out))
