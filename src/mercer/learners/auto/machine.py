@@ -202,13 +202,21 @@ class _Work:
         for trial in track(rivals(self.trials.done, self.best), "Rivals of the best kernel"):
             scaled = trial.candidate.family.scaling.of_validated(self.X).astype(self.dtype)
             ridge = ridge_on(trial.candidate.kernel, scaled, everything, self.judge)
-            fit = self.judge.best_fit(ridge, _penalties(ridge, trial, None))
+            fit = self.judge.best_fit(ridge, self._penalties(ridge, trial))
             others.append(Member(trial, fit, _honest(fit, everything, trial, self.trials, self.X, self.judge)))
         return judged_alike(best, others, self.judge)
 
     def _counts(self):
         left = None if self.budget is None else max(0.0, self.left())
         return landmark_counts(self.n, left)
+
+    def _penalties(self, ridge, trial, kept=None):
+        """Those around the one of the trial; for all rows after landmarks, where each is dear, the best of these."""
+        if self.C is not None:
+            return (ridge.penalty_of(self.C),)
+        if kept is not None and ridge.n == ridge.M:
+            return (kept[1].penalty,)
+        return trial.penalty / PENALTY_STEP, trial.penalty
 
     def grow(self, rows, sizes, is_enough=lambda left_out, n_more: False):
         """The Grown of some of the rows; ``is_enough`` of left-out scores and further sizes ends it."""
@@ -219,8 +227,7 @@ class _Work:
             started = time.perf_counter()
             which = np.sort(np.random.default_rng(self.seed).permutation(scaled.shape[0])[:M])
             ridge = ridge_on(self.best.candidate.kernel, scaled, which, judge)
-            around = _penalties(ridge, self.best, kept) if self.C is None else (ridge.penalty_of(self.C),)
-            fit = judge.best_fit(ridge, around)
+            fit = judge.best_fit(ridge, self._penalties(ridge, self.best, kept))
             loss, score = judge.verdict(fit.left_out)
             steps.append((int(M), fit.penalty, loss, score, time.perf_counter() - started))
             gain = np.inf if kept is None else kept[0] - loss
@@ -323,13 +330,6 @@ def _honest(fit, which, best, trials, X, judge):
         ridge = ridge_on(candidate.kernel, scaled, which, judge)
         left_out[rows] = ridge.fit(judge.targets, fit.penalty).left_out[rows]
     return left_out
-
-
-def _penalties(ridge, best, kept):
-    """Those around the one of the trials; for all rows after landmarks, where each is dear, the best of these."""
-    if kept is not None and ridge.n == ridge.M:
-        return (kept[1].penalty,)
-    return best.penalty / PENALTY_STEP, best.penalty
 
 
 def landmark_counts(n, budget=None):
