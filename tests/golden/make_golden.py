@@ -79,6 +79,7 @@ def parts() -> Iterator[tuple[str, Any, str, list]]:
     yield "quantizer-chi2", quantizer, "transform", HISTOGRAMS
     weights = np.linspace(-1, 1, quantizer.inner_.n_factors)
     yield "predictor-codes", mercer.CodePredictor(quantizer, weights), "__call__", HISTOGRAMS
+    yield "predictor-cells", machines_of_cells(), "__call__", HISTOGRAMS
     yield "entropy-weighting", mercer.SpectralEntropyWeighting().fit(np.array(HISTOGRAMS)), "transform", HISTOGRAMS
     y = ["a", "b"] * 4
     chosen = mercer.KernelClassifierCV("chi2", Cs=[0.1, 1.0], cv=2).fit(words, y)
@@ -132,6 +133,19 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
     yield from automatic_fits()
     yield from pipelines()
+
+
+def machines_of_cells():
+    """What local machines keep, with three cells that share their rows; the scaling is that of an automatic fit."""
+    scaling = mercer.ColumnScaling("unit").fit(np.array(HISTOGRAMS))
+    rows = scaling.transform(np.array(HISTOGRAMS, dtype=np.float32))
+    directions = np.linspace(-1, 1, 2 * rows.shape[1], dtype=np.float32).reshape(2, -1)
+    children = np.array([[-1, 1], [-2, -3]], dtype=np.int32)
+    tree = mercer.CellTree(directions, np.array([-1.0, 0.5], dtype=np.float32), children)
+    members, starts = np.array([0, 1, 1, 2, 3, 0, 3], dtype=np.int32), np.array([0, 2, 5, 7])
+    coefficients = np.linspace(-1, 1, 14, dtype=np.float32).reshape(7, 2)
+    cells = mercer.CellPredictor(mercer.RBF(0.5), tree, rows, members, starts, coefficients, np.eye(3, 2))
+    return mercer.ScaledPredictor(scaling, cells, "float32")
 
 
 def automatic_fits() -> Iterator[tuple[str, Any, str, list]]:

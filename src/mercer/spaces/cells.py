@@ -125,7 +125,7 @@ class CellPredictor(Predictor):
     Two cells, left and right of 0.5, with one landmark each:
 
     >>> import numpy as np
-    >>> from mercer import CellTree, Linear
+    >>> from mercer import Linear
     >>> tree = CellTree(np.ones((1, 1)), np.array([0.5]), np.array([[-1, -2]], dtype=np.int32))
     >>> parts = np.arange(2, dtype=np.int32), np.arange(3), np.array([[1.0], [-1.0]]), np.array([[0.0], [10.0]])
     >>> CellPredictor(Linear(), tree, np.array([[1.0], [2.0]]), *parts)([[0.25], [1.0]]).tolist()
