@@ -30,6 +30,7 @@ from mercer.spaces import LandmarkPredictor
 DOUBLE_ROWS = 2000  # up to which everything is computed in float64
 EXACT_ROWS = 5000  # up to which every row is a landmark at once
 PANEL_ROWS = 3000  # up to which several machines may answer together: the last trials saw all of these
+LOCAL_ROWS = 10_000  # from which local machines are tried as well
 MOST_ROWS = 15_000  # up to which every row may be a landmark in the end: half a minute of one core
 FIRST_LANDMARKS, LAST_LANDMARKS = 1000, 2000  # before all rows are taken
 LEAST_LANDMARKS = 100  # however short the time is
@@ -255,7 +256,7 @@ class _Work:
 
     def _cell_rows(self):
         """How many rows may lie in a cell; None if there are to be no local machines."""
-        if self.n <= MOST_ROWS or sparse.issparse(self.X) or self.is_over():
+        if self.n <= LOCAL_ROWS or sparse.issparse(self.X) or self.is_over():
             return None
         usual = min(max(FEW_CELL_ROWS, int(CELL_SHARE * self.n)), CELL_ROWS)
         if self.budget is None:

@@ -29,7 +29,7 @@ class Rung:
     ----------
     rows : at most
     kept : candidates that are tried here, at most
-    penalties : to be tried; None for those around the best so far
+    penalties : to be tried; None for those around the best of the candidate so far
     """
 
     rows: int
@@ -145,7 +145,7 @@ class Trials:
         self.sample = X[: RUNGS[0].rows]
         self.done = list[Trial]()
         self.weighings: dict[int, tuple[Weighing, float]] = {}  # by the identity of a weighed family
-        self._first = [one for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
+        self._first = [(one, None) for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
 
     def run(self, is_over=lambda: False):
         """The best Trial; all are kept in ``done``. ``is_over`` ends the work before the next trial."""
@@ -153,9 +153,10 @@ class Trials:
         for rung in RUNGS:
             if rung is RUNGS[-1] and (self.X.shape[0] < LEAST_ROWS or best.loss < SETTLED):
                 break
-            here = _Round(self, rung, best)
-            for candidate in track(alive[: rung.kept], f"Trials on {here.n} rows"):
-                here.attempt(candidate)
+            here = _Round(self, rung)
+            for candidate, penalty in track(alive[: rung.kept], f"Trials on {here.n} rows"):
+                # more rows want a smaller penalty
+                here.attempt(candidate, rung.penalties or (penalty / PENALTY_STEP, penalty))
                 if is_over():
                     return here.best
             if rung is not RUNGS[0]:
@@ -179,8 +180,8 @@ class Trials:
 class _Round:
     """The trials of a rung, which see the same rows and penalties."""
 
-    def __init__(self, trials, rung, before):
-        self.trials, self.rung, self.before = trials, rung, before
+    def __init__(self, trials, rung):
+        self.trials, self.rung = trials, rung
         self.n = min(rung.rows, trials.X.shape[0])
         self.judge = trials.judge.take(slice(0, self.n))
         self.found: dict[tuple, Trial] = {}
@@ -191,14 +192,15 @@ class _Round:
         return min(self.found.values(), key=lambda one: one.loss)
 
     def survivors(self):
-        """Candidates for the next rung: the best of each kernel that is not far behind, then all others."""
+        """(candidate, penalty) for the next rung: the best of each kernel that is not far behind, then all others."""
         ranked = sorted(self.found.values(), key=lambda one: one.loss)
         first: dict[type, Trial] = {}
         for one in ranked:
             if one.loss <= FAR * ranked[0].loss:
                 first.setdefault(type(one.candidate.family.kernel), one)
         leaders = list(first.values())
-        return [one.candidate for one in leaders + [one for one in ranked if one not in leaders]]
+        ordered = leaders + [one for one in ranked if one not in leaders]
+        return [(one.candidate, one.penalty) for one in ordered]
 
     def rows(self, family):
         """The scaled rows of the rung."""
@@ -208,31 +210,30 @@ class _Round:
             self._rows[key] = family.scaling, scaled
         return self._rows[key][1]
 
-    def attempt(self, candidate, penalties=None):
-        """Try a candidate, unless it was tried."""
+    def attempt(self, candidate, penalties):
+        """Try a candidate with these penalties, unless C is given or the candidate was tried."""
         key = (id(candidate.family), None if candidate.width is None else round(np.log2(candidate.width), 3))
         if key in self.found:
             return
         begun = time.perf_counter()
         ridge = FullRidge(candidate.kernel, self.rows(candidate.family), self.judge.weights, self.judge.groups)
-        fit = self.judge.best_fit(ridge, self._penalties(ridge, penalties))
+        if self.trials.C is not None:
+            penalties = (ridge.penalty_of(self.trials.C),)
+        fit = self.judge.best_fit(ridge, penalties)
         loss, score = self.judge.verdict(fit.left_out)
         loss *= self.trials.optimism(candidate.family, self.n)
         taken = time.perf_counter() - begun
         self.found[key] = Trial(candidate, fit.penalty, loss, score, self.n, taken)
         self.trials.done.append(self.found[key])
 
-    def _penalties(self, ridge, penalties):
-        if self.trials.C is not None:
-            return (ridge.penalty_of(self.trials.C),)
-        return penalties or self.rung.penalties or beside(self.before.penalty)
-
     def refine(self, is_over):
         """Try the widths beside the best one, as long as they are better."""
         for _ in range(MOST_STEPS):
             best = self.best
+            # with many rows a penalty is dear, and the fit to all rows tries those beside it
+            near = (best.penalty,) if self.rung is RUNGS[-1] else beside(best.penalty)
             for candidate in best.candidate.neighbors():
-                self.attempt(candidate, beside(best.penalty))
+                self.attempt(candidate, near)
             if is_over() or not self.best.loss < (1 - LEAST_GAIN) * best.loss:
                 return
 
