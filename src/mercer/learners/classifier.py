@@ -3,6 +3,7 @@
 __all__ = ["KernelClassifier"]
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -20,13 +21,15 @@ from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trial
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
+from mercer.learners.fitting.calibration import fit_sigmoids, fold_scores, stratified_folds
 from mercer.learners.fitting.plan import check_memory
-from mercer.learners.fitting.softmax import SoftmaxLink
+from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners.solvers.problem import Problem
+from mercer.spaces import LandmarkPredictor
 
+MOST_COEFFICIENTS = 2**23  # of rows, in all columns of an exact machine
 # scores that are log odds already
 LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1)}
 
@@ -223,9 +226,11 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             X, y, weights = without_idle_rows(X, y, weights)
             self.machine_ = self.link_ = None
             self._choose(X, y)
+            if self._route.is_exact(X, self._intercept):
+                return self._fit_exactly(X, y, weights)
             problem, codes, choice = self._prepare(X, y, weights)
             self._keep(self._solve(problem, choice), problem.design)
-            self._calibrate(problem, codes)
+            self._calibrate_on(problem, codes)
         return self
 
     def decision_function(self, X):
@@ -234,8 +239,13 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores. After
         an automatic fit they are log odds: ``predict_proba`` is their softmax.
         """
-        scores = self._scores(X)
-        return self.columns_.decision(scores) if self.link_ is None else self.link_.decision(scores)
+        return self._decision(self._scores(X))
+
+    def _decision(self, scores):
+        if self.sigmoids_ is not None and self.columns_.name == "labels":
+            return self.sigmoids_[0] * scores + self.sigmoids_[1]
+        decision = self.columns_.decision(scores)
+        return decision if self.link_ is None else self.link_.decision(decision.reshape(len(decision), -1))
 
     def predict(self, X):
         """The class of each row."""
@@ -251,10 +261,10 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         """
         scores = self._scores(X)
         if self.link_ is not None:
-            return self.link_.probabilities(scores)
+            return self.link_.probabilities(self.columns_.decision(scores).reshape(len(scores), -1))
         if self.loss in LINKS:
             return self.columns_.probabilities(LINKS[self.loss](scores))
-        return self.columns_.probabilities(apply_sigmoids(scores, *self.sigmoids_))
+        return self.columns_.probabilities(expit(self.sigmoids_[0] * scores + self.sigmoids_[1]))
 
     @property
     def columns_(self):
@@ -275,8 +285,38 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         found = self._learn(X, targets, None if self._are_labels else codes, weights, groups)
         self.link_ = found.link
         if self._are_labels:
-            self.sigmoids_ = fit_sigmoids(found.left_out, columns.signs(codes), weights)
+            self._link(found.left_out, codes, weights)
         return self
+
+    def _fit_exactly(self, X, y, weights):
+        codes, weights = self._set_targets(y, weights)
+        columns = self._exact_columns(X)
+        self.multi_class_, self.C_ = columns.name, 1.0 if self.C is None else float(self.C)
+        self.plan_ = self._exact_plan(X, columns)
+        check_memory(self.plan_)
+        targets = columns.targets(codes)
+        self._keep_exact(X, self._exact_solution(X, targets, weights))
+        self._calibrate(codes, weights, lambda train, test: self._exact_scores(X, targets, weights, train, test))
+        return self
+
+    def _exact_scores(self, X, targets, weights, train, test):
+        """Scores of some rows by what was learned from others."""
+        found = self._exact_solution(X[train], targets[train], weights[train])
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return LandmarkPredictor(self.kernel_, X[train], found.u).scores(X[test]) + found.intercept
+
+    def _exact_columns(self, X):
+        """Pairs as in SVC, as long as their coefficients are not too many."""
+        n_classes, multi_class = len(self.classes_), self.multi_class
+        if multi_class == "auto" and not self._are_labels:
+            n_pairs = n_classes * (n_classes - 1) // 2
+            multi_class = "ovo" if n_pairs * X.shape[0] <= MOST_COEFFICIENTS else "ovr"
+        loss, who = self._exact_loss(), type(self).__name__
+        return choose_columns(multi_class, loss, n_classes, X.shape[0], self._are_labels, who)
+
+    def _exact_loss(self):
+        return get_loss(self.loss or "hinge", task=self._task)
 
     def _columns_of_trials(self):
         return class_columns("labels" if self._are_labels else "ovr", len(self.classes_))
@@ -354,13 +394,27 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             type(self).__name__,
         )
 
-    def _calibrate(self, problem, codes):
-        self.sigmoids_ = None
+    def _calibrate_on(self, problem, codes):
+        self._calibrate(codes, problem.weights, partial(fold_scores, problem, self._solve_fold))
+
+    def _calibrate(self, codes, weights, scores_of):
+        """Set what makes probabilities of scores: ``scores_of(train, test)`` are those of rows that had no part."""
+        self.sigmoids_ = self.link_ = None
         if not self.probability or self.loss in LINKS:
             return
         folds = stratified_folds(codes, 0 if self._seed is None else self._seed, type(self).__name__)
-        scores = cross_validated_scores(problem, folds, self._solve_fold)
-        self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), problem.weights)
+        scores = np.zeros((len(weights), self.columns_.n_columns))
+        for train, test in folds:
+            scores[test] = scores_of(train, test)
+        self._link(scores, codes, weights)
+
+    def _link(self, scores, codes, weights):
+        """Set ``link_`` of left-out scores or, of labels, ``sigmoids_``."""
+        if self._are_labels:
+            self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), weights)
+        else:
+            decision = self.columns_.decision(scores)
+            self.link_ = fit_softmax(decision.reshape(len(codes), -1), codes, weights)
 
     def _loss(self):
         return get_loss(self.loss or self._default_loss, task=self._task)
@@ -377,7 +431,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             raise ValueError("classes_, multi_class_ and the weights do not fit together.")
         if self.sigmoids_ is not None:
             checked_array(self, "sigmoids_", "float64", shape=(2, n_columns))
-        if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_columns:
+        n_scores = 1 if len(classes) == 2 else len(classes)
+        if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_scores:
             raise ValueError("link_ and classes_ do not fit together.")
 
     def __sklearn_tags__(self):

@@ -128,6 +128,8 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self.machine_ = None
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
+            if self._route.is_exact(X, self._intercept):
+                return self._fit_exactly(X, targets, weights)
             self._fit_map(X, is_validated=not encode.is_on_disk(X))
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
@@ -147,6 +149,21 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             found = replace(found, u=found.u * spread, intercept=found.intercept * spread + centre)
             self._keep(found, problem.design)
         return self
+
+    def _fit_exactly(self, X, targets, weights):
+        self.C_ = 1.0 if self.C is None else float(self.C)
+        self.plan_ = self._exact_plan(X, self._exact_columns(X))
+        check_memory(self.plan_)
+        centre, spread = center_and_spread(targets, weights, self.fit_intercept)
+        found = self._exact_solution(X, (targets - centre) / spread, weights)
+        self._keep_exact(X, replace(found, u=found.u * spread, intercept=found.intercept * spread + centre))
+        return self
+
+    def _exact_columns(self, X):
+        return self._chosen_columns()
+
+    def _exact_loss(self):
+        return self._loss()
 
     def predict(self, X):
         """The target of each row, shape (n,) or (n, targets)."""
