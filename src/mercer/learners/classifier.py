@@ -23,6 +23,7 @@ from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.calibration import fit_sigmoids, fold_scores, stratified_folds
 from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
@@ -63,12 +64,15 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         What to compare rows by. None tries linear, RBF and Laplacian kernels and, of rows >= 0, chi2, intersection,
         Jensen-Shannon and exponential chi2. A name means the kernel as it is by default; the gamma of exp(-gamma D) is
         1 over the mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels
-        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
+        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap. Those that are not additive are computed
+        exactly up to 20,000 rows in memory, as SVC does, and mapped by NystroemMap above, for losses without a dual on
+        kernel values (logistic, joint ones), an unregularized intercept, or a solver that you name.
     map : map or quantiser
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
     loss : None or {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
         What wrong scores cost, for a kernel or map that you name; the last two look at all classes at once. None means
-        squared_hinge. An automatic fit has the squared loss, whose left-out scores are exact.
+        squared_hinge, and hinge on exact kernel values, as in SVC. An automatic fit has the squared loss, whose
+        left-out scores are exact.
     C : None, float or "auto"
         Weight of the losses against |u|^2 / 2, as in SVC. None means 1 for a kernel or map that you name, and otherwise
         what trials choose; "auto" has trials choose it for a named kernel too. The right size goes with 1 / K(x, x):
@@ -81,7 +85,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     multi_class : {"auto", "ovr", "ovo"}
         One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
         SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
-        one from a mixture of the others; beyond that, one-vs-rest. Joint losses have one column per class.
+        one from a mixture of the others; beyond that, one-vs-rest. On exact kernel values pairs are taken as long as
+        they have 2**23 coefficients or fewer. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
@@ -97,8 +102,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     class_weight : dict, "balanced" or None
         Factors of the losses of each class, as in SVC.
     probability : bool
-        Offer ``predict_proba`` for losses whose scores are not log odds, by sigmoids fitted to five-fold
-        cross-validated scores: five more fits.
+        Offer ``predict_proba`` for losses whose scores are not log odds, by a softmax fitted to five-fold
+        cross-validated scores: five more fits. ``predict`` then gives the class of the largest probability.
     storage : {"auto", "memory", "disk"}
         Where encoded rows are kept. "auto" takes the disk when they would take half of the available memory.
     random_state : int, RandomState or None
@@ -111,10 +116,11 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     classes_ : ndarray
     kernel_ : Kernel
         The one that an automatic fit has chosen, for scaled rows.
-    machine_ : ScaledPredictor, or None
-        What an automatic fit has learned, without the intercept; there is no ``map_`` and no ``coef_`` then.
+    machine_ : ScaledPredictor, LandmarkPredictor, or None
+        What an automatic fit, or one on exact kernel values, has learned, without the intercept: coefficients of rows.
+        There is no ``map_`` and no ``coef_`` then; give ``map=NystroemMap(...)`` to have them.
     link_ : SoftmaxLink, or None
-        What turns the scores of an automatic fit into log odds.
+        What turns scores into log odds.
     map_ : the fitted map or quantiser
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
@@ -133,7 +139,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
         then, which takes a while; a second Ctrl-C ends that without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
-        Slopes and offsets that turn scores into probabilities.
+        Slopes and offsets that turn scores of labels into log odds.
     history_ : dict of lists
         Objective, dual objective, gap, seconds and planes by iteration.
 
@@ -223,7 +229,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             if self._is_automatic:
                 return self._fit_automatically(X, y, weights, groups)
             refuse_groups(groups, type(self).__name__)
-            X, y, weights = without_idle_rows(X, y, weights)
+            X, y, weights = merged_repeats(*without_idle_rows(X, y, weights), self.class_weight is not None)
             self.machine_ = self.link_ = None
             self._choose(X, y)
             if self._route.is_exact(X, self._intercept):
@@ -237,13 +243,16 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         """Decision score of each class: (n,) for two classes, positive for the second, else (n, classes).
 
         With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores. After
-        an automatic fit they are log odds: ``predict_proba`` is their softmax.
+        an automatic fit, and with ``probability=True``, they are log odds: ``predict_proba`` is their softmax.
         """
         return self._decision(self._scores(X))
 
     def _decision(self, scores):
         if self.sigmoids_ is not None and self.columns_.name == "labels":
             return self.sigmoids_[0] * scores + self.sigmoids_[1]
+        if self.loss in LINKS and self.columns_.name == "ovo":  # log odds, of which predict_proba is made
+            log_odds = self.columns_.by_class(scores)
+            return log_odds[:, 0] if log_odds.shape[1] == 1 else log_odds
         decision = self.columns_.decision(scores)
         return decision if self.link_ is None else self.link_.decision(decision.reshape(len(decision), -1))
 
@@ -255,9 +264,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     def predict_proba(self, X):
         """Probabilities of the classes, (n, classes).
 
-        After an automatic fit, softmax(alpha f + beta) with alpha and beta from left-out scores, and ``predict`` gives
-        the class of the largest. Otherwise of one-vs-rest columns normalized, of pairs coupled [wu04probability]; the
-        class of the largest need not be the one that ``predict`` gives.
+        ``predict`` gives the class of the largest. They are softmax(alpha f + beta) with alpha and beta from left-out
+        scores, in closed form after an automatic fit, by cross-validation with ``probability=True``. The logistic loss
+        has log odds already: of one-vs-rest columns probabilities are normalized, of pairs the log odds are fitted.
         """
         scores = self._scores(X)
         if self.link_ is not None:

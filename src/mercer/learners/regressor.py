@@ -15,6 +15,7 @@ from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
@@ -43,7 +44,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
     Attributes
     ----------
-    C_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
+    C_, kernel_, machine_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
         As in :class:`KernelClassifier`, a column per target; objectives are those of the scaled targets.
 
     Notes
@@ -124,7 +125,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 self._learn(X, targets, None, weights, groups)
                 return self
             refuse_groups(groups, type(self).__name__)
-            X, y, weights = without_idle_rows(X, y, weights)
+            X, y, weights = merged_repeats(*without_idle_rows(X, y, weights))
             self.machine_ = None
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)

@@ -1,6 +1,6 @@
 """One column of an exact machine: working sets of rows, each solved two rows at a time.
 
-    maximise over b    sum_i t_i b_i - epsilon |b_i| - B_i b_i^2 / 2 - 1/2 b'(K + c) b       with lower_i <= b_i <= upper_i
+    maximise over b    sum_i t_i b_i - epsilon |b_i| - B_i b_i^2 / 2 - 1/2 b'(K + c) b,    lower_i <= b_i <= upper_i
 
 the dual of 1/2 |w|^2 + sum_i l_i(f_i); the form of a loss gives t, B and the bounds as
 `mercer._native.learners.descent.sweep` says. Every round takes the rows whose b should rise or fall most, as many of
@@ -82,7 +82,10 @@ class Column:
         slopes_of(self.scores, self.goals, self.bends, self.h, self.b, self.g, self.slopes)
         size = min(max(len(self.b) // SHARE, LEAST_WORKING), MOST_WORKING)
         if self.rounds == 0:  # rows of a class gain the same: as many of both sides, evenly
-            sides = np.flatnonzero((self.slopes > 0) & (self.upper > 0)), np.flatnonzero((self.slopes < 0) & (self.lower < 0))
+            sides = (
+                np.flatnonzero((self.slopes > 0) & (self.upper > 0)),
+                np.flatnonzero((self.slopes < 0) & (self.lower < 0)),
+            )
             self.working = np.union1d(*(_spread(side, size // 2) for side in sides))
         else:
             m = choose_rows(self.slopes, self.lower, self.upper, self.b, self.working, size, self._room)
@@ -100,10 +103,8 @@ class Column:
         rows = self.rows[working]
         K, own, gradient, gains = np.empty((q, q), dtype=np.float32), self.b[working], self.g[working], np.empty(q)
         gather(values, places[rows], rows, K)
-        bounds = self.lower[working], self.upper[working]
-        descend_gram(
-            K, self.constant, self.bends[working], self.h[working], *bounds, SMALLER, MOST_STEPS * q, own, gradient, gains
-        )
+        facts = (of_rows[working] for of_rows in (self.bends, self.h, self.lower, self.upper))
+        descend_gram(K, self.constant, *facts, SMALLER, MOST_STEPS * q, own, gradient, gains)
         steps = own - self.b[working]
         moved = steps != 0
         self.b[working] = own
