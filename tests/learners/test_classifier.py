@@ -351,7 +351,7 @@ def test_doors_that_do_not_exist_say_what_opens_them(digits):
     model = KernelClassifier("rbf", tol=0.1).fit(X, y)
     with pytest.raises(AttributeError, match="predict_proba"):
         model.predict_proba(X)
-    with pytest.raises(InputError, match=r"NystroemMap of RBF.* additive kernel"):
+    with pytest.raises(InputError, match=r"which RBF.* additive kernel"):
         model.plot_functions()
 
 

@@ -76,7 +76,8 @@ def check_additive(model):
     if found is None or not found.kernel_.additive or is_quantizer(found) or isinstance(found, SparseMap):
         what = f"{type(found).__name__} of {found.kernel_!r}" if found is not None else repr(model.kernel_)
         raise InputError(
-            f"plot_functions() needs a score that is a sum over columns, which {what} does not give. Use an additive kernel such as 'chi2' with one of its own maps."
+            f"plot_functions() needs a score that is a sum over columns, which {what} does not give. Use an additive "
+            "kernel such as 'chi2' with one of its own maps."
         )
 
 

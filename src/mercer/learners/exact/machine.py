@@ -62,9 +62,7 @@ def fit_exact(kernel, X, loss, targets, weights, C, intercept=1.0, tol=1e-3, max
     u = np.zeros(targets.shape)
     for p, (column, rows) in enumerate(columns):
         u[order[rows], p] = column.best
-    primal, dual, floors = (
-        np.array([getattr(one, name) for one, _ in columns]) for name in ("primal", "dual", "floor")
-    )
+    primal, dual, floors = np.array([(one.primal, one.dual, one.floor) for one, _ in columns]).T
     return Solution(
         u=u,
         intercept=constant * u.sum(axis=0),

@@ -8,10 +8,11 @@ from scipy import sparse
 from mercer.learners.fitting.encode import is_on_disk
 
 
-def merged_repeats(X, y, weights):
+def merged_repeats(X, y, weights, is_weighted=False):
     """(X, y, weights) with equal pairs (row, target) once, their weights added, in an order that follows from content.
 
-    Where no pair repeats and all weights are 1 the rows stay as they are; rows on disk do always.
+    Where no pair repeats and all weights are 1, and those of classes too unless ``is_weighted``, the rows stay as they
+    are; rows on disk do always.
 
     >>> X, y = np.array([[3.0], [3.0], [3.0]]), np.array([1, 0, 1])
     >>> [part.tolist() for part in merged_repeats(X, y, np.ones(3))[1:]]
@@ -23,7 +24,7 @@ def merged_repeats(X, y, weights):
     order = np.lexsort([of_targets, of_rows])
     is_new = np.ones(len(order), dtype=bool)
     is_new[1:] = (np.diff(of_rows[order]) != 0) | (np.diff(of_targets[order]) != 0)
-    if is_new.all() and (weights == 1).all():
+    if is_new.all() and (weights == 1).all() and not is_weighted:
         return X, y, weights
     first = order[is_new]
     again, of = order[~is_new], first[(np.cumsum(is_new) - 1)[~is_new]]

@@ -28,6 +28,7 @@ def choose_rows(slopes, lower, upper, b, before, size, out):
 
 def descend_gram(K, constant, bends, h, lower, upper, share, most, b, g, gains):
     Q = K.astype(np.float64) + constant
+    least = 0.0
     for steps in range(most):
         alone_step = np.clip(b - g / h, lower, upper) - b
         gains[:] = -(g + h * alone_step / 2) * alone_step
