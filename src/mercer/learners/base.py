@@ -222,6 +222,7 @@ class KernelLearner(BaseEstimator):
     def _learn(self, X, targets, codes, weights, groups):
         """Set what trials have chosen and learned; the Machine. ``codes`` are those of classes, else None."""
         found = learn_for(self, self._seed, X, targets, codes, weights, groups)
+        self._forget()
         self.machine_, self.intercept_ = found.machine.predictor, found.machine.intercept
         self.kernel_, self.plan_ = found.kernel, found.plan
         self.C_, self.interrupted_ = float(found.machine.C), False
@@ -267,8 +268,14 @@ class KernelLearner(BaseEstimator):
         """Set what a solution on exact kernel values says: a machine of the rows that have a coefficient."""
         support = np.flatnonzero(solution.u.any(axis=1))
         support = support if len(support) else np.arange(1)  # a machine has one row at least
+        self._forget()
         self.machine_ = LandmarkPredictor(self.kernel_, X[support], solution.u[support])
         self._note(solution)
+
+    def _forget(self):
+        """Take away what an earlier fit, with a map, has left."""
+        for name in ("map_", "coef_", "feature_range_", "gap_"):
+            self.__dict__.pop(name, None)
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
