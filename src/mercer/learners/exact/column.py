@@ -20,7 +20,7 @@ from mercer._native.learners.descent.dual import sum_objectives
 from mercer._native.learners.descent.gram import add_rows, choose_rows, descend_gram, gather, slopes_of
 from mercer.learners.solvers.problem import FLOOR
 
-LEAST_WORKING, MOST_WORKING, SHARE = 64, 768, 16  # rows of a round: one of so many, whose products stay in the cache
+LEAST_WORKING, MOST_WORKING, SHARE = 96, 768, 16  # rows of a round: one of so many, whose products stay in the cache
 MOST_STEPS = 20  # of a round, times the number of its rows
 SMALLER = 0.1  # a round ends when a step gains less than this share of what its rows could gain at first, on average
 LEAST_CURVATURE = 1e-12  # of an empty row: only the bounds stop it

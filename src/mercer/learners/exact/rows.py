@@ -45,7 +45,7 @@ class GramRows:
         self._n_known += len(missing)
 
         def fill(part):
-            room[part] = self._against(self.X[missing[part]])
+            self._against(self.X[missing[part]], room[part])
 
         run_row_blocks(fill, len(missing), self._block_rows, self.n_jobs)
 
