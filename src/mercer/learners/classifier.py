@@ -30,7 +30,7 @@ from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners.solvers.problem import Problem
 from mercer.spaces import LandmarkPredictor
 
-MOST_COEFFICIENTS = 2**23  # of rows, in all columns of an exact machine
+MOST_COEFFICIENTS = 2**24  # of rows, in all columns of an exact machine
 # scores that are log odds already
 LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1)}
 
@@ -86,7 +86,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
         SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
         one from a mixture of the others; beyond that, one-vs-rest. On exact kernel values pairs are taken as long as
-        they have 2**23 coefficients or fewer. Joint losses have one column per class.
+        they have 2**24 coefficients or fewer. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}

@@ -21,6 +21,7 @@ from mercer._native.learners.descent.gram import add_rows, choose_rows, descend_
 from mercer.learners.solvers.problem import FLOOR
 
 LEAST_WORKING, MOST_WORKING, SHARE = 96, 768, 16  # rows of a round: one of so many, whose products stay in the cache
+DOUBLED = 6  # rounds after which a round has twice as many: what is not solved soon has many rows that matter
 MOST_STEPS = 20  # of a round, times the number of its rows
 SMALLER = 0.1  # a round ends when a step gains less than this share of what its rows could gain at first, on average
 LEAST_CURVATURE = 1e-12  # of an empty row: only the bounds stop it
@@ -80,7 +81,7 @@ class Column:
         if self.h is None:
             self.h = np.maximum(diagonal[self.rows] + self.constant + self.bends, LEAST_CURVATURE)
         slopes_of(self.scores, self.goals, self.bends, self.h, self.b, self.g, self.slopes)
-        size = min(max(len(self.b) // SHARE, LEAST_WORKING), MOST_WORKING)
+        size = min(max(len(self.b) // SHARE, LEAST_WORKING) << min(self.rounds // DOUBLED, 8), MOST_WORKING)
         if self.rounds == 0:  # rows of a class gain the same: as many of both sides, evenly
             sides = (
                 np.flatnonzero((self.slopes > 0) & (self.upper > 0)),
