@@ -121,14 +121,16 @@ def stable_cholesky(A):
     is added to it. LinAlgError if A is not even nearly positive definite, or not finite.
     """
     share, size = 0.0, float(np.trace(A)) / len(A) or 1.0
-    while True:
+    while share <= len(A) and np.isfinite(size):
         try:
             shifted = A if share == 0 else A + share * size * np.eye(len(A))
-            return linalg.cholesky(shifted, lower=True, check_finite=False)
+            L = linalg.cholesky(shifted, lower=True, check_finite=False)
+            if np.isfinite(L[-1, -1]):  # which all others have a part in
+                return L
+            break
         except linalg.LinAlgError:
             share = max(GROWTH * share, LEAST_MENDED)
-            if not (share <= len(A) and np.isfinite(size)):
-                raise
+    raise linalg.LinAlgError("The matrix is not positive semidefinite, or holds infinite numbers or NaN.")
 
 
 def _tiles(n):
