@@ -131,6 +131,9 @@ def learners() -> Iterator[tuple[str, Any, str, list]]:
     yield "regressor-levels", of_quantiles, "predict", HISTOGRAMS
     regressor = mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, [0.0, 1.0, 2.0, 3.0])
     yield "regressor-rbf", regressor, "predict", HISTOGRAMS
+    exact = mercer.KernelClassifier(mercer.RBF(gamma=0.5), probability=True, random_state=0).fit(X, y)
+    yield "classifier-exact", exact, "predict_proba", HISTOGRAMS
+    yield "regressor-exact", mercer.KernelRegressor(mercer.RBF(gamma=0.5)).fit(X, X[:, 0]), "predict", HISTOGRAMS
     yield from automatic_fits()
     yield from pipelines()
 

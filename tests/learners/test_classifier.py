@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
 import mercer
-from mercer import HomogeneousMap, InputError, NystroemMap, SparseAdditiveMap, get_kernel, thread_limit
+from mercer import RBF, HomogeneousMap, InputError, NystroemMap, SparseAdditiveMap, get_kernel, thread_limit
 from mercer._base.tables import open_rows
 from mercer.codes import ProductQuantizer
 from mercer.learners import KernelClassifier, KernelClassifierCV
@@ -177,9 +177,10 @@ def test_threads_do_not_change_a_bit(digits, n_jobs):
         KernelClassifier("chi2", probability=True, random_state=0),
         KernelClassifier("intersection", multi_class="ovr", random_state=0),
         KernelClassifier("rbf", loss="multinomial", random_state=0),
+        KernelClassifier("rbf", probability=True, random_state=0),
         KernelClassifier(map=ProductQuantizer(4, bits=4, random_state=0), tol=0.01),
     ],
-    ids=["chi2", "intersection", "rbf", "quantiser"],
+    ids=["chi2", "intersection", "rbf", "exact", "quantiser"],
 )
 def test_a_saved_model_predicts_the_same_bits_without_the_training_rows(digits, tmp_path, model):
     X, y, X_test, _ = digits
@@ -351,7 +352,7 @@ def test_doors_that_do_not_exist_say_what_opens_them(digits):
     model = KernelClassifier("rbf", tol=0.1).fit(X, y)
     with pytest.raises(AttributeError, match="predict_proba"):
         model.predict_proba(X)
-    with pytest.raises(InputError, match=r"NystroemMap of RBF.* additive kernel"):
+    with pytest.raises(InputError, match=r"which RBF.* additive kernel"):
         model.plot_functions()
 
 
@@ -388,3 +389,55 @@ def test_files_whose_parts_do_not_fit_are_refused(digits, tmp_path, name):
     mercer.save(model, tmp_path / "m.mercer")
     with pytest.raises(mercer.ModelFileError, match="does not describe a valid KernelClassifier"):
         mercer.load(tmp_path / "m.mercer")
+
+
+@pytest.mark.parametrize("name", ["machine_", "intercept_", "plan_", "link_", "n_features_in_"])
+def test_files_of_exact_machines_whose_parts_do_not_fit_are_refused(digits, tmp_path, name):
+    model = KernelClassifier("rbf", probability=True).fit(*digits[:2])
+    other = KernelClassifier("rbf", probability=True).fit(digits[0][:, :5], digits[1] > 1)
+    wrong = {"plan_": "none", "intercept_": model.intercept_[:-1], "n_features_in_": 3}
+    setattr(model, name, wrong[name] if name in wrong else getattr(other, name))
+    mercer.save(model, tmp_path / "m.mercer")
+    with pytest.raises(mercer.ModelFileError, match="does not describe a valid KernelClassifier"):
+        mercer.load(tmp_path / "m.mercer")
+
+
+def test_few_rows_of_a_named_kernel_learn_on_its_exact_values(digits):
+    X, y, X_test, _ = digits
+    model = KernelClassifier(RBF(1e-3), C=2.0).fit(X, y)
+    assert not hasattr(model, "map_")
+    assert "exact kernel values" in str(model.plan_)
+    svc = SVC(C=2.0, gamma=1e-3).fit(X, y)
+    # SVC has an intercept that costs nothing
+    assert (model.predict(X_test) == svc.predict(X_test)).mean() > 0.98
+    assert abs(model.machine_.landmarks.shape[0] - len(svc.support_)) < 0.2 * len(svc.support_)
+    assert str(KernelClassifier(RBF(1e-3), C=2.0).plan(X, y)) == str(model.plan_)
+    for given in ({"loss": "logistic"}, {"solver": "bundle"}, {"intercept_scaling": None}):
+        mapped = KernelClassifier("rbf", tol=0.1, **given).fit(X, y)
+        assert mapped.map_.kernel_.name == "rbf"
+    mapped.set_params(intercept_scaling=1.0).fit(X, y)
+    assert not hasattr(mapped, "map_")
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "chi2"])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_weight_is_a_number_of_equal_rows_to_the_last_bit(digits, rng, kernel, is_sparse):
+    X, y, X_test, _ = digits
+    counts = rng.integers(0, 3, len(y))
+    again = rng.permutation(np.repeat(np.arange(len(y)), counts))
+    make = sparse.csr_array if is_sparse else np.asarray
+    model = KernelClassifier(kernel, random_state=0, tol=0.01)
+    weighted = model.fit(make(X), y, sample_weight=counts).decision_function(X_test)
+    np.testing.assert_array_equal(model.fit(make(X[again]), y[again]).decision_function(X_test), weighted)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("given", [{"probability": True}, {"loss": "logistic"}])
+@pytest.mark.parametrize("kernel", ["rbf", "chi2"])
+def test_the_largest_probability_is_predicted(digits, multi_class, given, kernel):
+    X, y, X_test, _ = digits
+    for classes in (y, y > 1):
+        model = KernelClassifier(kernel, multi_class=multi_class, tol=0.01, random_state=0, **given).fit(X, classes)
+        p = model.predict_proba(X_test)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X_test))

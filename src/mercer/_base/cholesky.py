@@ -10,6 +10,7 @@ __all__ = [
     "multiply_lower_transposed",
     "solve_lower",
     "solve_lower_transposed",
+    "stable_cholesky",
     "transposed_square",
 ]
 
@@ -24,6 +25,7 @@ TILE = 512
 # What is added to the diagonal at first, as a share of the trace: above the rounding of a factorization in float32.
 JITTER = 1e-8
 GROWTH, MOST_SHARE = 10.0, 1.0  # of the share, when that was not enough
+LEAST_MENDED = 1e-14  # of the mean of the diagonal, where only roundings have to be mended
 
 
 def factor_gram(make, n_jobs=None):
@@ -110,6 +112,25 @@ def solve_lower_transposed(L, b):
             x[own] -= L[own.stop :, own].T @ x[own.stop :]
             x[own] = linalg.solve_triangular(L[own, own], x[own], lower=True, trans=1, check_finite=False)
     return x
+
+
+def stable_cholesky(A):
+    """L with A = L L', lower, of a symmetric matrix that is positive definite up to rounding; which no rounding breaks.
+
+    Where the factorization fails, the smallest share of the mean of the diagonal that mends it, up to all of the trace,
+    is added to it. LinAlgError if A is not even nearly positive definite, or not finite.
+    """
+    share, size = 0.0, float(np.trace(A)) / len(A) or 1.0
+    while share <= len(A) and np.isfinite(size):
+        try:
+            shifted = A if share == 0 else A + share * size * np.eye(len(A))
+            L = linalg.cholesky(shifted, lower=True, check_finite=False)
+            if np.isfinite(L[-1, -1]):  # which all others have a part in
+                return L
+            break
+        except linalg.LinAlgError:
+            share = max(GROWTH * share, LEAST_MENDED)
+    raise linalg.LinAlgError("The matrix is not positive semidefinite, or holds infinite numbers or NaN.")
 
 
 def _tiles(n):

@@ -141,8 +141,19 @@ class Kernel:
     block_rows = 1024  # rows for which a function of `against` is worth its call
 
     def against(self, Y):
-        """The function X -> K(X, Y) in float32, for validated rows Y that many blocks X are compared with."""
-        return lambda X: self.gram_block(X, Y, 1).astype(np.float32, copy=False)
+        """The function X -> K(X, Y) in float32, for validated rows Y that many blocks X are compared with.
+
+        Given an array ``out`` as well, it writes there.
+        """
+
+        def block(X, out=None):
+            values = self.gram_block(X, Y, 1)
+            if out is None:
+                return values.astype(np.float32, copy=False)
+            out[...] = values
+            return out
+
+        return block
 
     def diagonal(self, X):
         """K(x, x) of validated rows."""

@@ -27,17 +27,21 @@ from mercer._base.parameters import Table, check_parameters
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
+from mercer.kernels import get_kernel
+from mercer.kernels.widths import resolve_kernel
 from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
 from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
+from mercer.learners.exact.machine import bytes_needed, fit_exact
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
 from mercer.learners.fitting.route import KernelRoute
 from mercer.learners.solvers.columns import WHOLE
 from mercer.learners.solvers.registry import choose
 from mercer.learners.solvers.run import run, solve
+from mercer.spaces import LandmarkPredictor
 
 PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
@@ -51,7 +55,7 @@ class KernelLearner(BaseEstimator):
     _smooth_loss: str  # one that the estimator takes
     _table: Table
     _route_kind = KernelRoute
-    machine_ = None  # what an automatic fit has learned, instead of map_ and coef_
+    machine_ = None  # what an automatic fit, or one on exact kernel values, has learned, instead of map_ and coef_
     C: float | str | None = None
     scaling: str | None = None
     budget: float | None = None
@@ -115,7 +119,7 @@ class KernelLearner(BaseEstimator):
         matplotlib.figure.Figure
         """
         check_is_fitted(self)
-        if self.machine_ is None:
+        if not isinstance(self.plan_, TrialPlan):
             raise InputError(
                 f"{type(self).__name__}: there were no trials, because a kernel or a map was given. Fit with "
                 "kernel=None, or with C='auto'."
@@ -127,7 +131,7 @@ class KernelLearner(BaseEstimator):
 
     @property
     def predictor_(self):
-        """The model as a function of raw rows, without the intercept: ``map_.fold`` of its weights, or ``machine_``."""
+        """The model as a function of raw rows, without the intercept: ``machine_``, or ``map_.fold`` of its weights."""
         check_is_fitted(self)
         return self._predictor
 
@@ -141,6 +145,9 @@ class KernelLearner(BaseEstimator):
                 self._set_targets(y, weights)
                 return trials_ahead(self, X, self._columns_of_trials().n_columns)
             self._choose(X, y)
+            if self._route.is_exact(X, self._intercept):
+                self._set_targets(y, weights)
+                return self._exact_plan(X, self._exact_columns(X))
             self._fit_map(encode.few_rows(X, PLAN_ROWS), is_validated=not encode.is_on_disk(X), is_rough=True)
             self._set_targets(y, weights)
             return self._planned(X)[0]
@@ -215,11 +222,60 @@ class KernelLearner(BaseEstimator):
     def _learn(self, X, targets, codes, weights, groups):
         """Set what trials have chosen and learned; the Machine. ``codes`` are those of classes, else None."""
         found = learn_for(self, self._seed, X, targets, codes, weights, groups)
+        self._forget()
         self.machine_, self.intercept_ = found.machine.predictor, found.machine.intercept
         self.kernel_, self.plan_ = found.kernel, found.plan
         self.C_, self.interrupted_ = float(found.machine.C), False
         self._fold()
         return found.machine
+
+    # ------------------------------------------------------------------------------------------- on exact kernel values
+
+    def _exact_plan(self, X, columns):
+        """Set ``kernel_``, the kernel with a width; the Plan of a machine on its values."""
+        kernel = get_kernel(self.kernel)
+        kernel.check_values(X, "X")
+        self.kernel_ = resolve_kernel(kernel, X, self.n_jobs)
+        n = X.shape[0]
+        return Plan(
+            estimator=type(self).__name__,
+            kernel=repr(self.kernel_),
+            map="",
+            rows="compared with each other by exact kernel values",
+            inner="",
+            n_rows=n,
+            n_inputs=X.shape[1],
+            n_features=n,
+            n_factors=n,
+            n_columns=columns.n_columns,
+            problems=columns.title,
+            loss=self._exact_loss().name,
+            solver="exact",
+            storage="memory",
+            rows_bytes=bytes_needed(n),
+            work_bytes=encode.WORK_ARRAYS * 8 * n * columns.n_columns,
+            planes_bytes=0,
+            tables_bytes=0,
+        )
+
+    def _exact_solution(self, X, targets, weights):
+        """The Solution for some of the rows, whose ``u`` are coefficients of these rows."""
+        scaling = {"none": 0.0, "scaled": self.intercept_scaling}[self._intercept]
+        options = {"intercept": scaling, "tol": self.tol, "max_iter": self.max_iter, "n_jobs": self.n_jobs}
+        return fit_exact(self.kernel_, X, self._exact_loss(), targets, weights, self.C_, **options)
+
+    def _keep_exact(self, X, solution):
+        """Set what a solution on exact kernel values says: a machine of the rows that have a coefficient."""
+        support = np.flatnonzero(solution.u.any(axis=1))
+        support = support if len(support) else np.arange(1)  # a machine has one row at least
+        self._forget()
+        self.machine_ = LandmarkPredictor(self.kernel_, X[support], solution.u[support])
+        self._note(solution)
+
+    def _forget(self):
+        """Take away what an earlier fit, with a map, has left."""
+        for name in ("map_", "coef_", "feature_range_", "gap_"):
+            self.__dict__.pop(name, None)
 
     # ---------------------------------------------------------------------------------------------------------- solving
 
@@ -256,7 +312,11 @@ class KernelLearner(BaseEstimator):
     def _keep(self, solution, design):
         """Set what a solution for a design says, and warn if it is not one."""
         solution = self._route.finished(solution, design)
-        self.coef_, self.intercept_ = solution.u, solution.intercept
+        self.coef_ = solution.u
+        self._note(solution)
+
+    def _note(self, solution):
+        self.intercept_ = solution.intercept
         self.objective_, self.dual_objective_ = solution.objectives, solution.dual_objectives
         self.gap_ = float(solution.gaps.max(initial=0.0))
         self.n_iter_, self.interrupted_ = int(solution.n_iter), bool(solution.interrupted)
@@ -269,13 +329,13 @@ class KernelLearner(BaseEstimator):
         who = type(self).__name__
         if interrupted:
             message = f"{who} was interrupted after {self.n_iter_} passes with relative gap {self.gap_:.1e}. The best "
-            warnings.warn(message + "model so far is kept; fit again to go on.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(message + "model so far is kept; fit again to go on.", ConvergenceWarning, stacklevel=5)
         elif not converged:
             warnings.warn(
                 f"{who} stopped after max_iter={self.max_iter} with relative gap {self.gap_:.1e} > tol={self.tol:.0e}. "
                 f"Raise max_iter or tol, lower C, or use a smooth loss such as {self._smooth_loss!r}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _fold(self):
@@ -355,13 +415,14 @@ class KernelLearner(BaseEstimator):
         self._fold()
 
     def _check_loaded_machine(self):
-        machine = check_kind(self, "machine_", (ScaledPredictor, PanelPredictor))
+        is_exact = isinstance(self.machine_, LandmarkPredictor)
+        machine = check_kind(self, "machine_", (LandmarkPredictor, ScaledPredictor, PanelPredictor))
         if machine.n_features_in_ != self.n_features_in_:
             raise ValueError("machine_ was fitted on rows of another width.")
-        for part in machine.parts:
-            coefficients = checked_array(part.predictor, "coefficients", FLOATS, ndim=2)
+        for part in [machine] if is_exact else [part.predictor for part in machine.parts]:
+            coefficients = checked_array(part, "coefficients", FLOATS, ndim=2)
             checked_array(self, "intercept_", "float64", shape=coefficients.shape[1:])
-        check_kind(self, "plan_", TrialPlan)
+        check_kind(self, "plan_", Plan if is_exact else TrialPlan)
         self._fold()
 
     def __sklearn_tags__(self):

@@ -3,6 +3,7 @@
 __all__ = ["KernelClassifier"]
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -20,13 +21,16 @@ from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trial
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.calibration import apply_sigmoids, cross_validated_scores, fit_sigmoids, stratified_folds
+from mercer.learners.fitting.calibration import fit_sigmoids, fold_scores, stratified_folds
 from mercer.learners.fitting.plan import check_memory
-from mercer.learners.fitting.softmax import SoftmaxLink
+from mercer.learners.fitting.repeats import merged_repeats
+from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.learners.solvers.problem import Problem
+from mercer.spaces import LandmarkPredictor
 
+MOST_COEFFICIENTS = 2**24  # of rows, in all columns of an exact machine
 # scores that are log odds already
 LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1)}
 
@@ -60,12 +64,15 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         What to compare rows by. None tries linear, RBF and Laplacian kernels and, of rows >= 0, chi2, intersection,
         Jensen-Shannon and exponential chi2. A name means the kernel as it is by default; the gamma of exp(-gamma D) is
         1 over the mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels
-        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap, all that are not additive by NystroemMap.
+        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap. Those that are not additive are computed
+        exactly up to 20,000 rows in memory, as SVC does, and mapped by NystroemMap above, for losses without a dual on
+        kernel values (logistic, joint ones), an unregularized intercept, or a solver that you name.
     map : map or quantiser
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
     loss : None or {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
         What wrong scores cost, for a kernel or map that you name; the last two look at all classes at once. None means
-        squared_hinge. An automatic fit has the squared loss, whose left-out scores are exact.
+        squared_hinge, and hinge on exact kernel values, as in SVC. An automatic fit has the squared loss, whose
+        left-out scores are exact.
     C : None, float or "auto"
         Weight of the losses against |u|^2 / 2, as in SVC. None means 1 for a kernel or map that you name, and otherwise
         what trials choose; "auto" has trials choose it for a named kernel too. The right size goes with 1 / K(x, x):
@@ -78,7 +85,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     multi_class : {"auto", "ovr", "ovo"}
         One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
         SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
-        one from a mixture of the others; beyond that, one-vs-rest. Joint losses have one column per class.
+        one from a mixture of the others; beyond that, one-vs-rest. On exact kernel values pairs are taken as long as
+        they have 2**24 coefficients or fewer. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
         How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
@@ -94,8 +102,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     class_weight : dict, "balanced" or None
         Factors of the losses of each class, as in SVC.
     probability : bool
-        Offer ``predict_proba`` for losses whose scores are not log odds, by sigmoids fitted to five-fold
-        cross-validated scores: five more fits.
+        Offer ``predict_proba`` for losses whose scores are not log odds, by a softmax fitted to five-fold
+        cross-validated scores: five more fits. ``predict`` then gives the class of the largest probability.
     storage : {"auto", "memory", "disk"}
         Where encoded rows are kept. "auto" takes the disk when they would take half of the available memory.
     random_state : int, RandomState or None
@@ -108,10 +116,11 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     classes_ : ndarray
     kernel_ : Kernel
         The one that an automatic fit has chosen, for scaled rows.
-    machine_ : ScaledPredictor, or None
-        What an automatic fit has learned, without the intercept; there is no ``map_`` and no ``coef_`` then.
+    machine_ : ScaledPredictor, LandmarkPredictor, or None
+        What an automatic fit, or one on exact kernel values, has learned, without the intercept: coefficients of rows.
+        There is no ``map_`` and no ``coef_`` then; give ``map=NystroemMap(...)`` to have them.
     link_ : SoftmaxLink, or None
-        What turns the scores of an automatic fit into log odds.
+        What turns scores into log odds.
     map_ : the fitted map or quantiser
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
@@ -130,7 +139,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
         then, which takes a while; a second Ctrl-C ends that without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
-        Slopes and offsets that turn scores into probabilities.
+        Slopes and offsets that turn scores of labels into log odds.
     history_ : dict of lists
         Objective, dual objective, gap, seconds and planes by iteration.
 
@@ -220,22 +229,32 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             if self._is_automatic:
                 return self._fit_automatically(X, y, weights, groups)
             refuse_groups(groups, type(self).__name__)
-            X, y, weights = without_idle_rows(X, y, weights)
+            X, y, weights = merged_repeats(*without_idle_rows(X, y, weights), self.class_weight is not None)
             self.machine_ = self.link_ = None
             self._choose(X, y)
+            if self._route.is_exact(X, self._intercept):
+                return self._fit_exactly(X, y, weights)
             problem, codes, choice = self._prepare(X, y, weights)
             self._keep(self._solve(problem, choice), problem.design)
-            self._calibrate(problem, codes)
+            self._calibrate_on(problem, codes)
         return self
 
     def decision_function(self, X):
         """Decision score of each class: (n,) for two classes, positive for the second, else (n, classes).
 
         With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores. After
-        an automatic fit they are log odds: ``predict_proba`` is their softmax.
+        an automatic fit, and with ``probability=True``, they are log odds: ``predict_proba`` is their softmax.
         """
-        scores = self._scores(X)
-        return self.columns_.decision(scores) if self.link_ is None else self.link_.decision(scores)
+        return self._decision(self._scores(X))
+
+    def _decision(self, scores):
+        if self.sigmoids_ is not None and self.columns_.name == "labels":
+            return self.sigmoids_[0] * scores + self.sigmoids_[1]
+        if self.loss in LINKS and self.columns_.name == "ovo":  # log odds, of which predict_proba is made
+            log_odds = self.columns_.by_class(scores)
+            return log_odds[:, 0] if log_odds.shape[1] == 1 else log_odds
+        decision = self.columns_.decision(scores)
+        return decision if self.link_ is None else self.link_.decision(decision.reshape(len(decision), -1))
 
     def predict(self, X):
         """The class of each row."""
@@ -245,16 +264,16 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     def predict_proba(self, X):
         """Probabilities of the classes, (n, classes).
 
-        After an automatic fit, softmax(alpha f + beta) with alpha and beta from left-out scores, and ``predict`` gives
-        the class of the largest. Otherwise of one-vs-rest columns normalized, of pairs coupled [wu04probability]; the
-        class of the largest need not be the one that ``predict`` gives.
+        ``predict`` gives the class of the largest. They are softmax(alpha f + beta) with alpha and beta from left-out
+        scores, in closed form after an automatic fit, by cross-validation with ``probability=True``. The logistic loss
+        has log odds already: of one-vs-rest columns probabilities are normalized, of pairs the log odds are fitted.
         """
         scores = self._scores(X)
         if self.link_ is not None:
-            return self.link_.probabilities(scores)
+            return self.link_.probabilities(self.columns_.decision(scores).reshape(len(scores), -1))
         if self.loss in LINKS:
             return self.columns_.probabilities(LINKS[self.loss](scores))
-        return self.columns_.probabilities(apply_sigmoids(scores, *self.sigmoids_))
+        return self.columns_.probabilities(expit(self.sigmoids_[0] * scores + self.sigmoids_[1]))
 
     @property
     def columns_(self):
@@ -275,8 +294,38 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         found = self._learn(X, targets, None if self._are_labels else codes, weights, groups)
         self.link_ = found.link
         if self._are_labels:
-            self.sigmoids_ = fit_sigmoids(found.left_out, columns.signs(codes), weights)
+            self._link(found.left_out, codes, weights)
         return self
+
+    def _fit_exactly(self, X, y, weights):
+        codes, weights = self._set_targets(y, weights)
+        columns = self._exact_columns(X)
+        self.multi_class_, self.C_ = columns.name, 1.0 if self.C is None else float(self.C)
+        self.plan_ = self._exact_plan(X, columns)
+        check_memory(self.plan_)
+        targets = columns.targets(codes)
+        self._keep_exact(X, self._exact_solution(X, targets, weights))
+        self._calibrate(codes, weights, lambda train, test: self._exact_scores(X, targets, weights, train, test))
+        return self
+
+    def _exact_scores(self, X, targets, weights, train, test):
+        """Scores of some rows by what was learned from others."""
+        found = self._exact_solution(X[train], targets[train], weights[train])
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return LandmarkPredictor(self.kernel_, X[train], found.u).scores(X[test]) + found.intercept
+
+    def _exact_columns(self, X):
+        """Pairs as in SVC, as long as their coefficients are not too many."""
+        n_classes, multi_class = len(self.classes_), self.multi_class
+        if multi_class == "auto" and not self._are_labels:
+            n_pairs = n_classes * (n_classes - 1) // 2
+            multi_class = "ovo" if n_pairs * X.shape[0] <= MOST_COEFFICIENTS else "ovr"
+        loss, who = self._exact_loss(), type(self).__name__
+        return choose_columns(multi_class, loss, n_classes, X.shape[0], self._are_labels, who)
+
+    def _exact_loss(self):
+        return get_loss(self.loss or "hinge", task=self._task)
 
     def _columns_of_trials(self):
         return class_columns("labels" if self._are_labels else "ovr", len(self.classes_))
@@ -354,13 +403,27 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             type(self).__name__,
         )
 
-    def _calibrate(self, problem, codes):
-        self.sigmoids_ = None
+    def _calibrate_on(self, problem, codes):
+        self._calibrate(codes, problem.weights, partial(fold_scores, problem, self._solve_fold))
+
+    def _calibrate(self, codes, weights, scores_of):
+        """Set what makes probabilities of scores: ``scores_of(train, test)`` are those of rows that had no part."""
+        self.sigmoids_ = self.link_ = None
         if not self.probability or self.loss in LINKS:
             return
         folds = stratified_folds(codes, 0 if self._seed is None else self._seed, type(self).__name__)
-        scores = cross_validated_scores(problem, folds, self._solve_fold)
-        self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), problem.weights)
+        scores = np.zeros((len(weights), self.columns_.n_columns))
+        for train, test in folds:
+            scores[test] = scores_of(train, test)
+        self._link(scores, codes, weights)
+
+    def _link(self, scores, codes, weights):
+        """Set ``link_`` of left-out scores or, of labels, ``sigmoids_``."""
+        if self._are_labels:
+            self.sigmoids_ = fit_sigmoids(scores, self.columns_.signs(codes), weights)
+        else:
+            decision = self.columns_.decision(scores)
+            self.link_ = fit_softmax(decision.reshape(len(codes), -1), codes, weights)
 
     def _loss(self):
         return get_loss(self.loss or self._default_loss, task=self._task)
@@ -377,7 +440,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             raise ValueError("classes_, multi_class_ and the weights do not fit together.")
         if self.sigmoids_ is not None:
             checked_array(self, "sigmoids_", "float64", shape=(2, n_columns))
-        if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_columns:
+        n_scores = 1 if len(classes) == 2 else len(classes)
+        if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_scores:
             raise ValueError("link_ and classes_ do not fit together.")
 
     def __sklearn_tags__(self):

@@ -144,7 +144,7 @@ class KernelClassifierCV(KernelClassifier):
             self.C_ = float(self.Cs_[self.best_index_])
             problem = replace(problem, C=self.C_)
             self._keep(self._solve(problem, choice), problem.design)
-            self._calibrate(problem, codes)
+            self._calibrate_on(problem, codes)
         return self
 
     def _check_parameters(self):

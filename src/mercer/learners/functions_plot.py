@@ -72,11 +72,12 @@ def functions(model, columns, values):
 
 def check_additive(model):
     """Raise unless the score is a sum of functions of single columns."""
-    found = model.map_
-    if not found.kernel_.additive or is_quantizer(found) or isinstance(found, SparseMap):
+    found = getattr(model, "map_", None)
+    if found is None or not found.kernel_.additive or is_quantizer(found) or isinstance(found, SparseMap):
+        what = f"{type(found).__name__} of {found.kernel_!r}" if found is not None else repr(model.kernel_)
         raise InputError(
-            f"plot_functions() needs a score that is a sum over columns, which {type(found).__name__} of "
-            f"{found.kernel_!r} does not give. Use an additive kernel such as 'chi2' with one of its own maps."
+            f"plot_functions() needs a score that is a sum over columns, which {what} does not give. Use an additive "
+            "kernel such as 'chi2' with one of its own maps."
         )
 
 

@@ -15,6 +15,7 @@ from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
+from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
@@ -29,7 +30,8 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         What to compare rows by, as in :class:`KernelClassifier`: without arguments, trials choose.
     loss : None or {"epsilon_insensitive", "absolute", "squared"}
         Support vector, median or ridge regression, for a kernel or map that you name. None means epsilon_insensitive;
-        an automatic fit is a ridge regression.
+        an automatic fit is a ridge regression. On up to 20,000 rows the first two learn on exact values of a kernel
+        that is not additive.
     epsilon : float
         Error that costs nothing, for ``"epsilon_insensitive"``, in standard deviations of y.
     C : None, float or "auto"
@@ -43,8 +45,10 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
     Attributes
     ----------
-    C_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
-        As in :class:`KernelClassifier`, a column per target; objectives are those of the scaled targets.
+    C_, kernel_, machine_, map_, coef_, intercept_, predictor_, plan_
+        As in :class:`KernelClassifier`, a column per target.
+    objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
+        As in :class:`KernelClassifier`; objectives are those of the scaled targets.
 
     Notes
     -----
@@ -124,10 +128,12 @@ class KernelRegressor(RegressorMixin, KernelLearner):
                 self._learn(X, targets, None, weights, groups)
                 return self
             refuse_groups(groups, type(self).__name__)
-            X, y, weights = without_idle_rows(X, y, weights)
+            X, y, weights = merged_repeats(*without_idle_rows(X, y, weights))
             self.machine_ = None
             self._choose(X, y)
             targets, _ = self._set_targets(y, weights)
+            if self._route.is_exact(X, self._intercept):
+                return self._fit_exactly(X, targets, weights)
             self._fit_map(X, is_validated=not encode.is_on_disk(X))
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
@@ -147,6 +153,21 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             found = replace(found, u=found.u * spread, intercept=found.intercept * spread + centre)
             self._keep(found, problem.design)
         return self
+
+    def _fit_exactly(self, X, targets, weights):
+        self.C_ = 1.0 if self.C is None else float(self.C)
+        self.plan_ = self._exact_plan(X, self._exact_columns(X))
+        check_memory(self.plan_)
+        centre, spread = center_and_spread(targets, weights, self.fit_intercept)
+        found = self._exact_solution(X, (targets - centre) / spread, weights)
+        self._keep_exact(X, replace(found, u=found.u * spread, intercept=found.intercept * spread + centre))
+        return self
+
+    def _exact_columns(self, X):
+        return self._chosen_columns()
+
+    def _exact_loss(self):
+        return self._loss()
 
     def predict(self, X):
         """The target of each row, shape (n,) or (n, targets)."""

@@ -11,7 +11,8 @@ CLASSIFIER = (
         "and takes the best.", what="a kernel or its name, or None"),
     anything("map", None, "Used instead of the kernel's default map.", "a map or a quantizer, or None"),
     choice("loss", "hinge squared_hinge logistic huber_hinge crammer_singer multinomial", None,
-        "What wrong scores cost; the last two look at all classes at once. None: squared_hinge of a named kernel."),
+        "What wrong scores cost; the last two look at all classes at once. None: of a named kernel squared_hinge, or "
+        "hinge where its values are computed exactly."),
     number("C", None, "Weight of the losses against the regularizer. None: 1 for a named kernel, else chosen by "
         "trials; auto: by trials.", above=0, words=("auto",)),
     choice("scaling", "none unit standard ranks rows", None, "How columns are scaled; None: by trials if kernel is "

@@ -112,7 +112,8 @@ def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
     encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
     if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
         raise ArgumentError(
-            f"{path} holds {type(model).__name__}, which encodes nothing. Make what does with mercer map fit."
+            f"{path} holds {type(model).__name__}, which encodes nothing. Make what does with mercer map fit, or "
+            "fit a learner with --map."
         )
     if decode and not _is_quantiser(encoder):
         raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")

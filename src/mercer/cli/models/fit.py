@@ -136,7 +136,7 @@ def _found(learner) -> dict[str, Any]:
     found["C"] = learner.C_
     if getattr(learner, "trial_scores_", None):  # by which --kernel auto chose
         found["trial_scores"] = learner.trial_scores_
-    if learner.machine_ is not None:
+    if not hasattr(learner, "gap_"):  # of trials
         return found
     names = ("objective", "dual_objective", "gap")
     return found | {name: getattr(learner, f"{name}_") for name in names} | {"iterations": learner.n_iter_}

@@ -18,7 +18,7 @@ Notation
     Y        targets    a column per class or target                     (n, P)
 """
 
-__all__ = ["LEAST_ROOM", "LandmarkRidge", "RidgeFit", "row_blocks", "stable_cholesky"]
+__all__ = ["LEAST_ROOM", "LandmarkRidge", "RidgeFit", "row_blocks"]
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +27,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dsyrk, dtrsm, ssyrk, strsm
 
+from mercer._base.cholesky import stable_cholesky
 from mercer._base.threads import run_blocks, single_threaded
 
 BLOCK_ROWS = 2048  # rows per task: a fixed number, so that sums do not depend on the number of threads
@@ -170,22 +171,6 @@ def row_blocks(n, groups, size):
         if end - cuts[-1] >= size or end == n:
             cuts.append(int(end))
     return [slice(a, b) for a, b in pairwise(cuts)]
-
-
-def stable_cholesky(A):
-    """The lower factor of a symmetric matrix that is positive definite up to rounding, which no rounding breaks.
-
-    Where the factorisation fails, the smallest share of the mean of the diagonal that mends it is added to it.
-    """
-    share, size = 0.0, float(np.trace(A)) / len(A) or 1.0
-    while True:
-        try:
-            shifted = A if share == 0 else A + share * size * np.eye(len(A))
-            return linalg.cholesky(shifted, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            share = max(10 * share, 1e-14)
-            if not share <= 1:  # not even nearly positive definite, or not finite
-                raise
 
 
 def _root_of(kernel, landmarks, dtype):

@@ -1,13 +1,15 @@
 """One column of an exact machine: working sets of rows, each solved two rows at a time.
 
-    maximise over b    sum_i t_i b_i - B_i b_i^2 / 2 - 1/2 b'(K + c) b       with lower_i <= b_i <= upper_i
+    maximise over b    sum_i t_i b_i - epsilon |b_i| - B_i b_i^2 / 2 - 1/2 b'(K + c) b,    lower_i <= b_i <= upper_i
 
 the dual of 1/2 |w|^2 + sum_i l_i(f_i); the form of a loss gives t, B and the bounds as
-`mercer._native.learners.descent.sweep` says. Every round takes the rows whose b should rise or fall most, as
-many of both, and half of the rows of the round before, free ones first: either alone zigzags. It solves the problem of
-these rows alone, then brings the scores of all rows up to date. So the long rows of the matrix are read once a round,
-and only rows that were once taken are computed at all, as in [joachims99making]. A round also gives the primal and the
-dual value, whose gap ends the work.
+`mercer._native.learners.descent.sweep` says. Every round takes the rows whose b should rise or fall most, as many of
+both, and half of the rows of the round before: either alone zigzags. It solves the problem of these rows alone, then
+brings the scores of all rows up to date. So the long rows of the matrix are read once a round, and only rows that were
+once taken are computed at all, as in [joachims99making]. A round also gives the primal and the dual value, whose gap
+ends the work.
+
+With epsilon > 0 every row stands twice, once for b >= 0 and once for b <= 0: on either side |b| is linear.
 """
 
 __all__ = ["Column"]
@@ -15,10 +17,11 @@ __all__ = ["Column"]
 import numpy as np
 
 from mercer._native.learners.descent.dual import sum_objectives
-from mercer._native.learners.descent.gram import descend_gram, gains_of
-from mercer.learners.solvers.problem import FLOOR, relative_gaps
+from mercer._native.learners.descent.gram import add_rows, choose_rows, descend_gram, gather, slopes_of
+from mercer.learners.solvers.problem import FLOOR
 
-WORKING_ROWS = 768  # whose products stay in the cache
+LEAST_WORKING, MOST_WORKING, SHARE = 96, 768, 16  # rows of a round: one of so many, whose products stay in the cache
+DOUBLED = 6  # rounds after which a round has twice as many: what is not solved soon has many rows that matter
 MOST_STEPS = 20  # of a round, times the number of its rows
 SMALLER = 0.1  # a round ends when a step gains less than this share of what its rows could gain at first, on average
 LEAST_CURVATURE = 1e-12  # of an empty row: only the bounds stop it
@@ -29,10 +32,10 @@ class Column:
 
     Parameters
     ----------
-    n : rows
-    targets : int8 (n,), -1, 0 or +1
+    parts : slices of the rows of the matrix that have a part in it
+    targets : (n,), int8 of -1, 0 or +1, or numbers
     caps : float64 (n,), C times the weights of the rows
-    form : of the loss, with epsilon = 0
+    form : of the loss
     constant : what is added to K for the intercept
 
     Attributes
@@ -40,83 +43,86 @@ class Column:
     best, primal, dual : dual variables (n,) of the smallest primal value so far, that value, the largest dual value
     floor : value below which a gap is not measured relative to it
     rounds : working sets so far
+    working : rows of the next one, or of the last
     """
 
-    def __init__(self, targets, caps, form, constant):
+    def __init__(self, parts, targets, caps, form, constant):
         self.targets, self.caps, self.form, self.constant = targets, caps, form, float(constant)
-        n = len(targets)
+        self.n, n_sides = len(targets), 2 if form.epsilon > 0 else 1
+        self.parts = list(parts) * n_sides
+        self.rows = np.concatenate([np.arange(part.start, part.stop) for part in self.parts] or [np.arange(0)])
         has_part = caps > 0 if form.two_sided else (caps > 0) & (targets != 0)
         reach = np.where(has_part, form.reach * np.where(has_part, caps, 1.0), 0.0)
-        self.upper = np.where(form.two_sided | (targets > 0), reach, 0.0)
-        self.lower = np.where(form.two_sided | (targets < 0), -reach, 0.0)
-        self.bends = np.divide(form.bend, caps, out=np.zeros(n), where=has_part)
-        self.best, self.rounds, self.dual = np.zeros(n), 0, 0.0
-        self.primal = sum_objectives(np.zeros(n), targets, caps, form, self.best)[0]
+        bends = np.divide(form.bend, caps, out=np.zeros(self.n), where=has_part)
+        goals = form.shift * targets.astype(np.float64)
+        if n_sides == 2:
+            nothing = np.zeros(self.n)
+            self.upper, self.lower = np.concatenate([reach, nothing]), np.concatenate([nothing, -reach])
+            self.bends, self.goals = np.tile(bends, 2), np.concatenate([goals - form.epsilon, goals + form.epsilon])
+        else:
+            self.upper = np.where(form.two_sided | (targets > 0), reach, 0.0)
+            self.lower = np.where(form.two_sided | (targets < 0), -reach, 0.0)
+            self.bends, self.goals = bends, goals
+        m = len(self.rows)
+        self.b, self.scores, self.g, self.slopes = (np.zeros(m) for _ in range(4))
+        self.h, self.working, self._room = None, np.empty(0, dtype=np.int64), np.empty(m, dtype=np.int64)
+        self.best, self.rounds, self.dual = np.zeros(self.n), 0, 0.0
+        self.primal = sum_objectives(np.zeros(self.n), targets, caps, form, self.best)[0]
         self.floor = FLOOR * self.primal
 
     @property
     def gap(self):
         """(primal - dual) / primal, or / floor."""
-        return float(relative_gaps(*(np.array([value]) for value in (self.primal, self.dual, self.floor)))[0])
+        size = max(self.primal, self.floor)
+        return max(self.primal - self.dual, 0.0) / size if size > 0 else 0.0
 
-    def solve(self, rows, tol, max_iter):
-        """Rounds until the relative gap is at most ``tol``, at most ``max_iter`` of them; rows are GramRows."""
-        b, scores, gains = np.zeros(len(rows)), np.zeros(len(rows)), np.empty(len(rows))
-        h = np.maximum(rows.diagonal + self.constant + self.bends, LEAST_CURVATURE)
-        working = np.empty(0, dtype=np.int64)
-        while self.gap > tol and self.rounds < max_iter:
-            g = scores - self.form.shift * self.targets + self.bends * b
-            gains_of(g, h, self.lower, self.upper, b, gains)
-            working = self._choose(gains, g, h, b, working)
-            if not len(working):
-                break
-            self._descend(rows, working, h, b, g, scores)
-            self.rounds += 1
-            self._note(b, scores)
+    def choose(self, diagonal):
+        """The rows of the matrix that the next round needs; none if there is nothing to gain."""
+        if self.h is None:
+            self.h = np.maximum(diagonal[self.rows] + self.constant + self.bends, LEAST_CURVATURE)
+        slopes_of(self.scores, self.goals, self.bends, self.h, self.b, self.g, self.slopes)
+        size = min(max(len(self.b) // SHARE, LEAST_WORKING) << min(self.rounds // DOUBLED, 8), MOST_WORKING)
+        if self.rounds == 0:  # rows of a class gain the same: as many of both sides, evenly
+            sides = (
+                np.flatnonzero((self.slopes > 0) & (self.upper > 0)),
+                np.flatnonzero((self.slopes < 0) & (self.lower < 0)),
+            )
+            self.working = np.union1d(*(_spread(side, size // 2) for side in sides))
+        else:
+            m = choose_rows(self.slopes, self.lower, self.upper, self.b, self.working, size, self._room)
+            self.working = self._room[:m].copy()
+        return self.rows[self.working]
 
-    def _choose(self, gains, g, h, b, before):
-        """The rows of the next round, ascending.
+    def descend(self, values, places):
+        """Solve the problem of the working rows, the others fixed, and bring scores and the gap up to date.
 
-        Where all rows that gain would move to one side, few steps satisfy them and the other side is wronged; so rows
-        of the other side count as well, if their slope is no further from a gain than the largest one is beyond it.
+        Parameters
+        ----------
+        values, places : of :class:`mercer.learners.exact.rows.GramRows`, the working rows being computed
         """
-        movable = np.flatnonzero(gains > 0)
-        if not len(movable):
-            return movable
-        if self.rounds == 0:  # all gain the same: as many of both sides
-            sides = [np.flatnonzero(self.targets[movable] * side > 0) for side in (-1, 1)]
-            return movable[np.sort(np.concatenate([_spread(rows, WORKING_ROWS // 2) for rows in sides]))]
-        slopes = g / np.sqrt(h)
-        rising, falling = np.flatnonzero(b < self.upper), np.flatnonzero(b > self.lower)
-        largest = max((-slopes[rising]).max(initial=0.0), slopes[falling].max(initial=0.0))
-        sides = [
-            _largest(rows, values, WORKING_ROWS // 4, -largest)
-            for rows, values in ((rising, -slopes[rising]), (falling, slopes[falling]))
-        ]
-        new = np.union1d(*sides)
-        kept = np.setdiff1d(before, new)
-        is_free = (b[kept] > self.lower[kept]) & (b[kept] < self.upper[kept])
-        order = np.argsort(np.where(is_free, np.inf, -np.abs(slopes[kept])), kind="stable")[::-1]
-        return np.union1d(new, kept[order[: WORKING_ROWS - len(new)]])
-
-    def _descend(self, rows, working, h, b, g, scores):
-        """Solve the problem of the working rows, the others fixed; b and scores are those after it."""
-        own, gradient = b[working], g[working]
-        bounds = self.lower[working], self.upper[working]
-        gains = np.empty(len(working))
-        gains_of(gradient, h[working], *bounds, own, gains)
-        least, most = SMALLER * gains.mean(), MOST_STEPS * len(working)
-        K = rows.between(working)
-        descend_gram(K, self.constant, self.bends[working], h[working], *bounds, least, most, own, gradient, gains)
-        steps = own - b[working]
+        working, q = self.working, len(self.working)
+        rows = self.rows[working]
+        K, own, gradient, gains = np.empty((q, q), dtype=np.float32), self.b[working], self.g[working], np.empty(q)
+        gather(values, places[rows], rows, K)
+        facts = (of_rows[working] for of_rows in (self.bends, self.h, self.lower, self.upper))
+        descend_gram(K, self.constant, *facts, SMALLER, MOST_STEPS * q, own, gradient, gains)
+        steps = own - self.b[working]
         moved = steps != 0
-        b[working] = own
-        rows.add(working[moved], steps[moved], scores)
-        scores += self.constant * steps.sum()
+        self.b[working] = own
+        used, steps, at = places[rows[moved]], steps[moved], 0
+        for part in self.parts:
+            size = part.stop - part.start
+            add_rows(values, used, steps, part.start, self.scores[at : at + size])
+            at += size
+        self.scores += self.constant * steps.sum()
+        self.rounds += 1
+        self._note()
 
-    def _note(self, b, scores):
+    def _note(self):
+        b = self.b if len(self.b) == self.n else self.b[: self.n] + self.b[self.n :]
+        scores = self.scores[: self.n]
         losses, worth = sum_objectives(scores, self.targets, self.caps, self.form, b)
-        half = 0.5 * (b @ scores)
+        half = 0.5 * float(b @ scores)
         self.dual = max(self.dual, worth - half)
         if losses + half < self.primal:
             self.primal, self.best = losses + half, b.copy()
@@ -125,10 +131,3 @@ class Column:
 def _spread(rows, count):
     """At most so many of the rows, evenly."""
     return rows if len(rows) <= count else rows[np.arange(count) * len(rows) // count]
-
-
-def _largest(rows, values, count, least):
-    """At most so many of the rows, those of the largest values, all of them at least so large."""
-    enough = values >= least
-    rows, values = rows[enough], values[enough]
-    return rows if len(rows) <= count else rows[np.argpartition(-values, count)[:count]]

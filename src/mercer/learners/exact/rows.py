@@ -1,14 +1,13 @@
-"""Rows of a Gram matrix in float32, computed when they are first asked for, or all of them beforehand."""
+"""Rows of a Gram matrix in float32, computed when they are first asked for; and a whole Gram matrix."""
 
 __all__ = ["GramRows", "full_gram"]
 
 import numpy as np
 
-from mercer._base.threads import run_blocks, run_row_blocks
-from mercer._native.learners.descent.gram import add_rows, gather
+from mercer._base.threads import run_row_blocks
 
-FILL_ROWS = 512  # of the matrix that one task computes
-ADD_COLUMNS = 2**14  # of a sum of rows that one task computes
+FILL_ROWS = 512  # of a whole matrix that one task computes
+BLOCK_VALUES = 2**19  # of single rows: what stays in the cache
 
 
 class GramRows:
@@ -18,61 +17,37 @@ class GramRows:
 
     Parameters
     ----------
-    matrix : float32 (n, n) with room for every row, in the order in which they are computed
-    diagonal : float64 (n,)
-    compute : ``compute(rows)`` gives those rows, float32 (q, n); None if all are there
+    kernel : Kernel
+    X : validated rows, dense or CSR
     n_jobs : threads
+
+    Attributes
+    ----------
+    values : float32 (n, n), in the order in which rows are computed
+    places : int64 (n,), where each row is in ``values``, -1 if it is not computed
+    diagonal : float64 (n,)
     """
 
-    def __init__(self, matrix, diagonal, compute=None, n_jobs=None):
-        self.matrix, self.diagonal, self.n_jobs, self._compute = matrix, diagonal, n_jobs, compute
-        n = len(matrix)
-        self._places = np.full(n, -1, dtype=np.int64) if compute else np.arange(n)
+    def __init__(self, kernel, X, n_jobs=None):
+        self.X, self.n_jobs, n = X, n_jobs, X.shape[0]
+        self._against, self._block_rows = kernel.against(X), max(kernel.block_rows, BLOCK_VALUES // n)
+        self.values, self.places = np.empty((n, n), dtype=np.float32), np.full(n, -1, dtype=np.int64)
+        self.diagonal = kernel.diagonal(X).astype(np.float64)
         self._n_known = 0
 
-    @classmethod
-    def of_kernel(cls, kernel, X, n_jobs):
-        """The rows of a kernel on X, none of them computed yet."""
-        n = X.shape[0]
-        diagonal = kernel.diagonal(X).astype(np.float64)
-        return cls(
-            np.empty((n, n), dtype=np.float32), diagonal, lambda rows: kernel.gram_block(X[rows], X, n_jobs), n_jobs
-        )
+    def compute(self, rows):
+        """Compute those of the rows, int64 in any order, that are missing."""
+        missing = np.unique(rows[self.places[rows] < 0])
+        if not len(missing):
+            return
+        self.places[missing] = np.arange(self._n_known, self._n_known + len(missing))
+        room = self.values[self._n_known : self._n_known + len(missing)]
+        self._n_known += len(missing)
 
-    @classmethod
-    def of_matrix(cls, matrix, n_jobs=None):
-        """All rows, which are there."""
-        return cls(matrix, matrix.diagonal().astype(np.float64), None, n_jobs)
+        def fill(part):
+            self._against(self.X[missing[part]], room[part])
 
-    def __len__(self):
-        return len(self.matrix)
-
-    def places(self, rows):
-        """Where these rows are in the matrix, int64 (q,); those that are missing are computed."""
-        missing = rows[self._places[rows] < 0]
-        if len(missing):
-            first = self._n_known
-            self.matrix[first : first + len(missing)] = self._compute(missing)
-            self._places[missing] = np.arange(first, first + len(missing))
-            self._n_known += len(missing)
-        return self._places[rows]
-
-    def between(self, rows):
-        """The products of these rows with each other, (q, q)."""
-        if self._compute is None and len(rows) == len(self):
-            return self.matrix
-        out = np.empty((len(rows), len(rows)), dtype=np.float32)
-        gather(self.matrix, self.places(rows), rows, out)
-        return out
-
-    def add(self, rows, steps, out):
-        """out += steps @ K[rows], float64 (n,)."""
-        places, n = self.places(rows), len(self)
-
-        def fill(start):
-            add_rows(self.matrix, places, steps, start, min(start + ADD_COLUMNS, n), out)
-
-        run_blocks(fill, range(0, n, ADD_COLUMNS), self.n_jobs)
+        run_row_blocks(fill, len(missing), self._block_rows, self.n_jobs)
 
 
 def full_gram(kernel, X, n_jobs):

@@ -102,6 +102,9 @@ class LevelRoute(KernelRoute):
 
     # ------------------------------------------------------------------------------------------------------- the rows
 
+    def is_exact(self, X, intercept):
+        return False
+
     def new_map(self, X, seed):
         kernel = self.learner.kernel_
         return HomogeneousMap(kernel, n_jobs=self.learner.n_jobs) if self._is_linear else self._quantizer(kernel)

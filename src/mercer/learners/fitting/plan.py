@@ -92,7 +92,7 @@ class Plan:
     ----------
     estimator : its name
     kernel : what is approximated
-    map : name of its class
+    map : name of its class, empty where rows are compared by exact kernel values
     rows : how the encoded rows are kept
     inner : the inner product of the features
     n_rows, n_inputs, n_features, n_factors, n_columns : n, raw columns, D, r and P
@@ -155,9 +155,9 @@ class Plan:
         lines = {
             "kernel": self.kernel,
             "levels": self.levels,
-            "map": f"{self.map}: {self.n_inputs:,} columns to {self.n_features:,} features",
+            "map": f"{self.map}: {self.n_inputs:,} columns to {self.n_features:,} features" if self.map else "",
             "rows": f"{self.n_rows:,}, {self.rows}: {_size(self.rows_bytes)}{place}",
-            "geometry": f"{self.inner}: {self.n_factors:,} factors",
+            "geometry": f"{self.inner}: {self.n_factors:,} factors" if self.map else "",
             "problem": f"{self.loss}, {self.n_columns:,} column{'s' * (self.n_columns != 1)}, {self.problems}",
             "solver": self.solver,
             "memory": f"{_size(self.total_bytes)} at most (scores {_size(self.work_bytes)}, planes "

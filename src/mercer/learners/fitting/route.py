@@ -15,12 +15,16 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from mercer._base.errors import InputError
+from mercer._base.memory import available_memory
 from mercer.kernels import get_kernel, needs_non_negative
 from mercer.learners.dask.rows import client_of, encoded_design
+from mercer.learners.exact.machine import LOSSES, bytes_needed
 from mercer.learners.fitting import encode
-from mercer.learners.fitting.plan import choose_map
+from mercer.learners.fitting.plan import MEMORY_SHARE, choose_map
+from mercer.maps import NystroemMap
 from mercer.maps.base import FeatureMap
 
+EXACT_ROWS = 20_000  # up to which a named kernel is computed exactly: a number, so that one seed means one model
 CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
@@ -49,6 +53,17 @@ class KernelRoute:
     def choices(self, X, y, seed):
         """What is chosen from raw rows and their targets, before anything is encoded, by the names of attributes."""
         return {}
+
+    def is_exact(self, X, intercept):
+        """Whether the machine learns on exact kernel values of raw rows: few of them, and no map that is exact."""
+        learner = self.learner
+        if learner.map is not None or learner.solver != "auto" or learner.storage == "disk" or encode.is_on_disk(X):
+            return False
+        kernel, n = get_kernel(learner.kernel), X.shape[0]
+        if kernel.positive_definite_on == "unknown" or not isinstance(choose_map(kernel, X.shape[1]), NystroemMap):
+            return False
+        has_dual = intercept != "free" and (learner.loss is None or learner.loss in LOSSES)
+        return has_dual and n <= EXACT_ROWS and bytes_needed(n) <= MEMORY_SHARE * available_memory()
 
     def new_map(self, X, seed):
         """The map for raw rows, or a sample of them, not fitted yet."""

@@ -59,7 +59,8 @@ def fit_softmax(scores, codes, weights):
 
     Minimises the mean of -log p over rows, and PRIOR / 2 |beta|^2 per unit of weight, by L-BFGS.
     """
-    spread = float(np.sqrt(np.average(np.square(scores - scores.mean(axis=0)).mean(axis=1), weights=weights))) or 1.0
+    spread = float(np.sqrt(np.average(np.square(scores - scores.mean(axis=0)).mean(axis=1), weights=weights)))
+    spread = spread or float(np.abs(scores).max()) or 1.0
     f, share = scores / spread, weights / weights.sum()
     rows, prior = np.arange(len(codes)), PRIOR / weights.sum()
 

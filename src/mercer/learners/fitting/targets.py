@@ -19,16 +19,16 @@ __all__ = ["ClassColumns", "Targets", "center_and_spread", "choose_columns", "cl
 from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.special import logit, softmax
 
 from mercer._base.errors import InputError
-from mercer._base.memory import row_chunks
 
 # One-vs-one is the more accurate with additive kernels, whose functions tell two classes apart better than one from a
 # mixture of all others; it has (K - 1) / 2 times as many columns. "auto" takes it up to this many classes and weights.
 MOST_CLASSES = 20
 MOST_WEIGHTS = 2**21
 ROUNDING = 1e-13  # of a mean, as a share of the largest target: less than this is no spread
-LEAST_PROBABILITY = 1e-7  # of a side of a pair: coupling needs both to be possible
+LEAST_PROBABILITY = 2.0**-52  # of a side of a pair: both have to be possible
 
 
 class ClassColumns:
@@ -154,21 +154,14 @@ class OneVsOne(ClassColumns):
         return sides
 
     def probabilities(self, q):
-        """The p that fit all pairs best: minimise sum over a < b of (q_ba p_a - q_ab p_b)^2. [wu04probability]"""
+        """softmax(l), where l fits the log odds of all pairs best: minimise sum_{a < b} (l_b - l_a - logit q_ab)^2.
+
+        The largest is the class of the largest of :meth:`by_class` of these log odds.
+        """
         if self.n_columns == 1:
             return np.hstack([1 - q, q])
-        q, K = np.clip(q, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), self.n_classes
-        out = np.empty((len(q), K))
-        for part in row_chunks(len(q), 16 * (K + 1) ** 2):
-            wins = np.zeros((part.stop - part.start, K, K))  # of class a against class b
-            wins[:, self.second, self.first] = q[part]
-            wins[:, self.first, self.second] = 1 - q[part]
-            system = np.ones((len(wins), K + 1, K + 1))  # with a multiplier for sum(p) = 1
-            system[:, :K, :K] = -wins * wins.transpose(0, 2, 1)
-            system[:, np.arange(K), np.arange(K)] = np.einsum("nba,nba->na", wins, wins)
-            system[:, K, K] = 0
-            out[part] = np.linalg.solve(system, np.eye(K + 1)[None, :, K:])[:, :K, 0]
-        return np.clip(out, 0, 1) / np.clip(out, 0, 1).sum(axis=1, keepdims=True)
+        q = np.clip(q, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        return softmax(logit(q) @ self._sides / self.n_classes, axis=1)
 
 
 class Joint(ClassColumns):

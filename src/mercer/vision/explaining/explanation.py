@@ -127,7 +127,7 @@ def explain(model, image, label=None):
     predicted = classifier.predict(view.reduced(row))[0]
     which = _position(model.classes_, predicted if label is None else label)
     scores, zero = view.scores(sparse.csr_array(row))[0], view.scores(sparse.csr_array(row.shape, dtype=row.dtype))[0]
-    is_additive = classifier.map_.kernel_.additive
+    is_additive = getattr(classifier, "map_", classifier).kernel_.additive
     columns = view.columns(row)[:, which] if is_additive else None
     if is_additive and isinstance(encoder, BagOfWords):
         measure, patches = "additive", _shared_out(encoder, descriptors, columns)

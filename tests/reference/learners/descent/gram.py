@@ -5,15 +5,34 @@ import numpy as np
 FLAT = 1e-9
 
 
-def gains_of(g, h, lower, upper, b, out):
-    step = np.clip(b - g / h, lower, upper) - b
-    out[:] = -(g + h * step / 2) * step
+def slopes_of(scores, goals, bends, h, b, g, slopes):
+    g[:] = scores - goals + bends * b
+    slopes[:] = -g / np.sqrt(h)
 
 
-def descend_gram(K, constant, bends, h, lower, upper, least, most, b, g, gains):
+def choose_rows(slopes, lower, upper, b, before, size, out):
+    rising, falling = np.where(b < upper, slopes, -np.inf), np.where(b > lower, -slopes, -np.inf)
+    largest = max(rising.max(), falling.max())
+    if largest <= 0:
+        return 0
+    chosen = set()
+    for values in (rising, falling):
+        order = np.argsort(-values, kind="stable")[: size // 4]
+        chosen |= {int(i) for i in order if values[i] >= -largest}
+    free = (lower < b) & (b < upper)
+    kept = sorted((0.0 if free[i] else abs(slopes[i]), int(i)) for i in before if int(i) not in chosen)
+    rows = sorted(chosen | {i for _, i in kept[: size - len(chosen)]})
+    out[: len(rows)] = rows
+    return len(rows)
+
+
+def descend_gram(K, constant, bends, h, lower, upper, share, most, b, g, gains):
     Q = K.astype(np.float64) + constant
+    least = 0.0
     for steps in range(most):
-        gains_of(g, h, lower, upper, b, gains)
+        alone_step = np.clip(b - g / h, lower, upper) - b
+        gains[:] = -(g + h * alone_step / 2) * alone_step
+        least = share * gains.mean() if steps == 0 else least
         i = int(np.argmax(gains))
         alone = gains[i]
         if not alone > least:
@@ -36,8 +55,8 @@ def descend_gram(K, constant, bends, h, lower, upper, least, most, b, g, gains):
     return most
 
 
-def add_rows(K, rows, steps, first, last, out):
-    out[first:last] += steps @ K[rows, first:last].astype(np.float64)
+def add_rows(K, rows, steps, first, out):
+    out += steps @ K[rows, first : first + len(out)].astype(np.float64)
 
 
 def gather(K, places, columns, out):

@@ -8,7 +8,7 @@ that gains most when it moves together with i, both inside their bounds. [steinw
 several times as many steps, because the intercept couples all of them.
 """
 
-__all__ = ["add_rows", "descend_gram", "gains_of", "gather"]
+__all__ = ["add_rows", "choose_rows", "descend_gram", "gather", "slopes_of"]
 
 import numpy as np
 
@@ -69,15 +69,72 @@ def _argmax(values):
 
 
 @jit
-def gains_of(g, h, lower, upper, b, out):
-    """out = -(g + h * step / 2) * step, where step = clip(b - g / h, lower, upper) - b; all float64 (n,)"""
+def slopes_of(scores, goals, bends, h, b, g, slopes):
+    """g = scores - goals + bends * b; slopes = -g / sqrt(h): above 0, the row should rise; all float64 (n,)"""
     for i in range(b.shape[0]):
-        out[i] = _gain(b[i], g[i], h[i], lower[i], upper[i])
+        g[i] = scores[i] - goals[i] + bends[i] * b[i]
+        slopes[i] = -g[i] / np.sqrt(h[i])
+
+
+@inline
+def _mark_largest(values, count, least, marks):
+    """Mark at most ``count`` rows, those of the largest values that are at least ``least``; how many are new."""
+    n, threshold = values.shape[0], least
+    if count < n:
+        threshold = max(least, np.partition(values, n - count)[n - count])
+    found, new = 0, 0
+    for above in (True, False):  # of equal ones, the first
+        for i in range(n):
+            if found < count and (values[i] > threshold if above else values[i] == threshold and threshold > -np.inf):
+                found += 1
+                new += 0 if marks[i] else 1
+                marks[i] = True
+    return new
 
 
 @jit
-def descend_gram(K, constant, bends, h, lower, upper, least, most, b, g, gains):
-    """b, g = those after steps that each gain more than ``least``, at most ``most``; returns how many steps
+def choose_rows(slopes, lower, upper, b, before, size, out):
+    """out[:m] = the rows of the next round, ascending; returns m, 0 if no row can gain
+
+    A quarter of ``size`` are those that should rise most, a quarter those that should fall most, the others are rows
+    of the round before, free ones first, then those next to their turning point. Where all rows that gain would move to
+    one side, few steps satisfy them and the other side is wronged; so rows of the other side count as well, if their
+    slope is no further from a gain than the largest one is beyond it.
+
+    slopes, lower, upper, b  (n,)  float64
+    before                   (k,)  int64, the rows of the round before
+    out                      (n,)  int64, written in place
+    """
+    n, largest = b.shape[0], 0.0
+    rising, falling = np.empty(n), np.empty(n)
+    for i in range(n):
+        rising[i] = slopes[i] if b[i] < upper[i] else -np.inf
+        falling[i] = -slopes[i] if b[i] > lower[i] else -np.inf
+        largest = max(largest, max(rising[i], falling[i]))
+    if not largest > 0.0:
+        return 0
+    marks = np.zeros(n, dtype=np.bool_)
+    count = _mark_largest(rising, size // 4, -largest, marks)
+    count += _mark_largest(falling, size // 4, -largest, marks)
+    kept = np.full(n, -np.inf)
+    for k in range(before.shape[0]):
+        i = before[k]
+        if not marks[i]:
+            kept[i] = 0.0 if lower[i] < b[i] and b[i] < upper[i] else -abs(slopes[i])
+    _mark_largest(kept, size - count, -np.finfo(np.float64).max, marks)
+    m = 0
+    for i in range(n):
+        if marks[i]:
+            out[m] = i
+            m += 1
+    return m
+
+
+@jit
+def descend_gram(K, constant, bends, h, lower, upper, share, most, b, g, gains):
+    """b, g = those after steps, at most ``most``; returns how many
+
+    Every step gains more than ``share`` of what the rows would gain at first, on average, each alone.
 
     K             (q, q)  float32 or float64, symmetric
     constant      c
@@ -87,10 +144,13 @@ def descend_gram(K, constant, bends, h, lower, upper, least, most, b, g, gains):
     b, g          (q,)    float64, written in place
     gains         (q,)    float64, room for what is computed on the way
     """
-    n, steps = b.shape[0], 0
+    n, steps, least = b.shape[0], 0, 0.0
     while steps < most:
         for j in range(n):
             gains[j] = _gain(b[j], g[j], h[j], lower[j], upper[j])
+        if steps == 0:
+            for j in range(n):
+                least += share * gains[j] / n
         i = _argmax(gains)
         alone = gains[i]
         if not alone > least:
@@ -119,24 +179,25 @@ def descend_gram(K, constant, bends, h, lower, upper, least, most, b, g, gains):
 
 
 @jit
-def add_rows(K, rows, steps, first, last, out):
-    """out[first:last] += steps @ K[rows, first:last]
+def add_rows(K, rows, steps, first, out):
+    """out += steps @ K[rows, first : first + n]
 
-    K      (m, n)  float32 or float64
+    K      (m, N)  float32 or float64
     rows   (q,)    int64
     steps  (q,)    float64
     out    (n,)    float64, written in place
     """
-    for start in range(first, last, COLUMNS):
-        stop = min(start + COLUMNS, last)
+    n = out.shape[0]
+    for start in range(0, n, COLUMNS):
+        stop = min(start + COLUMNS, n)
         k = 0
         while k + 2 <= rows.shape[0]:
-            x, y, s, t = K[rows[k]], K[rows[k + 1]], steps[k], steps[k + 1]
+            x, y, s, t = K[rows[k], first:], K[rows[k + 1], first:], steps[k], steps[k + 1]
             for j in range(start, stop):
                 out[j] += s * np.float64(x[j]) + t * np.float64(y[j])
             k += 2
         if k < rows.shape[0]:
-            x, s = K[rows[k]], steps[k]
+            x, s = K[rows[k], first:], steps[k]
             for j in range(start, stop):
                 out[j] += s * np.float64(x[j])
 

@@ -17,8 +17,9 @@ __all__ = ["FalkonSolver", "solve_falkon"]
 import time
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
+from mercer._base.cholesky import stable_cholesky
 from mercer._base.errors import InputError
 from mercer._base.progress import track
 from mercer._base.threads import single_threaded
@@ -104,12 +105,8 @@ class FalkonRun(NewtonRun):
         if self.hessian is None:
             plain = hessians(self.design, self.scale, self.ridge[:, 0], np.ascontiguousarray(self.bends[:, :1]), 1.0)
             self.hessian = (plain[0] - ridge) / self.C
-        H = self.C * self.hessian + ridge
-        try:
-            factors = cho_factor(H, lower=True)
-        except LinAlgError:  # an intercept without ridge, on rows without weight
-            factors = cho_factor(H + 1e-9 * np.trace(H) / len(H) * np.eye(len(H)), lower=True)
-        direction = -cho_solve(factors, self.gradient)
+        factor = stable_cholesky(self.C * self.hessian + ridge)  # singular without ridge, on rows without weight
+        direction = -cho_solve((factor, True), self.gradient)
         self.n_iter += 1
         return direction, self._scores(direction)
 

@@ -10,8 +10,9 @@ gradients, which the Hessian of a sample of the rows preconditions where that is
 __all__ = ["hessians", "newton_directions"]
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
+from mercer._base.cholesky import stable_cholesky
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.spaces.blocks import even_slices
@@ -24,7 +25,6 @@ BLOCK_ROWS = 2048
 MOST_STRIPS = 16
 SINGLE_PRECISION = 1e7  # trace of Z' diag(c) Z, above which float32 would blur the ridge
 MOST_STEPS = 50  # conjugate gradient steps of one direction
-EXTRA_RIDGES = (0.0, 1e-14, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3, 1.0)  # tried in turn, as shares of the trace
 FORCING = 0.1  # their residual, as a share of the gradient
 
 
@@ -121,16 +121,12 @@ def _factor(H):
 
     Rounding takes a share of the trace from the smallest eigenvalue, so that H may have negative ones: by far the most
     with a large C on columns that are nearly dependent, in float32, and with an intercept without ridge on which no row
-    has curvature. The direction that a larger diagonal gives still descends. With all of the trace on it, no rounding
-    can make H indefinite.
+    has curvature. The direction that a larger diagonal gives still descends.
     """
-    size = 1.0 + float(np.trace(H))
-    for share in EXTRA_RIDGES:
-        try:
-            return cho_factor(H + share * size * np.eye(len(H)) if share else H, lower=True)
-        except LinAlgError:
-            continue
-    raise InputError("Newton's method met numbers that are too large. Scale the rows down, or lower C.")
+    try:
+        return stable_cholesky(H), True
+    except LinAlgError as error:
+        raise InputError("Newton's method met numbers that are too large. Scale the rows down, or lower C.") from error
 
 
 def _conjugate_gradients(apply, solve, target):
