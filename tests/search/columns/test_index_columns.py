@@ -1,4 +1,4 @@
-"""Columns beside the rows of an index: every type and every kind of table goes in and comes out, in memory and on disk."""
+"""Columns beside the rows of an index: every type and kind of table goes in and comes out, in memory and on disk."""
 
 import json
 import pickle
@@ -105,13 +105,14 @@ def test_what_cannot_be_kept_is_refused_by_name(index, data, message):
     with pytest.raises(InputError) as error:
         index.add(X[:3], data=data)
     assert message in str(error.value)
-    assert len(index) == 0 and index.columns_ == {}
+    assert len(index) == 0
+    assert index.columns_ == {}
 
 
 def test_later_tables_must_match(index):
     index.add(X[:3], data=TABLE)
     index.add(X[3:4], data={"mode": ["a"]}).add(X[4:5])
-    assert index.data([3, 4]) == {**dict.fromkeys(TYPES, [None, None]), "mode": ["a", None]}
+    assert index.data([3, 4]) == {**{key: [None, None] for key in TYPES}, "mode": ["a", None]}
     with pytest.raises(InputError, match=r"knows no column 'moed'. Did you mean 'mode'\?"):
         index.add(X[5:6], data={"moed": ["a"]})
     with pytest.raises(InputError, match=r"keeps whole numbers in the column 'n', and row 0 .* has 1.5"):
@@ -141,7 +142,8 @@ def test_rows_without_columns_get_them_and_keep_them(index, place, tmp_path):
     if place == "directory":
         index.close()
         with KernelIndex.open(tmp_path / "index") as found:
-            assert found.columns_ == TYPES and found.data(ids) == wanted
+            assert found.columns_ == TYPES
+            assert found.data(ids) == wanted
     else:
         index.persist(tmp_path / "index")
         assert index.data(ids) == wanted
@@ -191,10 +193,13 @@ def test_answers_are_data_frames(index, library):
         if library == "pyarrow"
         else frame.to_dict(as_series=False)
     )
-    assert lines["query"] == [0, 0, 0, 1, 1, 1] and lines["rank"] == [1, 2, 3, 1, 2, 3]
+    assert lines["query"] == [0, 0, 0, 1, 1, 1]
+    assert lines["rank"] == [1, 2, 3, 1, 2, 3]
     ids, values = index.search(X[:2], k=3)
-    assert list(map(str, lines["id"])) == list(map(str, ids.ravel())) and lines["similarity"] == values.ravel().tolist()
-    assert lines["mode"][0] == "" and lines["n"][0] == 1
+    assert list(map(str, lines["id"])) == list(map(str, ids.ravel()))
+    assert lines["similarity"] == values.ravel().tolist()
+    assert lines["mode"][0] == ""
+    assert lines["n"][0] == 1
     close = index.range_search(X[:2], min_similarity=-1.0, where="n = 1", as_frame=library)
     assert close.shape[0] == 2
     assert index.data(["b"], as_frame=library).shape == (1, 1 + len(TYPES))

@@ -3,8 +3,9 @@
 Nothing here trusts what a column holds: every byte gives some answer, and offsets were checked when they were mapped.
 """
 
-__all__ = ["fulfilled"]
+__all__ = ["fulfilled", "stored_value"]
 
+import itertools
 import re
 from datetime import date, datetime
 
@@ -53,12 +54,12 @@ def _number_leaf(node, values):
     if isinstance(node, Missing):
         return there if node.negated else ~there
     if isinstance(node, Compare):
-        return _OPERATORS[node.operator](values, _stored(node.value)) & there
-    found = np.isin(values, np.array([_stored(value) for value in node.values], dtype=values.dtype))
+        return _OPERATORS[node.operator](values, stored_value(node.value)) & there
+    found = np.isin(values, np.array([stored_value(value) for value in node.values], dtype=values.dtype))
     return (~found if node.negated else found) & there
 
 
-def _stored(value):
+def stored_value(value):
     """A value as a storage keeps it."""
     if isinstance(value, datetime):
         past = value - EPOCH
@@ -122,7 +123,7 @@ def _order(values, offsets, text):
 
 def _each(values, offsets):
     data, cuts = values.tobytes(), offsets.tolist()
-    return [data[start:stop] for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [data[start:stop] for start, stop in itertools.pairwise(cuts)]
 
 
 def _like(values, offsets, pattern):
