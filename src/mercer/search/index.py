@@ -294,7 +294,7 @@ class KernelIndex(BaseEstimator):
 
     @property
     def columns_(self):
-        """The columns beside the rows: their types by name, "integer", "float", "text", "boolean", "date", "timestamp"."""
+        """The columns beside the rows, with their types: integer, float, text, boolean, date or timestamp."""
         return {column.name: column.type for column in self.rows_.data}
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
@@ -408,6 +408,7 @@ class KernelIndex(BaseEstimator):
             "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": rows.model.residual_limit_},
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
             "lists": rows.n_lists,
+            "data": self.columns_,
             "path": None if rows.path is None else os.fspath(rows.path),
             "plan": rows.model.plan_,
         }

@@ -11,7 +11,7 @@
 So every column of a caller is one column of the storage, ``data_0``, ``data_1``, ..., in the order of the header.
 """
 
-__all__ = ["MISSING", "DataColumn", "DataTypes", "columns_in", "python_values", "storage_columns"]
+__all__ = ["MISSING", "NO_COLUMNS", "DataColumn", "DataTypes", "columns_in", "python_values", "storage_columns"]
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -85,6 +85,9 @@ class DataTypes(tuple):
         if not self:
             return "This index keeps no columns: add rows with data=."
         return f"{did_you_mean(name, self.names)}The columns are {listed(self.names)}."
+
+
+NO_COLUMNS = DataTypes()
 
 
 def storage_columns(columns):

@@ -8,7 +8,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
 from mercer._base.parameters import check_parameters
 from mercer._base.parameters.search import LAYOUT, VECTORS
-from mercer.search.columns.types import DataTypes, columns_in
+from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
@@ -57,7 +57,7 @@ class Layout:
     row_column: str = "features"
     oversample: float = 10
     own: bool = True
-    data: DataTypes = DataTypes()
+    data: DataTypes = NO_COLUMNS
 
     def __post_init__(self):
         check_parameters(self, LAYOUT, "KernelIndex.push")

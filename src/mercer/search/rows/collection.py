@@ -12,7 +12,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.models import save
 from mercer._base.progress import track
 from mercer.search.columns.blocks import DataBlock, empty_block, read_block, take_stored
-from mercer.search.columns.types import DataTypes, columns_in, python_values, storage_columns
+from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
 from mercer.search.model.file import load_model
@@ -39,7 +39,7 @@ class View:
     model: Any
     ids: IdTable
     trusted: bool  # all rows were looked at, or written by this process
-    data: DataTypes = DataTypes()  # columns beside the rows
+    data: DataTypes = NO_COLUMNS  # columns beside the rows
     store: Any = None
     bounds: Any = None
     relaxed: Any = None
