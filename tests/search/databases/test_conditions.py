@@ -35,7 +35,6 @@ CONDITIONS = [
     "mode not in ('a', 'é\U0001f600', ''') or (1=1')",
     "mode like 'a%'",
     "mode like 'a_b'",
-    "mode like '%\\'",
     "mode not like '%\"%'",
     "mode like '_\U0001f600'",
     "mode is null or ok = true",
@@ -52,7 +51,7 @@ CONDITIONS = [
 
 @pytest.fixture(scope="module")
 def made():
-    return index(X, "js", add=False, oversample=1000).add(X, data=TABLE)
+    return index(X, "js", add=False, oversample=100).add(X, data=TABLE)
 
 
 @pytest.fixture(params=["postgres", "milvus"])
@@ -69,6 +68,12 @@ def test_a_condition_finds_in_a_store_what_it_finds_in_the_index(place, made):
             np.testing.assert_array_equal(found.search(X[:1], 60, where=where)[0], wanted[0], err_msg=str(where))
             n_found.append(int((wanted[0] >= 0).sum()))
         assert n_found.count(0) == 1  # n = 2.5
+        if place.startswith("milvus"):
+            with pytest.raises(InputError, match="Milvus takes no backslash in a pattern"):
+                found.search(X[:1], where="mode like '%\\'")
+        else:
+            wanted = made.search(X[:1], 6, where="mode like '%\\'")[0]
+            np.testing.assert_array_equal(found.search(X[:1], 6, where="mode like '%\\'")[0], wanted)
         both = found.search(X[:1], 5, where="n > 3", filter="x < 10")[0]
         np.testing.assert_array_equal(both, made.search(X[:1], 5, where="n > 3 and x < 10")[0])
         some = found.search(X[:1], 5, where="n > 3", filter=[1, 40, 41], exact=True)[0]
@@ -89,7 +94,7 @@ def test_columns_are_written_with_new_rows(place, made):
 
 
 def test_a_name_is_quoted_in_sql_and_refused_by_milvus(postgres, milvus):
-    odd = index(X, "js", add=False, oversample=1000).add(X, data={'odd "name"; --': np.arange(60)})
+    odd = index(X, "js", add=False, oversample=100).add(X, data={'odd "name"; --': np.arange(60)})
     with odd.push(postgres, "odd") as found:
         assert found.search(X[:1], 2, where='"odd ""name""; --" = 7')[0].tolist() == [[7, -1]]
     with pytest.raises(InputError, match="letters, digits and underscores"):

@@ -1,14 +1,8 @@
 """Conditions over HTTP, an index without a model, and parameters that nobody knows."""
 
 import functools
-import json
-import os
-import signal
-import subprocess
-import sys
 from datetime import date
 from urllib.parse import quote
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -124,32 +118,3 @@ def test_an_index_alone_says_what_it_is_and_classifies_nothing(alone):
     assert 'task="search"' in alone.get("/metrics").body.decode()
     with pytest.raises(mercer.InputError, match="needs a model, an index, or both"):
         Running(None)
-
-
-@pytest.mark.process
-def test_the_command_serves_an_index_alone_and_opens_it_again(tmp_path):
-    made = mercer.KernelIndex("chi2", effort="low", bytes_per_item=8, random_state=0).fit(X)
-    made.add(X[:50], data={"n": np.arange(50)}).persist(tmp_path / "i").close()
-    arguments = ["serve", "--index", str(tmp_path / "i"), "--port", "0", "--no-access-log"]
-    with subprocess.Popen([sys.executable, "-m", "mercer", *arguments], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            url = process.stdout.readline().strip()
-            assert ask(url, X[:1], "n >= 48") == {48, 49}
-            with mercer.KernelIndex.open(tmp_path / "i", "w") as index:
-                index.add(X[50:51], data={"n": [50]})
-            os.kill(process.pid, signal.SIGHUP)
-            for _ in range(200):
-                if ask(url, X[:1], "n >= 48") == {48, 49, 50}:
-                    break
-            else:
-                raise AssertionError("the index was not opened again")
-        finally:
-            process.terminate()
-
-
-def ask(url, rows, where):
-
-    body = json.dumps({"rows": rows.tolist()}).encode()
-    request = Request(f"{url}/v1/neighbours?where={quote(where)}", body, {"Content-Type": "application/json"})
-    with urlopen(request) as answer:
-        return set(json.load(answer)["ids"][0])

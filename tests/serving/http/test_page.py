@@ -507,19 +507,15 @@ def test_an_index_alone_is_searched_under_a_condition(tab):
         assert not tab.is_visible("#answer-card")
         assert "n (integer), mode (text)" in tab.inner_text("#where-help")
         tab.fill("#numbers", " ".join(map(str, X[7])))
-        settled_search(tab)
+        tab.wait_for_selector("#near li")
+        tab.wait_for_selector("main[data-state=answered]")
         assert tab.locator("#near li .id").first.inner_text() == "7"
         assert "mode: odd" in tab.locator("#near li").first.inner_text()
         tab.fill("#where", "mode = 'even' and n < 6")
-        tab.wait_for_function("document.querySelectorAll('#near li').length === 3")
+        tab.wait_for_selector("#near li:nth-child(3):last-child")
         assert sorted(tab.locator("#near li .id").all_inner_texts()) == ["0", "2", "4"]
         tab.fill("#where", "n < 0")
-        tab.wait_for_function("document.querySelector('#near-empty').textContent === 'There is no such example.'")
+        tab.wait_for_selector("#near-empty:has-text('There is no such example.')")
         tab.fill("#where", "moed = 1")
-        tab.wait_for_function("document.querySelector('#near-empty').textContent.includes(\"Did you mean 'mode'?\")")
+        tab.wait_for_selector("#near-empty:has-text('Did you mean')")
         tab.complaints.clear()  # the browser notes every answer that is a refusal
-
-
-def settled_search(tab):
-    tab.wait_for_function("document.querySelectorAll('#near li').length > 0")
-    tab.wait_for_selector("main[data-state=answered]")

@@ -8,6 +8,7 @@ __all__ = ["as_expression", "as_field"]
 
 from datetime import date, datetime
 
+from mercer._base.errors import InputError
 from mercer.search.conditions.evaluation import stored_value
 from mercer.search.conditions.tree import All, Among, Any, Compare, Like, Missing
 from mercer.search.databases.milvus.session import literal
@@ -35,8 +36,9 @@ def as_expression(tree):
         operator = "==" if tree.operator == "=" else tree.operator
         found = f"{name} {operator} {_shown(tree.value)}"
     elif isinstance(tree, Like):
-        # a backslash is a letter of ours, and takes the meaning of the next one in Milvus
-        found = f"{name} like {literal(tree.pattern.replace(chr(92), chr(92) * 2))}"
+        if "\\" in tree.pattern:  # a letter of ours; in Milvus it takes the meaning of the next one, if not at the end
+            raise InputError(f"Milvus takes no backslash in a pattern of like, got {tree.pattern!r:.80}.")
+        found = f"{name} like {literal(tree.pattern)}"
     else:
         assert isinstance(tree, Among)
         found = f"{name} in [{', '.join(map(_shown, tree.values))}]"
