@@ -70,7 +70,8 @@ def leaves(draw):
     if kind == "between":
         return f"{shown} {negated}between {draw(value)} and {draw(value)}"
     if kind == "like":
-        return f"{shown} {negated}like {quoted(draw(st.text('ab%_é', max_size=5)))}"
+        pattern = st.text("ab%_é", max_size=5) | st.text("abé", max_size=3).map(lambda text: f"%{text}%")
+        return f"{shown} {negated}like {quoted(draw(pattern))}"
     operators = ["=", "!=", "<>"] + (["<", "<=", ">", ">="] if name != "is ok" else [])
     return f"{shown} {draw(st.sampled_from(operators))} {draw(value)}"
 
@@ -164,6 +165,17 @@ def test_what_is_wrong_is_said_with_its_place(where, message):
 )
 def test_a_mapping_is_a_condition(mapping, where):
     assert parse_condition(mapping, COLUMNS, "test") == parse_condition(where, COLUMNS, "test")
+
+
+@given(st.lists(st.text("ab", max_size=20), min_size=1, max_size=10), st.text("ab", max_size=20), st.data())
+def test_texts_of_any_length_are_compared_with_all_of_their_letters(texts, text, data):
+    text = data.draw(st.sampled_from([text, *texts]))
+    rows = [(None, None, each, None, None, None) for each in texts]
+    assert found_here(rows, f"mode = '{text}'") == [each == text for each in texts]
+    assert found_here(rows, f"mode <= '{text}'") == [each <= text for each in texts]
+    assert found_here(rows, f"mode like '{text}%'") == [each.startswith(text) for each in texts]
+    assert found_here(rows, f"mode like '%{text}%'") == [text in each for each in texts]
+    assert found_here(rows, f"mode like '%{text}'") == [each.endswith(text) for each in texts]
 
 
 def test_a_pattern_with_many_wildcards_takes_no_time():

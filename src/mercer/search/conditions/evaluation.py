@@ -99,13 +99,36 @@ def _equal(values, offsets, text):
 
 def _begins(values, offsets, text, rows):
     """Where texts begin with these bytes, among rows whose texts are as long at least."""
-    starts = offsets[rows]
-    for place, byte in enumerate(text):
-        same = values[starts + place] == byte
-        rows, starts = rows[same], starts[same]
+    return _marked(rows[_same(values, offsets[rows], text)], offsets)
+
+
+def _contains(values, offsets, text):
+    """Where these bytes, one or more, are somewhere within a text."""
+    starts = np.flatnonzero(values[: max(0, len(values) - len(text) + 1)] == text[0])
+    starts = starts[_same(values, starts, text)]
+    rows = np.searchsorted(offsets, starts, side="right") - 1
+    return _marked(rows[starts + len(text) <= offsets[rows + 1]], offsets)
+
+
+def _marked(rows, offsets):
     found = np.zeros(len(offsets) - 1, dtype=bool)
     found[rows] = True
     return found
+
+
+def _same(values, starts, text):
+    """Which of these places begin with the bytes of a text, whose end lies within the values."""
+    left = np.arange(len(starts))
+    size = next(size for size in (8, 4, 2, 1, 0) if size <= len(text))
+    # words of so many bytes, the last of which may overlap the one before it
+    places = sorted({*range(0, len(text) - size + 1, size), len(text) - size}) if size else []
+    for place in places:
+        if not len(left):
+            break
+        words = np.ndarray(len(values) - size + 1, dtype=f"u{size}", buffer=values, strides=(1,))
+        word = np.frombuffer(text, words.dtype, 1, place)
+        left = left[words[starts[left] + place] == word]
+    return left
 
 
 def _order(values, offsets, text):
@@ -131,6 +154,8 @@ def _like(values, offsets, pattern):
     if rest == [""] and "_" not in head:  # letters at the beginning
         text = head.encode()
         return _begins(values, offsets, text, np.flatnonzero(np.diff(offsets) >= len(text)))
+    if head == "" and len(rest) == 2 and rest[0] and not rest[1] and "_" not in rest[0]:  # letters anywhere
+        return _contains(values, offsets, rest[0].encode())
     matches = _Pattern(pattern)
     return np.array([matches(value.decode(errors="replace")) for value in _each(values, offsets)], dtype=bool)
 
