@@ -96,6 +96,12 @@ class KernelIndex(BaseEstimator):
     >>> exact, _ = index.search(X[:2], k=3, exact=True)
     >>> index.certificate_.exact
     True
+
+    Columns beside the rows, and a condition on them:
+
+    >>> index = index.update(X[:2], [0, 1], data={"mode": ["positive", "negative"]})
+    >>> index.search(X[:1], k=2, where="mode = 'negative'")[0].tolist()
+    [[1, -1]]
     """
 
     _table = KERNEL_INDEX

@@ -109,6 +109,33 @@ def test_what_cannot_be_kept_is_refused_by_name(index, data, message):
     assert index.columns_ == {}
 
 
+@pytest.mark.parametrize("place", ["memory", "directory"])
+def test_a_first_table_that_fails_half_way_has_not_happened(index, place, tmp_path, monkeypatch):
+    index.add(X[:5])
+    if place == "directory":
+        index.persist(tmp_path / "index")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(index.rows_), "_packed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            index.update(X[:3], [0, 1, 2], data=TABLE)
+    assert index.columns_ == {}
+    assert len(index) == 5
+    index.update(X[:3], [0, 1, 2], data=TABLE)
+    assert index.data([0, 1, 2]) == EXPECTED
+    index.close()
+
+
+def test_chunks_of_dask_take_their_part_of_the_table(index):
+    array = pytest.importorskip("dask.array").from_array(X[:9], chunks=(4, 8))
+    index.add(array, data={"n": [None, *range(1, 8), 8.5], "mode": [None] * 8 + ["last"]})
+    assert index.columns_ == {"n": "float", "mode": "text"}
+    assert index.data([0, 5, 8]) == {"n": [None, 5.0, 8.5], "mode": [None, None, "last"]}
+
+
 def test_later_tables_must_match(index):
     index.add(X[:3], data=TABLE)
     index.add(X[3:4], data={"mode": ["a"]}).add(X[4:5])
