@@ -17,6 +17,9 @@ On this machine only; the page is at the address that is printed:
   mercer serve digits.mercer
   mercer serve digits.mercer --index digits.index --port 9000
 
+An index alone, searched over HTTP and on the page:
+  mercer serve --index digits.index
+
 With the labels of the rows that are found; their file is that of the rows, or lists ids and labels:
   mercer serve digits.mercer --index digits.index --index-labels train.npz
 
@@ -37,7 +40,8 @@ LIMITS = Group((
     integer("concurrency", 256, "Requests in work at once, per process.", least=1),
 ), panel="Limits")  # fmt: skip
 SERVE = Group((
-    argument("model", "MODEL", "A file of a fitted classifier or regressor."),
+    argument("model", "MODEL", "A file of a fitted classifier or regressor; none to search an index.", default=None,
+        shown=False),
     text("index", None, "An index whose rows are found as neighbours.", "DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
     integer("port", 8321, "Port to listen on; 0 picks a free port.", least=0, most=65535),
@@ -55,7 +59,7 @@ SERVE = Group((
 
 @options(examples=EXAMPLES, given=SERVE, limits=LIMITS, settings=COMMON)
 def serve(given, limits, settings: Settings) -> None:
-    """Answer by a fitted model over HTTP: a page, rows as JSON, or bits.
+    """Answer by a fitted model, an index or both over HTTP: a page, rows as JSON, or bits.
 
     The address is printed when the service answers. SIGHUP, or a POST to /v1/reload with the token, loads the file
     again and keeps the old model if the new one is broken. SIGINT and SIGTERM end the service after what is in work.
@@ -63,7 +67,10 @@ def serve(given, limits, settings: Settings) -> None:
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
     model, index, host, workers = given.model, given.index, given.host, given.workers
-    check_file(model, "Name the file of a model; the directory of an index goes with --index.")
+    if model is None and index is None:
+        raise ArgumentError("Name the file of a model, the directory of an index with --index, or both.")
+    if model is not None:
+        check_file(model, "Name the file of a model; the directory of an index goes with --index.")
     if index is not None and not Path(index).is_dir():
         raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
     if given.index_labels is not None:
@@ -82,7 +89,7 @@ def serve(given, limits, settings: Settings) -> None:
 
     def ready(url: str) -> None:
         if settings.json:
-            print_json({"url": url, "model": model, "process": os.getpid()})
+            print_json({"url": url, "model": model, "index": index, "process": os.getpid()})
         else:
             print(url, flush=True)
 

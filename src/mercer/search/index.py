@@ -26,6 +26,7 @@ from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel, needs_non_negative
 from mercer.maps.dask import is_dask, named, rows_to_fit
 from mercer.search.by_codes import final_scores, range_codes, search_codes
+from mercer.search.columns.frames import as_data_frame, check_frame
 from mercer.search.databases.pushing import connect, push
 from mercer.search.exact.searcher import ExactSearch
 from mercer.search.model.measure import Measure
@@ -95,6 +96,12 @@ class KernelIndex(BaseEstimator):
     >>> exact, _ = index.search(X[:2], k=3, exact=True)
     >>> index.certificate_.exact
     True
+
+    Columns beside the rows, and a condition on them:
+
+    >>> index = index.update(X[:2], [0, 1], data={"mode": ["positive", "negative"]})
+    >>> index.search(X[:1], k=2, where="mode = 'negative'")[0].tolist()
+    [[1, -1]]
     """
 
     _table = KERNEL_INDEX
@@ -155,7 +162,7 @@ class KernelIndex(BaseEstimator):
         self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
         return self
 
-    def add(self, X, ids=None):
+    def add(self, X, ids=None, data=None):
         """Add rows.
 
         Parameters
@@ -163,34 +170,41 @@ class KernelIndex(BaseEstimator):
         X : array-like or sparse matrix of shape (n, d), or a Dask array or data frame, whose chunks are added in turn
         ids : sequence of n whole numbers or texts, or None
             The caller's own, each once. None: whole numbers after the largest so far.
+        data : dict of sequences, data frame, Arrow table or None
+            Columns beside the rows, with a value for each: whole numbers, floats, texts, booleans, dates and
+            timestamps, any of them missing (None, NaN, NaT). The first call with ``data`` says which columns there are;
+            rows that were there before have no values. Later calls may leave columns out, and add none.
         """
         if is_dask(X):
-            return self._add_chunks(X, ids)
+            return self._add_chunks(X, ids, data)
         rows, who = self.rows_, "KernelIndex.add"
         X = rows.as_kept(rows.model.validated(X))
         ids = rows.new_ids(ids, X.shape[0], who)
         rows.check_new(ids, who)
+        data = rows.new_data(data, X.shape[0], who)
         with told(self.verbose):
-            rows.append(X, ids, np.empty(0, dtype=np.int64), who)
+            rows.append(X, ids, np.empty(0, dtype=np.int64), who, data)
         return self
 
-    def _add_chunks(self, X, ids):
+    def _add_chunks(self, X, ids, data):
         rows = open_rows(X)
         if ids is not None:
             ids = listed_ids(ids, "KernelIndex.add")
             if len(ids) != len(rows):
                 raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
             self.rows_.check_new(ids, "KernelIndex.add")
+        data = self.rows_.new_data(data, len(rows), "KernelIndex.add")
         for block, part in rows.blocks():
-            self.add(named(block, rows.feature_names), None if ids is None else ids[part])
+            self.add(named(block, rows.feature_names), None if ids is None else ids[part], data[part])
         return self
 
-    def update(self, X, ids):
-        """Replace the rows of ids that are in the index, in one step."""
+    def update(self, X, ids, data=None):
+        """Replace the rows of ids that are in the index, in one step; columns that ``data`` leaves out stay."""
         rows, who = self.rows_, "KernelIndex.update"
         X = rows.as_kept(rows.model.validated(X))
         ids = rows.new_ids(() if ids is None else ids, X.shape[0], who)
-        rows.append(X, ids, rows.known(ids, who), who)
+        replaced = rows.known(ids, who)
+        rows.append(X, ids, replaced, who, rows.new_data(data, X.shape[0], who, replaced))
         return self
 
     def remove(self, ids):
@@ -224,7 +238,7 @@ class KernelIndex(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ search
 
-    def search(self, Q, k=10, *, filter=None, exact=False, rerank=True):
+    def search(self, Q, k=10, *, filter=None, where=None, exact=False, rerank=True, as_frame=False):
         """The k nearest rows of each query.
 
         Parameters
@@ -233,11 +247,17 @@ class KernelIndex(BaseEstimator):
         k : int, at most the number of rows
         filter : sequence of ids, function of an id, or None
             Rows that may be found.
+        where : str, mapping or None
+            A condition on the columns of ``data`` that rows must fulfill to be found, beside ``filter``:
+            ``"precursor > 300 and mode = 'positive'"``, or ``{"precursor": (300, 400), "mode": ["positive"]}``.
         exact : {False, True, "stored", "probable"}
             True: proven to be what brute force finds, see ``certificate_``. ``"stored"``: the same on rows that are
             kept rounded. ``"probable"``: with relaxed bounds, whose confidence the certificate gives.
         rerank : bool
             Whether the best of the scan get their exact value; without, the estimates of the codes rank.
+        as_frame : {False, True, "pandas", "polars", "pyarrow"}
+            Whether the answer is a data frame (True: of pandas) with a line for each row that was found: query, rank,
+            id, similarity or distance, and the columns of ``data``.
 
         Returns
         -------
@@ -248,34 +268,63 @@ class KernelIndex(BaseEstimator):
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= len(rows):
             needed = f"k from 1 to {len(rows)}, the number of rows in the index"
             raise InputError(f"KernelIndex.search needs {needed}, got k={k!r:.80}.")
-        allowed = rows.allowed(filter, "KernelIndex.search(filter=)")
+        allowed = rows.allowed(filter, "KernelIndex.search", where)
+        check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):
             if exact is False:
                 positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
             else:
                 (positions, scores), self.certificate_ = self._exact(rows, exact).nearest(Q, int(k), allowed)
         measure = Measure.of(rows.model)
-        return rows.ids.at(positions), np.where(positions < 0, measure.nothing, measure.reported(scores))
+        values = np.where(positions < 0, measure.nothing, measure.reported(scores))
+        if as_frame:
+            queries, ranks = np.nonzero(positions >= 0)
+            return self._frame(as_frame, rows, queries, ranks, positions[queries, ranks], values[queries, ranks])
+        return rows.ids.at(positions), values
+
+    def _frame(self, library, rows, queries, ranks, positions, values):
+        """What was found, line by line."""
+        head = {"query": queries, "rank": ranks + 1, "id": rows.ids.at(positions), self.measure: values}
+        return as_data_frame(library, head, rows.data, rows.values(positions))
+
+    def data(self, ids, as_frame=False):
+        """The columns of some rows, as a dictionary of lists in the order of ``ids``, or as a data frame with the ids.
+
+        Missing values are None in the lists.
+        """
+        rows, who = self.rows_, "KernelIndex.data"
+        check_frame(as_frame, who)
+        positions = rows.known(listed_ids(ids, who), who)
+        values = rows.values(positions)
+        return as_data_frame(as_frame, {"id": rows.ids.at(positions)}, rows.data, values) if as_frame else values
+
+    @property
+    def columns_(self):
+        """The columns beside the rows, with their types: integer, float, text, boolean, date or timestamp."""
+        return {column.name: column.type for column in self.rows_.data}
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
         """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
         ids, values = self.search(X, n_neighbors)
         return (values, ids) if return_distance else ids
 
-    def range_search(self, Q, *, min_similarity=None, max_distance=None, filter=None, exact=False):
+    def range_search(
+        self, Q, *, min_similarity=None, max_distance=None, filter=None, where=None, exact=False, as_frame=False
+    ):
         """All rows within a limit, for each query.
 
         Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the
-        sample may be missed; every row that is returned is within the limit.
+        sample may be missed; every row that is returned is within the limit. See `search` for the other parameters.
 
         Returns
         -------
-        ids, values : lists with an array per query, nearest first
+        ids, values : lists with an array per query, nearest first; or a data frame
         """
         rows, Q = self._asked(Q, "KernelIndex.range_search")
         measure = Measure.of(rows.model)
         limit = measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
-        allowed = rows.allowed(filter, "KernelIndex.search(filter=)")
+        allowed = rows.allowed(filter, "KernelIndex.range_search", where)
+        check_frame(as_frame, "KernelIndex.range_search")
         with thread_limit(self.n_jobs), told(self.verbose):
             if exact is False:
                 found = range_codes(rows, Q, limit, allowed)
@@ -283,6 +332,9 @@ class KernelIndex(BaseEstimator):
                 found, self.certificate_ = self._exact(rows, exact).within(Q, limit, allowed)
         queries, positions, scores = found
         ids, values = rows.ids.at(positions), measure.reported(scores)
+        if as_frame:
+            ranks = np.arange(len(queries)) - np.searchsorted(queries, queries)
+            return self._frame(as_frame, rows, queries, ranks, positions, values)
         bounds = np.searchsorted(queries, np.arange(Q.shape[0] + 1))
         cuts = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
         return [ids[cut] for cut in cuts], [values[cut] for cut in cuts]
@@ -362,6 +414,7 @@ class KernelIndex(BaseEstimator):
             "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": rows.model.residual_limit_},
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
             "lists": rows.n_lists,
+            "data": self.columns_,
             "path": None if rows.path is None else os.fspath(rows.path),
             "plan": rows.model.plan_,
         }

@@ -269,8 +269,8 @@ def test_after_an_interruption_rows_that_were_added_stay_and_the_rest_can_follow
 ):
     original, calls = KernelIndex.add, []
 
-    def interrupted(self, X, ids=None):
-        original(self, X, ids)  # the interruption comes when the third block is on the disk
+    def interrupted(self, X, ids=None, data=None):
+        original(self, X, ids, data)  # the interruption comes when the third block is on the disk
         calls.append(len(X))
         if len(calls) == 3:
             raise KeyboardInterrupt

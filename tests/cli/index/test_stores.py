@@ -44,7 +44,7 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request,
         assert found["index"].startswith("shop of ")
         some = succeeds("index", "search", made / "Q.npy", "-k", 2, "--filter", made / "some.txt", "--ef", 50, *where)
         assert {name for each in some["matches"] for name in each["ids"]} <= {"r1", "r2", "r30"}
-        one = succeeds("index", "search", made / "Q.npy", "-k", 2, "--where", 'id = \'r7\'' if kind == "postgres" else 'id == "r7"', *where)  # fmt: skip  # noqa: E501
+        one = succeeds("index", "search", made / "Q.npy", "-k", 2, "--store-filter", 'id = \'r7\'' if kind == "postgres" else 'id == "r7"', *where)  # fmt: skip  # noqa: E501
         assert [each["ids"] for each in one["matches"]] == [["r7"]] * 5
     words = ["shop", "mercer index search --store", "push with --replace"]
     said = fails(1, words, "index", "push", made / "numbers", "--to", place, "--table", "shop")

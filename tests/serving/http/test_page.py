@@ -492,3 +492,30 @@ def luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# ------------------------------------------------------------------------------------------ an index without a model
+
+
+def test_an_index_alone_is_searched_under_a_condition(tab):
+    X = rows()[:INDEXED]
+    made = KernelIndex("intersection", random_state=0).fit(X)
+    made.add(X, data={"n": np.arange(INDEXED), "mode": ["even", "odd"] * (INDEXED // 2)})
+    with served(None, made) as address:
+        tab.goto(address)
+        tab.wait_for_selector("main:not([hidden])")
+        assert not tab.is_visible("#answer-card")
+        assert "n (integer), mode (text)" in tab.inner_text("#where-help")
+        tab.fill("#numbers", " ".join(map(str, X[7])))
+        tab.wait_for_selector("#near li")
+        tab.wait_for_selector("main[data-state=answered]")
+        assert tab.locator("#near li .id").first.inner_text() == "7"
+        assert "mode: odd" in tab.locator("#near li").first.inner_text()
+        tab.fill("#where", "mode = 'even' and n < 6")
+        tab.wait_for_selector("#near li:nth-child(3):last-child")
+        assert sorted(tab.locator("#near li .id").all_inner_texts()) == ["0", "2", "4"]
+        tab.fill("#where", "n < 0")
+        tab.wait_for_selector("#near-empty:has-text('There is no such example.')")
+        tab.fill("#where", "moed = 1")
+        tab.wait_for_selector("#near-empty:has-text('Did you mean')")
+        tab.complaints.clear()  # the browser notes every answer that is a refusal

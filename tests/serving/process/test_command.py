@@ -183,3 +183,16 @@ def test_without_the_extra_it_says_how_to_get_it(files, monkeypatch):
     monkeypatch.delitem(vars(serving), "create_app", raising=False)  # as it is before its first use
     with pytest.raises(MissingExtraError, match="create_app needs the package 'fastapi'"):
         _ = serving.create_app
+
+
+@pytest.mark.process
+def test_an_index_alone_is_served_and_opened_again(tmp_path):
+    made = mercer.KernelIndex("chi2", effort="low", bytes_per_item=8, random_state=0).fit(X)
+    made.add(X[:50], data={"n": range(50)}).persist(tmp_path / "index").close()
+    question = "POST", "/v1/neighbours?where=n%20%3E%3D%2048", {"rows": X[:1].tolist()}
+    with serving("--index", tmp_path / "index") as (process, address):
+        assert sorted(ask(address, *question)[1]["ids"][0]) == [48, 49]
+        with mercer.KernelIndex.open(tmp_path / "index", "w") as index:
+            index.add(X[50:51], data={"n": [50]})
+        os.kill(process.pid, signal.SIGHUP)
+        until(lambda: sorted(ask(address, *question)[1]["ids"][0]) == [48, 49, 50])

@@ -30,6 +30,7 @@ class Features:
     means : of its features, if missing values are to be filled with them, or None
     takes_missing : whether the model fills missing values itself, as a pipeline with an imputer does
     table : name of the table that these are the columns of, if there is no model but another table; or None
+    data : names of columns that are kept beside the features, as an index does
     """
 
     names: tuple[str, ...] | None = None
@@ -38,6 +39,7 @@ class Features:
     means: Any = None
     takes_missing: bool = False
     table: str | None = None
+    data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Chosen:
     names : of the features, or None
     label, id : positions, or None
     others : names of the columns that are no features
+    kept : positions of those of them that go along
     """
 
     features: Sequence[int]
@@ -57,6 +60,7 @@ class Chosen:
     label: int | None
     id: int | None
     others: tuple[str, ...]
+    kept: tuple[int, ...] = ()
 
 
 def features_of(model: Any) -> Features:
@@ -73,7 +77,14 @@ def features_of(model: Any) -> Features:
         tuple(getattr(fitted, "other_columns_", ())),
         getattr(fitted, "feature_means_", None),
         takes_missing(fitted),
+        data=_columns_beside(model),
     )
+
+
+def _columns_beside(model: Any) -> tuple[str, ...]:
+    """The columns that an index keeps beside its rows; a learner means something else by the word."""
+    columns = getattr(model, "columns_", None)
+    return tuple(columns) if isinstance(columns, dict) else ()
 
 
 def keep_columns(model: Any, rows: Any) -> None:
@@ -99,7 +110,10 @@ def choose_columns(names: Sequence[str] | None, n_columns: int, rules: InputRule
     id = _position(rules.id, names, n_columns, source)
     if label is not None and label == id:
         raise ArgumentError(f"{source}: column {_title(label, names)} cannot be label and id at once.")
-    out = {column_position(each, names, n_columns, source) for each in rules.drop} | {label, id}
+    kept = _kept(names, n_columns, rules, source)
+    if {label, id} & set(kept):
+        raise ArgumentError(f"{source}: a column that is kept cannot be label or id at once.")
+    out = {column_position(each, names, n_columns, source) for each in rules.drop} | {label, id, *kept}
     if rules.columns:
         wanted = [column_position(each, names, n_columns, source) for each in rules.columns]
         twice = next((i for i in wanted if i in out or wanted.count(i) > 1), None)
@@ -117,7 +131,19 @@ def choose_columns(names: Sequence[str] | None, n_columns: int, rules: InputRule
     _refuse_twins([names[i] for i in wanted], names, source)
     chosen = set(wanted)
     others = tuple(name for i, name in enumerate(names) if i not in chosen)
-    return Chosen(tuple(wanted), tuple(names[i] for i in wanted), label, id, others)
+    return Chosen(tuple(wanted), tuple(names[i] for i in wanted), label, id, others, kept)
+
+
+def _kept(names, n_columns: int, rules: InputRules, source: str) -> tuple[int, ...]:
+    """Columns that go along: those that are said or, if nothing is said, those of the model that are there."""
+    if names is None and rules.keep:
+        raise ArgumentError(f"{source} has no names of columns, without which --keep cannot keep any.")
+    if rules.keep:
+        return tuple(dict.fromkeys(column_position(each, names, n_columns, source) for each in rules.keep))
+    known = features_of(rules.like)
+    wanted = set(known.data) - set(known.names or ())
+    said = {rules.label, rules.id, *rules.drop, *rules.columns}
+    return tuple(i for i, name in enumerate(names or ()) if name in wanted - said)
 
 
 def column_position(column: str | int, names: Sequence[str] | None, n_columns: int, source: str) -> int:

@@ -19,6 +19,7 @@ class Content:
     ids : of the rows, or None
     unlabelled : which rows have no label, or None if all have one
     lines : the line of a text that each row stands in, or None
+    data : values of the columns that go along, by name: words of a text, or columns of Arrow
     """
 
     X: Any
@@ -28,3 +29,4 @@ class Content:
     ids: Any = None
     unlabelled: Any = None
     lines: Any = None
+    data: Any = None

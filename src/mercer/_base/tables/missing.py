@@ -162,6 +162,12 @@ class CompletedSource(RowSource):
         ids = self._inner.ids
         return ids if ids is None or self.kept is None else ids[self.kept]
 
+    def _data(self):
+        data = self._inner.data
+        if data is None or self.kept is None:
+            return data
+        return {name: values.take(self.kept) for name, values in data.items()}
+
     def default_size(self):
         return self._inner.default_size()
 

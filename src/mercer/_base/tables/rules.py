@@ -67,6 +67,8 @@ class InputRules:
     id : name or position of a column of ids, which are then no feature
     drop : names or positions of columns to leave out
     columns : names or positions of the features, all others being left out; empty takes all
+    keep : names or positions of columns that go along as they are, and are then no features; empty takes those that
+        ``like`` keeps, as an index does
     missing : what becomes of cells without a value (empty, NA, N/A, NaN, null; NaN in arrays): ``error`` refuses them,
         ``drop-rows`` leaves their rows out, ``fill:VALUE`` puts a number there, ``mean`` the mean of the column, which
         is that of the rows a model was fitted on if ``like`` knows it. None is ``mean`` where ``like`` knows means; it
@@ -86,12 +88,13 @@ class InputRules:
     id: str | int | None = None
     drop: tuple[str | int, ...] = ()
     columns: tuple[str | int, ...] = ()
+    keep: tuple[str | int, ...] = ()
     missing: str | None = None
     like: Any = None
     needs_labels: bool | None = None
 
     def __post_init__(self):
-        for name in ("drop", "columns"):
+        for name in ("drop", "columns", "keep"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str | int) else tuple(given or ()))
         if self.missing is not None and self.missing not in _WORDS:

@@ -13,6 +13,7 @@ __all__ = [
     "IDS",
     "IMAGES",
     "IMAGE_MODEL",
+    "KEEP",
     "KERNEL_PARAM",
     "LABELS",
     "LEARNER_MODEL",
@@ -60,6 +61,12 @@ IDS = text(
     "Ids of the rows: a file with one per line, or npy. A column of DATA is named with --id.",
     "FILE",
     shown="numbers in turn",
+)
+KEEP = text(
+    "keep",
+    None,
+    "Columns of DATA that are kept beside the rows for --where, by name; they are then no features.",
+    "A,B,...",
 )
 MATCHES_OUT = text(
     "out", None, "Write what is found (csv, tsv, json, parquet, npz, npy); - is the output.", "FILE", "-o"

@@ -10,8 +10,8 @@ from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took
-from mercer.cli.framework.shared import DATA, DIR, IDS
-from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add
+from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP
+from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.options import INDEX, new_index
@@ -22,6 +22,9 @@ Histograms, 16 bytes each; ids from a column, or from a file with one per line:
   mercer index build base.npy --kernel chi2 --out base.index
   mercer index build spectra.parquet --kernel js --id name --out spectra.index
   mercer index build words.npz --kernel js --ids titles.txt --out words.index
+
+With columns that searches can ask for, as in --where "precursor > 300":
+  mercer index build spectra.csv --kernel js --id name --keep precursor,mode --out spectra.index
 
 What would be chosen, and why:
   mercer index build sift.bvecs --bytes 8 --dry-run
@@ -45,7 +48,7 @@ FIT_BYTES = 2**30  # of dense rows
 BUILD_OPTIONS = (
     DATA,
     pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
-    IDS,
+    IDS, KEEP,
     integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learnt from.",
         shown="131072, at most 1 GiB", least=2),
     flag("dry_run", "Print the plan and write nothing."),
@@ -53,7 +56,7 @@ BUILD_OPTIONS = (
 
 
 @options(BUILD_OPTIONS, examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)
-def build(x, out, ids, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
+def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
     """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
 
     All rows are read once before anything is learnt, so that bad ones are found first; rows need not fit into memory.
@@ -68,13 +71,14 @@ def build(x, out, ids, fit_rows, dry_run, choices, rules, settings: Settings) ->
         with as_argument():
             check_new_place(out)
     index = new_index(choices, settings.seed)
-    given = open_rows_to_add(settings, x, ids, rules)
+    given = open_rows_to_add(settings, x, ids, keep, rules)
     started = time.perf_counter()
     with progress(settings), blaming(given.data):
         check_rows(index.kernel, given)
         sample = given.data.sample(fit_rows or _rows_to_fit(given), random_state=settings.seed)
         index.fit(sample)
         keep_columns(index, given.data)
+        given = with_columns(given, index)
     fitted = time.perf_counter()
     head = {"data": given.data.name, "rows": given.n_rows, "columns": given.data.shape[1], "fitted_on": sample.shape[0]}
     head |= missing_facts(given.data)
@@ -90,13 +94,13 @@ def build(x, out, ids, fit_rows, dry_run, choices, rules, settings: Settings) ->
 
 
 ADD_OPTIONS = (
-    DIR, DATA, IDS,
+    DIR, DATA, IDS, KEEP.but(shown="those of the index that DATA has"),
     integer("skip", 0, "Leave out the first N rows, and their ids.", least=0),
 )  # fmt: skip
 
 
 @options(ADD_OPTIONS, examples=ADD_EXAMPLES, rules=INPUT, settings=COMMON)
-def add(place, x, ids, skip, rules, settings: Settings) -> None:
+def add(place, x, ids, keep, skip, rules, settings: Settings) -> None:
     """Add rows to an index, under the embedding and code that it has.
 
     Without --id or --ids, rows get whole numbers after the largest so far. All rows are read once before the first is
@@ -104,7 +108,7 @@ def add(place, x, ids, skip, rules, settings: Settings) -> None:
     a note says how to go on.
     """
     with open_index(place, "w") as index:
-        given = open_rows_to_add(settings, x, ids, rules, index, skip)
+        given = with_columns(open_rows_to_add(settings, x, ids, keep, rules, index, skip), index)
         started = time.perf_counter()
         with progress(settings):
             check_rows(index.kernel, given)

@@ -16,7 +16,7 @@ from mercer.cli.framework.shared import DIR, MATCHES_FORMAT, MATCHES_OUT
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
 from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
-from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store
+from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store, said_here
 from mercer.cli.models.learning import answers, missing_facts, spread, warm_up
 
 SEARCH_EXAMPLES = """
@@ -29,9 +29,12 @@ All rows within a limit; only among some rows; by the codes alone:
   mercer index search base.index queries.npy --filter allowed.txt
   mercer index search base.index queries.npy --no-rerank
 
+Only rows whose columns fulfill a condition (those of mercer index build --keep):
+  mercer index search spectra.index new.csv --where "precursor between 300 and 400 and mode = 'positive'"
+
 In PostgreSQL or Milvus, where mercer index push has brought the index:
   mercer index search queries.npy --store postgresql://me@host/shop --table images
-  mercer index search queries.npy --store milvus://host:19530 --table images --where 'year > 2000'
+  mercer index search queries.npy --store milvus://host:19530 --table images --store-filter 'year > 2000'
 """
 EXACT_EXAMPLES = """
   mercer index exact base.index queries.npy -k 10
@@ -50,6 +53,7 @@ class Question:
     min_similarity: float | None
     max_distance: float | None
     filter: str | None
+    where: str | None = None
     place: str = ""
     exact: bool | str = False
     rerank: bool = True
@@ -67,6 +71,7 @@ QUESTION = Group((
     number("min_similarity", None, "All rows at least so similar.", "S"),
     number("max_distance", None, "All rows at most so far.", "D"),
     text("filter", None, "Ids that may be found, one per line, or npy; - is the input.", "FILE"),
+    text("where", None, "A condition on the columns of the index that rows must fulfill.", "CONDITION"),
 ), Question)  # fmt: skip
 QUERIES = argument("q", "QUERIES", "Rows: a file, FILE.npz::NAME, or - for the input.")
 SEARCH_OPTIONS = (
@@ -129,7 +134,7 @@ def _run(
         question = _fitted(question, index)
         data = open_rows_for(settings, q, rules, index)
         allowed = _allowed(question, index)
-        with progress(settings):
+        with progress(settings), said_here():
             found, certificate, times = _ask(index, data, question, allowed)
         head = _head(index, data, question) | times | _certified(certificate)
     title = f"{'True nearest' if question.exact else 'Nearest'} rows of {data.name} in {question.place}"
@@ -199,9 +204,9 @@ def _ask(index, data: RowSource, question: Question, allowed):
     def ask(rows):
         if question.is_range:
             limits = {"min_similarity": question.min_similarity, "max_distance": question.max_distance}
-            found = index.range_search(rows, **limits, filter=allowed, exact=question.exact)
+            found = index.range_search(rows, **limits, filter=allowed, where=question.where, exact=question.exact)
         else:
-            how = {"filter": allowed, "exact": question.exact, "rerank": question.rerank}
+            how = {"filter": allowed, "where": question.where, "exact": question.exact, "rerank": question.rerank}
             if question.at is not None and question.at.ef is not None:
                 how["ef"] = question.at.ef
             found = index.search(rows, question.k, **how)
@@ -220,7 +225,9 @@ def _ask(index, data: RowSource, question: Question, allowed):
     kept = [(ids[_there(values)][: question.k], values[_there(values)][: question.k]) for ids, values in found]
     kept = spread(kept, data, tuple(part[:0] for part in kept[0]))  # rows that lack a value find nothing
     labels = None if data.y is None else data.y if data.kept is None else _labels(data)
-    matches = Matches([ids for ids, _ in kept], [values for _, values in kept], index.measure, labels, data.ids_in_file)
+    ids, values = [ids for ids, _ in kept], [values for _, values in kept]
+    beside = [index.data(each.tolist()) for each in ids] if index.columns_ and question.at is None else None
+    matches = Matches(ids, values, index.measure, labels, data.ids_in_file, beside)
     return matches, _joined(index, evaluations), times
 
 

@@ -1,6 +1,6 @@
 """``mercer index push``: an index into PostgreSQL or Milvus; and opening it there for a search."""
 
-__all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push"]
+__all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push", "said_here"]
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +39,10 @@ _HERE = {
     "ef_construction=": "--ef-construction ",
     "ef_construction": "--ef-construction",
     "(vectors=None)": "(--vectors none)",
+    "KernelIndex.search(where=)": "--where",
+    "KernelIndex.range_search(where=)": "--where",
+    "StoreIndex.search(where=)": "--where",
+    "add rows with data=": "build it with --keep",
 }
 
 
@@ -49,14 +53,14 @@ class StorePlace:
     store: str | None
     table: str | None
     column: str
-    where: str | None
+    store_filter: str | None
     ef: int | None
 
 
 def _place(**said: Any) -> StorePlace:
     place = StorePlace(**said)
-    if place.store is None and (place.table, place.where, place.ef) != (None, None, None):
-        raise ArgumentError("--table, --where and --ef are for a search in a store. Name it with --store.")
+    if place.store is None and (place.table, place.store_filter, place.ef) != (None, None, None):
+        raise ArgumentError("--table, --store-filter and --ef are for a search in a store. Name it with --store.")
     if place.store is not None and place.table is None:
         raise ArgumentError("Say with --table which table or collection of the store holds the index.")
     return place
@@ -66,7 +70,7 @@ STORE = Group((
     text("store", None, "Search in postgresql://... or milvus://... instead of a directory.", "URL"),
     TABLE,
     text("column", "embedding", "Column of the embedded rows.", "NAME", "--embedding-column"),
-    text("where", None, "Rows that may be found, in SQL or as an expression of Milvus.", "CONDITION"),
+    text("store_filter", None, "Rows that may be found, in SQL or as an expression of Milvus.", "CONDITION"),
     integer("ef", None, "Candidates that a graph keeps while it is searched.", shown="as many as are asked for, 100 at "
         "least", least=1),
 ), _place, panel="Store")  # fmt: skip
@@ -76,12 +80,12 @@ def open_store(place: StorePlace):
     """The index in a store, to be closed by a ``with`` block."""
     from mercer import KernelIndex
 
-    with _said_here():
+    with said_here():
         return KernelIndex.connect(place.store, place.table, embedding_column=place.column)
 
 
 @contextmanager
-def _said_here() -> Iterator[None]:
+def said_here() -> Iterator[None]:
     """Errors of the library, in the words of the command line."""
     try:
         yield
@@ -94,9 +98,9 @@ def _said_here() -> Iterator[None]:
 
 def allowed_in_store(place: StorePlace, index, file: str | None):
     """The filter of a search: a condition, the ids of a file, or None."""
-    exclude(where=place.where, filter=file)
+    exclude(store_filter=place.store_filter, filter=file)
     if file is None:
-        return place.where
+        return place.store_filter
     ids = read_ids(file)
     return [str(value) for value in ids] if index.stats()["ids"] == "texts" else ids
 
@@ -126,7 +130,7 @@ def push(given, settings: Settings) -> None:
     """
     how = {name: given[name] for name in _SAID_OF_A_PUSH}
     how |= {"dtype": "float16" if given.half else "float32", "vectors": "same" if given.rows else None}
-    with open_index(given.place) as index, progress(settings) as watch, _said_here():
+    with open_index(given.place) as index, progress(settings) as watch, said_here():
         pushed = index.push(given.to, given.table, **how)
         with pushed:
             found = pushed.stats()

@@ -11,14 +11,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.search.conditions.tree import Node
+
 
 @dataclass(frozen=True)
 class Condition:
-    """Which rows may be found: some ids, or a text in the language of the store with values for what it leaves open."""
+    """Which rows may be found: some ids, or a text in the language of the store with values for what it leaves open.
+
+    ``tree`` is a condition on the columns of the index, which must hold as well.
+    """
 
     ids: Sequence[Any] | None = None
     text: str | None = None
     values: Any = None
+    tree: Node | None = None
 
 
 @dataclass(frozen=True)

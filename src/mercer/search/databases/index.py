@@ -16,6 +16,7 @@ from mercer._base.files.container import FileProblem
 from mercer._base.parameters.search import EF, EXACT, K
 from mercer._base.threads import thread_limit
 from mercer.search.by_codes import oversampled
+from mercer.search.conditions import parse_condition
 from mercer.search.databases.artefact import embedded
 from mercer.search.databases.external import Candidates, Condition
 from mercer.search.databases.row_bytes import as_bytes, from_bytes
@@ -79,7 +80,7 @@ class StoreIndex:
         ids : sequence of n whole numbers, or of n texts
             As the store keeps them. They are never made up here: others may be writing.
         payload : dict of a column's name -> n values, or None
-            Further columns of the table, or fields of the collection.
+            Further columns of the table, or fields of the collection; columns of the index among them.
         """
         self._write(self._store.insert, X, ids, payload, "KernelIndex.add")
         return self
@@ -126,7 +127,7 @@ class StoreIndex:
 
     # ------------------------------------------------------------------------------------------------------- search
 
-    def search(self, Q, k=10, *, filter=None, exact=False, rerank=True, ef=None):
+    def search(self, Q, k=10, *, filter=None, where=None, exact=False, rerank=True, ef=None):
         """The k nearest rows of each query.
 
         Parameters
@@ -137,6 +138,9 @@ class StoreIndex:
             Rows that may be found: some ids, or a condition in the language of the store, which is code: never build it
             from words of strangers. PostgreSQL takes values apart from it:
             ``("year > %(since)s", {"since": 2000})``.
+        where : str, mapping or None
+            A condition on the columns that were pushed, as in `KernelIndex.search`, in the words of Mercer and not of
+            the store: names are checked and values bound, so it may come from strangers. Holds beside ``filter``.
         exact : bool
             True compares every row of the store with the exact kernel: slow, and the truth to measure by.
         rerank : bool
@@ -152,7 +156,7 @@ class StoreIndex:
         Q = as_kept(self.model_.validated(Q, name="Q"), self._layout.sparse)
         K.check(k, "StoreIndex.search")
         EF.check(ef, "StoreIndex.search")
-        condition = self._condition(filter)
+        condition = self._condition(filter, where)
         EXACT.check(exact, "StoreIndex.search")
         if (exact or rerank) and self._layout.kept is None and self.rows is None:
             raise InputError(
@@ -175,11 +179,11 @@ class StoreIndex:
         """Embedded rows or queries, float32, for SQL or Milvus calls of your own: <psi(x), psi(y)> ~ K(x, y)."""
         return embedded(self.model_, self.model_.validated(X))
 
-    def explain(self, q, k=10, *, filter=None):
+    def explain(self, q, k=10, *, filter=None, where=None):
         """How the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or what Milvus has indexed."""
         K.check(k, "StoreIndex.explain")
         wanted = oversampled(int(k), self.oversample)
-        return self._store.explain(self.embed(q)[0], wanted, self._condition(filter))
+        return self._store.explain(self.embed(q)[0], wanted, self._condition(filter, where))
 
     def stats(self):
         """What is where, as a dictionary."""
@@ -228,6 +232,11 @@ class StoreIndex:
     def normalize(self):
         """Whether the kernel is normalised."""
         return self.model_.normalize
+
+    @property
+    def columns_(self):
+        """The columns that were pushed: their types by name."""
+        return {column.name: column.type for column in self._layout.data}
 
     @property
     def n_features_in_(self):
@@ -341,7 +350,13 @@ class StoreIndex:
             raise InputError(f"{who} needs {what} as ids in {self._layout.name}, got {strange!r:.80}.")
         return ids
 
-    def _condition(self, filter):
+    def _condition(self, filter, where):
+        found = self._filter(filter)
+        if where is None:
+            return found
+        return replace(found or Condition(), tree=parse_condition(where, self._layout.data, "StoreIndex.search"))
+
+    def _filter(self, filter):
         if filter is None:
             return None
         if isinstance(filter, str):

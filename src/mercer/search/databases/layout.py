@@ -5,8 +5,10 @@ __all__ = ["Layout", "metric_of"]
 from dataclasses import asdict, dataclass, fields
 
 from mercer._base.errors import InputError
+from mercer._base.files.container import FileProblem
 from mercer._base.parameters import check_parameters
 from mercer._base.parameters.search import LAYOUT, VECTORS
+from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
@@ -36,6 +38,7 @@ class Layout:
     sparse, n_features : of these rows
     oversample : candidates for each row that is asked for
     own : whether Mercer made the table, so that removing a row from the index deletes it
+    data : columns of the index that the store keeps as well, under their names
     """
 
     name: str
@@ -54,6 +57,7 @@ class Layout:
     row_column: str = "features"
     oversample: float = 10
     own: bool = True
+    data: DataTypes = NO_COLUMNS
 
     def __post_init__(self):
         check_parameters(self, LAYOUT, "KernelIndex.push")
@@ -69,6 +73,12 @@ class Layout:
                 raise InputError(f"A table, collection or column needs a name, got {name!r:.80}.")
         if len(set(columns)) < len(columns):
             raise InputError(f"KernelIndex.push needs three different columns, got {', '.join(map(repr, columns))}.")
+        taken = next((name for name in self.data.names if name in columns), None)
+        if taken is not None:
+            raise InputError(
+                f"KernelIndex.push cannot keep the column {taken!r} of the index beside its own column {taken!r}. Name "
+                "that one otherwise, as with id_column=, embedding_column= or row_column=."
+            )
 
     @property
     def vectors(self):
@@ -78,7 +88,8 @@ class Layout:
     def document(self):
         """As plain values, ready for JSON."""
         plain = {name: value.item() if hasattr(value, "item") else value for name, value in asdict(self).items()}
-        return {"format": FORMAT, **plain}
+        data = plain.pop("data")  # left out if there is none, so that earlier versions read what they can
+        return {"format": FORMAT, **plain, **({"data": list(data)} if data else {})}
 
     @classmethod
     def of_document(cls, document, where):
@@ -90,11 +101,11 @@ class Layout:
                 f"{where} was written in format {version!r:.20}; this version of Mercer reads format {FORMAT}. "
                 "Install a version that fits, or push the index again."
             )
-        if set(document) - {"format"} != known:
+        if {*document, "data"} - {"format"} != known:
             raise InputError(f"{where} has a description that Mercer did not write. Push the index again.")
         try:
-            return cls(**{name: document[name] for name in known})
-        except InputError as error:
+            return cls(**{name: document[name] for name in known - {"data"}}, data=columns_in(document))
+        except (InputError, FileProblem) as error:
             raise InputError(
                 f"{where} has a description that Mercer did not write ({error}) Push the index again."
             ) from None

@@ -40,7 +40,8 @@ def push(
         ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. On a connection of your own,
         everything is part of its transaction: commit it, unless it has autocommit.
     name : str
-        Table or collection. A table that is there gets two columns more, and its rows are found by their ids.
+        Table or collection. A table that is there gets two columns more, and its rows are found by their ids. The
+        columns of ``data`` come along, under their names.
     replace : bool
         Whether an index that is there under this name is dropped.
     method : {"hnsw", "exact"}
@@ -79,6 +80,7 @@ def push(
         embedding_column=embedding_column,
         row_column=row_column,
         oversample=index.oversample,
+        data=rows.data,
     )
     model = from_artefact(artefact(rows.model), "This index")  # a copy: the handle may use other threads
     store = store_at(place)
@@ -155,7 +157,7 @@ def _fill(store, layout, model, rows, kept, replace):
         try:
             alive = rows.alive
             if len(alive):
-                store.insert(rows.ids.at(alive).tolist(), _blocks(model, rows, kept, alive), {})
+                store.insert(rows.ids.at(alive).tolist(), _blocks(model, rows, kept, alive), rows.values(alive))
             store.finish()
         except BaseException:
             store.abandon()

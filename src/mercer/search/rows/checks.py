@@ -118,6 +118,8 @@ def check_rows(collection, n_jobs=None):
             check_taken(rows, vectors, model.kernel_, f"rows in segment {number}")
 
     run_blocks(check, tasks, n_jobs)
+    for start in range(0, snapshot.n_positions, CHECKED_ROWS):
+        collection.values(np.arange(start, min(start + CHECKED_ROWS, snapshot.n_positions)))
     _check_ids(collection)
 
 

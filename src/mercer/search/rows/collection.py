@@ -2,7 +2,8 @@
 
 __all__ = ["Collection", "columns_of", "format_of"]
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,10 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
 from mercer._base.progress import track
+from mercer.search.columns.blocks import DataBlock, empty_block, read_block, take_stored
+from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
+from mercer.search.conditions import parse_condition
+from mercer.search.conditions.evaluation import fulfilled
 from mercer.search.model.file import load_model
 from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
 from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, listed_ids, pack_ids, refuse_repeated
@@ -22,6 +27,7 @@ from mercer.search.stores import CodeStore, FaissStore
 
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
+KEPT_MASKS = 8  # conditions whose rows are remembered
 
 
 @dataclass(eq=False)
@@ -33,9 +39,11 @@ class View:
     model: Any
     ids: IdTable
     trusted: bool  # all rows were looked at, or written by this process
+    data: DataTypes = NO_COLUMNS  # columns beside the rows
     store: Any = None
     bounds: Any = None
     relaxed: Any = None
+    masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
 
 
 class Collection:
@@ -70,6 +78,7 @@ class Collection:
     snapshot = property(lambda self: self.view.snapshot)
     model = property(lambda self: self.view.model)
     ids = property(lambda self: self.view.ids)
+    data = property(lambda self: self.view.data)
 
     def settled(self):
         """The collection itself, after what an interrupted change has left was cleared away.
@@ -104,11 +113,12 @@ class Collection:
     def _new_view(self, storage, model, trusted):
         snapshot = storage.snapshot  # now: loading a model may have found a still newer generation
         if not hasattr(storage, "path"):
-            return View(storage, snapshot, model, _ids_of(storage), True)
+            return View(storage, snapshot, model, _ids_of(storage), True, columns_in(storage.header))
         with damages_named(storage):
-            check_columns(snapshot.columns, columns_of(model, self.vectors))
+            data = columns_in(storage.header)
+            check_columns(snapshot.columns, columns_of(model, self.vectors, data))
             check_lengths(snapshot.segments, self.vectors)
-            return View(storage, snapshot, model, _ids_of(storage), trusted)
+            return View(storage, snapshot, model, _ids_of(storage), trusted, data)
 
     def refresh(self):
         """See what another process has committed since."""
@@ -128,7 +138,7 @@ class Collection:
             if len(new):
                 store.upsert(new, _gathered(snapshot, "codes", new))
             store.delete(removed)
-        self.view = replace(view, snapshot=snapshot, store=store)
+        self.view = replace(view, snapshot=snapshot, store=store, masks={})
 
     @property
     def store(self):
@@ -193,7 +203,7 @@ class Collection:
 
     def kept_bytes(self):
         """Bytes of the rows that are kept beside their codes."""
-        others = {"codes", "flags", *(column.name for column in ID_COLUMNS)}
+        others = {"codes", "flags", *(column.name for column in (*ID_COLUMNS, *storage_columns(self.data)))}
         return sum(n_bytes for name, n_bytes in self.column_bytes().items() if name not in others)
 
     def column(self, name):
@@ -238,14 +248,42 @@ class Collection:
         refuse_repeated(ids, who)
         return ids
 
-    def append(self, X, ids, replaced, who):
+    def new_data(self, data, n_rows, who, replaced=None):
+        """Checked values of the columns for new rows; what a table does not name stays as it is at ``replaced``."""
+        before = None if replaced is None else DataBlock(self.data, self._stored(replaced))
+        return read_block(data, self.data, n_rows, who, before)
+
+    def append(self, X, ids, replaced, who, data):
         """Add validated rows; remove the positions ``replaced`` in the same step."""
+        if data.columns != self.data:
+            return self._append_with_columns(X, ids, replaced, who, data)
         with self.storage.transaction(who) as transaction:
-            for start in track(range(0, X.shape[0], ADD_ROWS), "Adding rows"):
-                part = slice(start, start + ADD_ROWS)
-                transaction.append(self._packed(X[part], ids[part], who))
+            for arrays in self._blocks(X, ids, who, data):
+                transaction.append(arrays)
             transaction.remove(replaced)
         self._advance(ids, replaced)
+
+    def _append_with_columns(self, X, ids, replaced, who, data):
+        """The same where rows have had no columns so far: a new generation, in which the old rows have no values."""
+        model, left = self.model, np.setdiff1d(self.alive, replaced)
+        old = (
+            {**arrays, **empty_block(data.columns, len(arrays["flags"])).packed()}
+            for arrays in self.batches(positions=left)
+        )
+        header = self.storage.header | {
+            "highest_id": self.ids.highest,
+            "data": [{"name": column.name, "type": column.type} for column in data.columns],
+        }
+        columns = columns_of(model, self.vectors, data.columns)
+        new = self._blocks(X, ids, who, data)
+        self.storage.rewrite(columns, chain(old, new), None, header, who, model)
+        self.settled()
+
+    def _blocks(self, X, ids, who, data):
+        """New rows as a storage takes them, some at a time."""
+        for start in track(range(0, X.shape[0], ADD_ROWS), "Adding rows"):
+            part = slice(start, start + ADD_ROWS)
+            yield {**self._packed(X[part], ids[part], who), **data[part].packed()}
 
     def _packed(self, X, ids, who):
         Z, lost = self.model.embed(X)
@@ -263,9 +301,9 @@ class Collection:
             transaction.remove(positions)
         self._advance(np.empty(0, dtype=np.int64), positions)
 
-    def batches(self, model=None):
+    def batches(self, model=None, positions=None):
         """The rows that are left, block by block, for a new generation; encoded again by a model if one is given."""
-        alive = self.alive
+        alive = self.alive if positions is None else positions
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
@@ -282,7 +320,7 @@ class Collection:
 
     def rewrite(self, who, model=None, write_model=None):
         """A new generation without removed rows, encoded by another model if one is given; wholly or not at all."""
-        columns = columns_of(model or self.model, self.vectors)
+        columns = columns_of(model or self.model, self.vectors, self.data)
         # the largest id may be that of a removed row, whose number must not be given again
         header = {**self.storage.header, "highest_id": self.ids.highest}
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
@@ -292,7 +330,7 @@ class Collection:
         """Go over to a directory, which has all rows that are left or none."""
         self._moving = storage = DirectoryStorage.at(path)
         try:
-            columns = columns_of(self.model, self.vectors)
+            columns = columns_of(self.model, self.vectors, self.data)
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
@@ -313,8 +351,35 @@ class Collection:
             taken = np.asarray(ids, dtype=object)[int(np.argmax(known))]
             raise InputError(f"{who} was given the id {taken!r}, which is in the index; nothing was added. Use update.")
 
-    def allowed(self, filter, who):
-        """Which positions a filter of a search lets through, as bools; None without one."""
+    def _stored(self, positions):
+        """What the storage keeps in each column at these positions."""
+        return [take_stored(self.snapshot, column, i, positions) for i, column in enumerate(self.data)]
+
+    def values(self, positions):
+        """Python's own values of each column at these positions, by name."""
+        with damages_named(self.storage):
+            pairs = zip(self.data, self._stored(positions), strict=True)
+            return {column.name: python_values(column, stored) for column, stored in pairs}
+
+    def fulfilling(self, where, who):
+        """Which positions fulfill a condition, as bools."""
+        view = self.view
+        tree = parse_condition(where, view.data, who)
+        if tree not in view.masks:
+            mask = fulfilled(tree, view.data, view.snapshot) & ~view.snapshot.removed
+            view.masks = dict([*view.masks.items(), (tree, mask)][-KEPT_MASKS:])
+            return mask
+        return view.masks[tree]
+
+    def allowed(self, filter, who, where=None):
+        """Which positions a filter and a condition of a search let through, as bools; None without either."""
+        found = self._filtered(filter, f"{who}(filter=)")
+        if where is None:
+            return found
+        mask = self.fulfilling(where, who)
+        return mask if found is None else found & mask
+
+    def _filtered(self, filter, who):
         if filter is None:
             return None
         if callable(filter):
@@ -327,11 +392,11 @@ class Collection:
         return allowed
 
 
-def columns_of(model, vectors):
+def columns_of(model, vectors, data=()):
     """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
     kept = vectors.columns if vectors else []
     codes = Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))
-    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
+    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept, *storage_columns(data)]
 
 
 def format_of(name, is_sparse, width):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
+from mercer.search.columns.types import columns_in
 from mercer.search.model.file import load_model
 from mercer.search.model.parameters import check_index
 from mercer.search.rows.checks import damages_named, read_header
@@ -46,6 +47,7 @@ def header_of(index, rows):
         "kept": rows.vectors.name if rows.vectors else None,
         "sparse": bool(rows.vectors and rows.vectors.is_sparse),
         "highest_id": rows.ids.highest,
+        "data": [{"name": column.name, "type": column.type} for column in rows.data],
     }
 
 
@@ -65,7 +67,7 @@ def unpickled_rows(state):
     if rows is None:
         return None
     model, batches, vectors, header = rows
-    storage = MemoryStorage(columns_of(model, vectors), header)
+    storage = MemoryStorage(columns_of(model, vectors, columns_in(header)), header)
     with storage.transaction() as transaction:
         for batch in batches:
             transaction.append(batch)

@@ -16,11 +16,14 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from mercer import __version__
+from mercer._base.errors import InputError, did_you_mean
 from mercer.serving.http import descriptions
+from mercer.serving.http.columns import shown_names
 from mercer.serving.http.faults import Fault, fault_response
 from mercer.serving.http.front import Front
 from mercer.serving.http.pages import page_files
 from mercer.serving.http.replies import json_bytes
+from mercer.serving.model.neighbours import Wanted
 from mercer.serving.process.metrics import CONTENT_TYPE
 from mercer.serving.process.service import Service
 from mercer.serving.process.settings import ServiceSettings
@@ -60,12 +63,12 @@ def _as_get(scope):
     return {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope
 
 
-def create_app(model, *, index=None, settings=None, reloaded=None):
+def create_app(model=None, *, index=None, settings=None, reloaded=None):
     """An ASGI application that answers by a model.
 
     Parameters
     ----------
-    model : path of a model file, or a fitted model
+    model : path of a model file, a fitted model, or None for an index alone
         A path is loaded when the application starts; until then it is alive but not ready. It may be loaded again.
     index : directory of an index, a KernelIndex, or None
         Rows for ``/v1/neighbours``.
@@ -84,8 +87,10 @@ def create_app(model, *, index=None, settings=None, reloaded=None):
     >>> uvicorn.run(app, port=8321)  # doctest: +SKIP
     """
     settings = ServiceSettings() if settings is None else settings
+    if model is None and index is None:
+        raise InputError("create_app needs a model, an index, or both.")
     service = Service(model, index, settings, reloaded)
-    if not isinstance(model, (str, os.PathLike)):
+    if not isinstance(index if model is None else model, (str, os.PathLike)):
         service.slot.load()
     app = FastAPI(
         title="Mercer",
@@ -165,25 +170,31 @@ def _add_questions(app, service):
     @app.post("/v1/classify", openapi_extra=descriptions.CLASSIFY, dependencies=_TOKEN)
     async def classify(request: Request):
         """Labels and scores of rows or codes."""
+        _check_parameters(request)
         return _json(await service.classify(request))
 
     @app.post("/v1/neighbours", openapi_extra=descriptions.NEIGHBOURS, dependencies=_TOKEN)
     async def neighbours(request: Request):
         """The nearest rows of the index."""
+        _check_parameters(request, "k", "where", "exact", "rows")
         k = _whole(request, "k", NEIGHBOURS)
         most = service.settings.max_neighbours
         if not 1 <= k <= most:
             raise Fault(422, "k", f"k must be a whole number from 1 to {most}.")
-        return _json(await service.neighbours(request, k, with_rows=bool(_whole(request, "rows", 0))))
+        exact, rows = (bool(_whole(request, name, 0)) for name in ("exact", "rows"))
+        where = request.query_params.get("where")
+        return _json(await service.neighbours(request, Wanted(k, where, None, exact, rows)))
 
     @app.get("/v1/model")
-    async def model(_: Request):
+    async def model(request: Request):
         """What the model is, what it takes, and the limits of the service."""
+        _check_parameters(request)
         return _json(service.card())
 
     @app.get("/v1/embedding", openapi_extra=descriptions.EMBEDDING)
     async def embedding(request: Request):
         """The specification by which a client makes bits of rows."""
+        _check_parameters(request, "bits")
         served = service.slot.present.model
         if not served.rates:
             raise Fault(404, "raw-only", "This model takes raw rows only: it has no embedding.")
@@ -197,6 +208,7 @@ def _add_operations(app, service):
     @app.post("/v1/reload", openapi_extra=descriptions.RELOAD, dependencies=_TOKEN)
     async def reload(request: Request):
         """Load the model file again. If it cannot be used, the old model goes on."""
+        _check_parameters(request)
         return _json(await service.reload(request))
 
     @app.get("/health/live")
@@ -220,6 +232,18 @@ def _add_operations(app, service):
 
 def _json(value):
     return Response(json_bytes(value), media_type="application/json")
+
+
+def _check_parameters(request, *known):
+    """Refuse a parameter of the query string that the route does not know, or that is there twice."""
+    given = [name for name, _ in request.query_params.multi_items()]
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        there = f"There are {', '.join(known)}." if known else "This path takes none."
+        message = f"There is no parameter {shown_names([unknown])}. {did_you_mean(unknown, known)}{there}"
+        raise Fault(422, "parameters", message)
+    if len(set(given)) < len(given):
+        raise Fault(422, "parameters", "A parameter is there twice, and nobody can tell which is meant.")
 
 
 def _whole(request, name, default):

@@ -6,6 +6,8 @@
 | application/json | {"rows": [[...], ...], "columns": ["name", ...] or absent, "bits": N or absent} |
 | application/json | {"rows": [{"name": number, ...}, ...], "bits": N or absent} |
 | application/json | {"codes": ["base64", ...], "fingerprint": "..."} |
+
+A search takes "ids" as well, a list of those that may be found.
 """
 
 __all__ = ["Query", "read_query"]
@@ -13,7 +15,7 @@ __all__ = ["Query", "read_query"]
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,25 +36,27 @@ class Query:
     rows : float64 array of shape (n, n_features), or uint8 array of shape (n, bytes)
     bits : of the codes; for rows the rate at which they are to be encoded, or None
     ignored : names of columns that came with the rows and are no features of the model
+    ids : those that may be found, or None for all
     """
 
     kind: str
     rows: np.ndarray
     bits: int | None
     ignored: tuple[str, ...] = ()
+    ids: list | None = None
 
 
-def read_query(content_type, body, model, max_rows, columns=None, others=()):
+def read_query(content_type, body, model, max_rows, columns=None, others=(), takes_ids=False):
     """The rows or codes in a body, checked against the model that will answer.
 
     ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position. Columns
-    that are named in ``others`` may be there too.
+    that are named in ``others`` may be there too. ``takes_ids``: whether "ids" may say which rows may be found.
     """
     media = content_type.partition(";")[0].strip().lower()
     if media == "application/octet-stream":
         query = _from_message(body, model)
     elif media == "application/json":
-        query = _from_json(body, model, columns, others)
+        query = _from_json(body, model, columns, others, takes_ids)
     else:
         raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
     if len(query.rows) > max_rows:
@@ -69,10 +73,21 @@ def _from_message(body, model):
     return Query("codes", message.codes, message.n_bits)
 
 
-def _from_json(body, model, names, others):
+def _from_json(body, model, names, others, takes_ids):
     content = _parsed(body)
     if type(content) is not dict:
         raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
+    ids = _ids(content.pop("ids")) if takes_ids and "ids" in content else None
+    return replace(_of_content(content, model, names, others, takes_ids), ids=ids)
+
+
+def _ids(ids):
+    if type(ids) is not list or not ids or not {int, str} >= set(map(type, ids)):
+        raise Fault(422, "ids", '"ids" must be a list of one or more ids, whole numbers or texts.')
+    return ids
+
+
+def _of_content(content, model, names, others, takes_ids):
     keys = set(content)
     if "rows" in keys and keys <= {"rows", "columns", "bits"}:
         rows, ignored = _in_order(content, model.n_features, names, others)
@@ -84,7 +99,9 @@ def _from_json(body, model, names, others):
         )
     if keys == {"codes", "fingerprint"}:
         return _from_codes(content["codes"], content["fingerprint"], model)
-    raise Fault(422, "keys", 'The keys must be "rows" and perhaps "columns" and "bits", or "codes" and "fingerprint".')
+    more = '; besides, "ids"' if takes_ids else ""
+    wanted = '"rows" and perhaps "columns" and "bits", or "codes" and "fingerprint"'
+    raise Fault(422, "keys", f"The keys must be {wanted}{more}.")
 
 
 def _parsed(body):

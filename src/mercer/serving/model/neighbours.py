@@ -1,7 +1,8 @@
 """Nearest rows of an index, for raw rows by its kernel, and for codes by Hamming distance."""
 
-__all__ = ["Neighbours", "open_neighbours"]
+__all__ = ["Neighbours", "Wanted", "open_neighbours"]
 
+import math
 import os
 import threading
 import warnings
@@ -14,20 +15,37 @@ from mercer._base.errors import InputError
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
 from mercer.serving.http.columns import named_columns, other_columns, permutation
+from mercer.serving.http.faults import Fault
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
 
 _ENCODED_ROWS = 2**14  # at a time
+WHO = "KernelIndex.search"
 
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Rows that were found: ids and similarities, (queries, k), labels if they have any, rows if they were wanted."""
+    """Rows that were found, for each query: ids and similarities, labels and columns if there are any, and rows.
+
+    ``data`` has a list for each query, by the name of the column.
+    """
 
     ids: list
-    similarity: np.ndarray
+    similarity: list
     labels: list | None
     rows: list | None
+    data: dict | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a request wants to know: how many rows, which may be found, and what is told of them."""
+
+    k: int
+    where: str | None = None
+    ids: list | None = None
+    exact: bool = False
+    with_rows: bool = False
 
 
 class Neighbours:
@@ -82,38 +100,68 @@ class Neighbours:
     def card(self):
         """What ``/v1/model`` tells of the index."""
         kernel, measure = repr(self._index.kernel_), self._index.measure
-        return {"rows": len(self), "kernel": kernel, "measure": measure, "takes_codes": self.takes_codes}
+        beside = {"data": self._index.columns_}
+        return {"rows": len(self), "kernel": kernel, "measure": measure, "takes_codes": self.takes_codes, **beside}
 
-    def search(self, kind, queries, bits, k, with_rows=False):
-        """The k nearest rows of each query. For codes, similarity is the share of bits that agree."""
-        k = min(k, len(self))
+    def search(self, kind, queries, bits, wanted):
+        """The nearest rows of each query. For codes, similarity is the share of bits that agree."""
+        allowed = self._allowed(wanted)
         if kind == "codes":
-            distances, which = hamming_top_k(self._codes_of(bits), queries, k)
-            positions, similarity = self._positions[which], 1.0 - distances / bits
-            ids = self._collection.ids.at(positions)
+            found = self._by_bits(queries, bits, wanted, allowed)
         else:
-            ids, similarity = self._found(_reordered(queries, self._to_index), k)
-            positions = None
-        rows = None
-        if with_rows:
-            if positions is None:
-                positions = self._collection.ids.positions(np.asarray(ids).ravel().tolist())
-            rows = self._rows(np.asarray(positions).ravel()).reshape(*similarity.shape, -1)
-        ids = plain(ids)
+            found = self._by_kernel(_reordered(queries, self._to_index), wanted)
+        positions = [each for each, _ in found]
+        ids = [plain(self._collection.ids.at(each)) for each in positions]
         labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]
-        return FoundRows(ids, similarity, labels, None if rows is None else plain(rows))
+        rows = [plain(self._rows(each)) for each in positions] if wanted.with_rows else None
+        data = None
+        if self._index.columns_:
+            told = [self._collection.values(each) for each in positions]
+            data = {name: [[_told(value) for value in each[name]] for each in told] for name in self._index.columns_}
+        return FoundRows(ids, [values for _, values in found], labels, rows, data)
+
+    def _allowed(self, wanted):
+        """Which positions may be found, or None for all; a condition or an id that cannot be used is a fault."""
+        try:
+            ids = None if wanted.ids is None else self._collection.allowed(wanted.ids, "ids")
+        except InputError as error:
+            raise Fault(422, "ids", str(error).replace("ids(filter=)", "The index")) from None
+        try:
+            where = None if wanted.where is None else self._collection.fulfilling(wanted.where, WHO)
+        except InputError as error:
+            raise Fault(422, "where", str(error).replace(f"{WHO}(where=)", "where")) from None
+        return where if ids is None else ids if where is None else ids & where
+
+    def _by_bits(self, codes, bits, wanted, allowed):
+        """(positions, shares of bits that agree) for each query."""
+        known, positions = self._codes_of(bits), self._positions
+        if allowed is not None:
+            known, positions = known[allowed[positions]], positions[allowed[positions]]
+        if not len(positions):
+            return [(positions, np.empty(0))] * len(codes)
+        distances, which = hamming_top_k(known, codes, min(wanted.k, len(positions)))
+        return list(zip(positions[which], 1.0 - distances / bits, strict=True))
+
+    def _by_kernel(self, rows, wanted):
+        """(positions, similarities or distances) for each query."""
+        how = {"filter": wanted.ids, "where": wanted.where, "exact": wanted.exact}
+        ids, values = self._found(rows, min(wanted.k, len(self)), **how)
+        nothing = np.inf if self._index.measure == "distance" else -np.inf
+        there = values != nothing
+        pairs = zip(ids, values, there, strict=True)
+        return [(self._collection.ids.positions(some[kept].tolist()), each[kept]) for some, each, kept in pairs]
 
     def warm_up(self):
         """Search once by each kind of query, so that code is compiled and codes of all rates are made."""
         self._found(np.ones((1, self._model.n_features), dtype=np.float32), 1)
         for bits in self._model.rates if self.takes_codes else ():
-            self.search("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits, 1)
+            self.search("codes", np.zeros((1, -(-bits // 8)), dtype=np.uint8), bits, Wanted(1))
 
-    def _found(self, queries, k):
+    def _found(self, queries, k, **how):
         """What the index finds for rows that are in its order; that they have no names is no news."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            return self._index.search(queries, k)
+            return self._index.search(queries, k, **how)
 
     def _codes_of(self, bits):
         with self._lock:
@@ -130,6 +178,13 @@ class Neighbours:
         """Rows at positions, dense, in the order of the model."""
         rows = self._collection.take(positions)
         return _reordered(rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows), self._to_model)
+
+
+def _told(value):
+    """A value of a column as JSON has it: a number that JSON cannot hold as a word, a date as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return plain(value)
 
 
 def _reordered(rows, order):

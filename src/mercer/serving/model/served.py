@@ -7,7 +7,7 @@
 | any other classifier or regressor of Mercer, or a pipeline that ends in one | no | none |
 """
 
-__all__ = ["Answers", "ServedModel", "load_served"]
+__all__ = ["Answers", "ServedIndex", "ServedModel", "load_served"]
 
 import os
 from dataclasses import dataclass
@@ -168,6 +168,42 @@ class ServedModel:
         for bits in self.rates:
             for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
                 self.answer("codes", np.zeros((n_rows, -(-bits // 8)), dtype=np.uint8), bits)
+
+
+class ServedIndex:
+    """The face of a service that has an index and no model: it takes raw rows as the index does, and classifies none.
+
+    Attributes
+    ----------
+    as of `ServedModel`
+    """
+
+    sha256 = classes = None
+    task, rates, takes_missing = "search", (), False
+
+    def __init__(self, index):
+        self.name, self.n_features = type(index).__name__, int(index.n_features_in_)
+        self.columns, self.other_columns = named_columns(index), other_columns(index)
+
+    def card(self):
+        """What ``/v1/model`` tells, in the same words as of a model."""
+        return {
+            "name": self.name,
+            "version": mercer.__version__,
+            "sha256": None,
+            "task": self.task,
+            "classes": None,
+            "n_features": self.n_features,
+            "columns": None if self.columns is None else list(self.columns),
+            "other_columns": list(self.other_columns),
+            "input": None,
+            "rates": [],
+            "curve": None,
+        }
+
+    def knows(self, bits, fingerprint):
+        """Whether codes are of this model: there are none."""
+        return False
 
 
 def classifiers_of_bits(model):

@@ -117,6 +117,10 @@ export function showNear(list, found, input, told) {
     const label = labels?.[i] ?? null;
     if (label !== null) item.append(make("span", { class: "label" }, visible(label)));
     item.append(make("span", { class: "hint" }, told(similarity[i])));
+    for (const [name, values] of Object.entries(found.data ?? {})) {
+      const value = values[0][i];
+      if (value !== null) item.append(make("span", { class: "hint" }, `${visible(name)}: ${visible(String(value))}`));
+    }
     return item;
   });
   list.replaceChildren(...items);

@@ -49,8 +49,9 @@ async function begin() {
   input = openInput(card, changed);
   element("title").textContent = input.title;
   document.title = `${input.title} · Mercer`;
-  const raw = "This model takes the numbers themselves, which are sent to it.";
+  const raw = `This ${searches(card) ? "index" : "model"} takes the numbers themselves, which are sent to it.`;
   element("lead").textContent = card.rates.length ? input.lead : raw;
+  element("answer-card").hidden = searches(card);
   element("answer-empty").textContent = input.empty;
   element("token-form").hidden = !card.needs_token;
   const checksum = card.sha256 ? ` · model ${card.sha256.slice(0, 12)}` : "";
@@ -60,8 +61,22 @@ async function begin() {
   state.rowsHidden = card.index?.shows_rows === false;
   element("main").hidden = false;
   openRates();
+  openWhere(card.index?.data);
   input.refresh();
   showNothing();
+}
+
+/** Whether the service has an index and no model. */
+function searches(card) {
+  return card.task === "search";
+}
+
+/** The condition on the columns of the index, if it has some. */
+function openWhere(columns) {
+  const names = Object.entries(columns ?? {}).map(([name, type]) => `${visible(name)} (${type})`);
+  element("where-row").hidden = element("where-help").hidden = !names.length;
+  element("where-help").textContent = `Columns: ${names.join(", ")}. As in: year >= 2020 and mode = 'positive'.`;
+  element("where").addEventListener("input", () => changed(state.row));
 }
 
 function openRates() {
@@ -144,7 +159,8 @@ async function ask() {
   try {
     const answer = await askBoth(state.card.rates.length ? await byBits(number) : byRow(), number);
     if (number !== state.asked) return;
-    showAnswer(answer);
+    if (answer) showAnswer(answer);
+    element("main").classList.remove("stale");
     element("main").dataset.state = "answered";
     quiet();
   } catch (error) {
@@ -184,22 +200,32 @@ function byRow() {
 
 /** The answer; the nearest examples show themselves when they come. */
 async function askBoth(send, number) {
-  const near = element("near-card").hidden ? null : askNear(send).catch(() => null);
-  const answer = await send("/v1/classify");
-  near?.then((found) => number === state.asked && showNearest(found));
-  return answer;
+  const near = element("near-card").hidden ? null : askNear(send).catch(failed);
+  const shown = near?.then((found) => number === state.asked && showNearest(found));
+  if (!searches(state.card)) return send("/v1/classify");
+  await shown;
+  return null;
+}
+
+/** A condition that the service does not take is told beside it; without a model, everything else above the page. */
+function failed(error) {
+  if (error.code === "where") return error;
+  if (searches(state.card)) throw error;
+  return null;
 }
 
 async function askNear(send) {
+  const where = element("where").value.trim();
+  const path = `/v1/neighbours?k=${NEAR}${where ? `&where=${encodeURIComponent(where)}` : ""}`;
   if (!state.rowsHidden) {
     try {
-      return await send(`/v1/neighbours?k=${NEAR}&rows=1`);
+      return await send(`${path}&rows=1`);
     } catch (error) {
       if (error.status !== 403) throw error;
       state.rowsHidden = true;
     }
   }
-  return send(`/v1/neighbours?k=${NEAR}`);
+  return send(path);
 }
 
 // ------------------------------------------------------------------------------------------------------------ answer
@@ -235,12 +261,15 @@ function showBytes(sent) {
   element("share-part").setAttribute("width", `${Math.min(100, (100 * sent) / raw).toFixed(1)}%`);
 }
 
-/** What was found for the one row; null: nothing, because the service failed. */
+/** What was found for the one row; null: nothing, because the service failed; an error: it refused the condition. */
 function showNearest(found) {
-  element("near-empty").hidden = found !== null;
-  element("near-empty").textContent = found ? NEAR_EMPTY : "The service did not find any this time.";
-  element("near-hint").hidden = found === null;
-  if (!found) {
+  const some = found?.ids?.[0].length > 0;
+  element("near-empty").hidden = some;
+  if (found instanceof ServiceError) element("near-empty").textContent = reason(found);
+  else if (found) element("near-empty").textContent = "There is no such example.";
+  else element("near-empty").textContent = "The service did not find any this time.";
+  element("near-hint").hidden = !some;
+  if (!some) {
     element("near").replaceChildren();
     return;
   }
@@ -291,9 +320,13 @@ function complain(error, again) {
     later(again, AGAIN);
   } else {
     const id = error.requestId ? ` (request ${error.requestId})` : "";
-    const reason = error.message.replace(/^\w+ \S+: \d+, /, ""); // without what programmers want to know
-    notice(`The service did not answer this: ${reason}${id}`, "Try again", again);
+    notice(`The service did not answer this: ${reason(error)}${id}`, "Try again", again);
   }
+}
+
+/** What the service says, without what programmers want to know. */
+function reason(error) {
+  return error.message.replace(/^\w+ \S+: \d+, /, "");
 }
 
 function notice(text, label = "", action = null) {

@@ -46,7 +46,7 @@ def serve(
 
     Parameters
     ----------
-    model, index : paths
+    model, index : paths; a service of an index alone has no model, and None in its place
     settings : ServiceSettings
     host, port : where to listen; port 0 takes a free one
     workers : processes

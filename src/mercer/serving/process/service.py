@@ -4,6 +4,7 @@ __all__ = ["Service"]
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class Service:
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
             model = self.slot.present.model
+            if model.task == "search":
+                raise Fault(404, "no-model", "This service has an index and no model. Ask /v1/neighbours.")
             query = await self._query(request, model, model)
             answers = await self._in_time(self._batcher.answer(model, query.kind, query.rows, query.bits))
         _check_finite(answers.labels if answers.scores is None else answers.scores)
@@ -58,7 +61,7 @@ class Service:
             **_ignored(query),
         }
 
-    async def neighbours(self, request, k, with_rows):
+    async def neighbours(self, request, wanted):
         """The nearest rows of the index for the rows or codes in a request."""
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
@@ -66,19 +69,20 @@ class Service:
             index = loaded.neighbours
             if index is None:
                 raise Fault(404, "no-index", "This service has no index. Start it with --index DIR.")
-            if with_rows and not (self.settings.show_rows and index.can_show_rows):
+            if wanted.with_rows and not (self.settings.show_rows and index.can_show_rows):
                 raise Fault(403, "rows-hidden", "This service does not give away rows of its index.")
-            query = await self._query(request, loaded.model, index)
+            query = await self._query(request, loaded.model, index, takes_ids=True)
             if query.kind == "codes" and not index.takes_codes:
                 raise Fault(409, "raw-only", "The index keeps no rows, so it is searched by raw rows only.")
             loop = asyncio.get_running_loop()
-            search = (index.search, query.kind, query.rows, query.bits, k, with_rows)
+            search = (index.search, query.kind, query.rows, query.bits, replace(wanted, ids=query.ids))
             found = await self._in_time(loop.run_in_executor(self._searcher, *search))
-        _check_finite(found.similarity)
+        _check_finite(np.concatenate(found.similarity))
         self._count(request, "/v1/neighbours", query)
-        answer = {"ids": found.ids, "similarity": found.similarity.tolist(), "model": loaded.model.sha256}
+        similarity = [each.tolist() for each in found.similarity]
+        answer = {"ids": found.ids, "similarity": similarity, "model": loaded.model.sha256}
         answer |= _ignored(query)
-        more = {"labels": found.labels, "rows": found.rows}
+        more = {"labels": found.labels, "rows": found.rows, "data": found.data}
         return answer | {name: value for name, value in more.items() if value is not None}
 
     async def reload(self, request):
@@ -113,12 +117,11 @@ class Service:
             "needs_token": settings.token is not None,
         }
 
-    async def _query(self, request, model, table):
+    async def _query(self, request, model, table, takes_ids=False):
         settings = self.settings
         body = await read_body(request, settings.max_body_bytes, settings.timeout)
-        return read_query(
-            request.headers.get("content-type", ""), body, model, settings.max_rows, table.columns, table.other_columns
-        )
+        names = {"columns": table.columns, "others": table.other_columns, "takes_ids": takes_ids}
+        return read_query(request.headers.get("content-type", ""), body, model, settings.max_rows, **names)
 
     async def _in_time(self, work):
         """What is awaited, unless it takes too long or the model refuses the rows."""

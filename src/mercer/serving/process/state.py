@@ -11,10 +11,11 @@ import logging
 import os
 from dataclasses import dataclass
 
+from mercer import KernelIndex
 from mercer._base.errors import MercerError
 from mercer.serving.http.faults import Fault
 from mercer.serving.model.neighbours import Neighbours, open_neighbours
-from mercer.serving.model.served import ServedModel, load_served
+from mercer.serving.model.served import ServedIndex, ServedModel, load_served
 
 logger = logging.getLogger("mercer.serving")
 
@@ -23,7 +24,7 @@ logger = logging.getLogger("mercer.serving")
 class Loaded:
     """A model that is ready to answer, and the index that belongs to it."""
 
-    model: ServedModel
+    model: ServedModel | ServedIndex
     neighbours: Neighbours | None
 
 
@@ -32,7 +33,7 @@ class ModelSlot:
 
     Parameters
     ----------
-    model : path of a model file, or a fitted model, which cannot be reloaded
+    model : path of a model file, a fitted model, which cannot be reloaded, or None for an index alone
     index : directory of an index, a KernelIndex, or None
     settings : ServiceSettings
 
@@ -53,8 +54,8 @@ class ModelSlot:
 
     @property
     def can_reload(self):
-        """Whether the model comes from a file."""
-        return isinstance(self._source, (str, os.PathLike))
+        """Whether the model comes from a file or, without one, the index from a directory."""
+        return isinstance(self._index if self._source is None else self._source, (str, os.PathLike))
 
     @property
     def present(self):
@@ -65,12 +66,14 @@ class ModelSlot:
 
     def load(self):
         """Load, check and warm up; then answer by it. Whatever is wrong raises, and leaves the old one in place."""
-        if self.can_reload:
-            model = load_served(self._source, mmap=self._settings.mmap)
+        index = self._index
+        if self._source is None:
+            index = index if isinstance(index, KernelIndex) else KernelIndex.open(index)
+            model = ServedIndex(index)
         else:
-            model = ServedModel(self._source)
-        model.warm_up()
-        neighbours = open_neighbours(self._index, model, self._settings.index_labels)
+            model = load_served(self._source, self._settings.mmap) if self.can_reload else ServedModel(self._source)
+            model.warm_up()
+        neighbours = open_neighbours(index, model, self._settings.index_labels)
         self._present, self.problem = Loaded(model, neighbours), None
         return self._present
 

@@ -86,7 +86,7 @@ def read_svmlight(stream: BinaryIO, name: str, rules: InputRules):
     """A CSR matrix whose columns are still counted from 0, and the labels at the start of the lines."""
     from sklearn.datasets import load_svmlight_file
 
-    if any((rules.id, rules.drop, rules.columns)):
+    if any((rules.id, rules.drop, rules.columns, rules.keep)):
         raise ArgumentError(f"{name} is svmlight, whose columns cannot be chosen; they have no names and no cells.")
     if rules.label is not None:
         raise ArgumentError(f"{name} is svmlight, where each line starts with its label; leave the label option out.")

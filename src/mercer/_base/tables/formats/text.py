@@ -103,7 +103,7 @@ def _looks_like_header(first: Sequence[str], second: Sequence[str] | None, rules
     if not words:
         return False
     titles = {cell.strip() for cell in first}
-    said = {rules.label, rules.id, *rules.drop, *rules.columns}
+    said = {rules.label, rules.id, *rules.drop, *rules.columns, *rules.keep}
     if any(isinstance(column, str) and column in titles and not _is_number(column) for column in said):
         return True
     if second is None or len(words) == len(first):
@@ -120,7 +120,7 @@ class _Reader:
 
     def content(self) -> Content:
         chosen = self._chosen
-        words = {i: _Words() for i in (chosen.label, chosen.id) if i is not None}
+        words = {i: _Words() for i in (chosen.label, chosen.id, *chosen.kept) if i is not None}
         lines = [line for _, line in self._body]
         is_all = len(chosen.features) + len(words) == self._width
         if not is_all:
@@ -138,15 +138,18 @@ class _Reader:
                 raise InputError(f"{self._source}: {str(error).rstrip('.')}.") from error
         n = len(chosen.features)
         y = unlabelled = ids = None
+        data = {}
         for k, i in enumerate(words):
             self._limit.check_words(len(values), max(map(len, words[i])), self._source)
             if i == chosen.label:
                 y, unlabelled = words[i].labels(values[:, n + k])
+            elif i in chosen.kept:
+                data[self._names[i]] = words[i].words(values[:, n + k])
             else:
                 ids = words[i].words(values[:, n + k])
                 self._refuse_unnamed(ids)
         X = values[:, :n] if words else values
-        return Content(X, y, chosen.names, chosen.others, ids, unlabelled, self._line_numbers())
+        return Content(X, y, chosen.names, chosen.others, ids, unlabelled, self._line_numbers(), data or None)
 
     def _parsed(self, lines, words, is_all: bool):
         import numpy as np

@@ -89,6 +89,9 @@ class ArraySource(RowSource):
             return self._content.ids
         return None if self._chosen.id is None else whole_ids(self._column(self._chosen.id), self.name)
 
+    def _data(self):
+        return None if self._content is None else self._content.data
+
     def _column(self, position):
         import numpy as np
 

@@ -36,6 +36,7 @@ class ParquetSource(RowSource):
         chosen = choose_columns(names, len(names), self._expanded(rules, names, parts), name)
         self._label, self._id = (None if k is None else parts[k][0] for k in (chosen.label, chosen.id))
         self._words = [title for i in (self._label, self._id) for title in self._columns_of_words(schema, i)]
+        self._kept = list(dict.fromkeys(self._titles[parts[k][0]] for k in chosen.kept))
         self._parts = [parts[k] for k in chosen.features]
         self._columns = sorted({i for i, _ in self._parts})
         self._types = [self._number_type(schema.field(i).type, self._titles[i]) for i in self._columns]
@@ -52,7 +53,7 @@ class ParquetSource(RowSource):
         for rows, part in self.raw_blocks(self.default_size()) if self.shape[1] else ():
             X[part] = rows
         y, unlabelled = self._labels()
-        return Content(X, y, self.feature_names, self.other_columns, self._ids(), unlabelled)
+        return Content(X, y, self.feature_names, self.other_columns, self._ids(), unlabelled, None, self._data())
 
     def _expanded(self, rules, names, parts):
         """Rules that name positions among the parts, instead of columns of the file, which may hold several."""
@@ -65,7 +66,8 @@ class ParquetSource(RowSource):
 
         one = {name: places(getattr(rules, name))[0] for name in ("label", "id") if getattr(rules, name) is not None}
         many = {
-            name: tuple(k for column in getattr(rules, name) for k in places(column)) for name in ("drop", "columns")
+            name: tuple(k for column in getattr(rules, name) for k in places(column))
+            for name in ("drop", "columns", "keep")
         }
         return replace(rules, **one, **many)
 
@@ -241,6 +243,18 @@ class ParquetSource(RowSource):
             row = int(gone.argmax())
             raise InputError(f"{self._name}, row {row} (counted from 0) has no id; every row needs one.")
         return whole_ids(values, self._name)
+
+    def _data(self):
+        """The columns that go along, as Arrow has them."""
+        if not self._kept:
+            return None
+        self._limit.check(8 * len(self) * len(self._kept), self.name, "its columns")
+        with self._open() as file:
+            batches = list(self._batches(file, BLOCK_ROWS, columns=self._kept))
+            schema = file.schema_arrow
+        empty = self._arrow.schema([schema.field(title) for title in self._kept])
+        table = self._arrow.Table.from_batches(batches) if batches else empty.empty_table()
+        return {title: table.column(title).combine_chunks() for title in self._kept}
 
     def _values(self, i):
         """(the labels or ids of a column, which rows have none, or None if all have one)."""

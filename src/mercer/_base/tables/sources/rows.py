@@ -30,6 +30,7 @@ class RowSource:
     dtype : float32 or float64, the type of every block
     y : labels, or None
     ids : of the rows, or None
+    data : values of columns that go along, by name; or None
     feature_names : names of the columns, or None
     other_columns : names of the columns of the file that are no features
     name : the file, as it is called in messages
@@ -106,6 +107,11 @@ class RowSource:
         """The ids of the rows, read when they are first asked for; None if no column was said to hold them."""
         return self._ids()
 
+    @cached_property
+    def data(self):
+        """Columns that go along, read when they are first asked for; None if there are none."""
+        return self._data()
+
     def place(self, row) -> str:
         """A row in words: its line in a text, or its number."""
         return self._row(row) + (" (counted from 0)" if self.lines is None else "")
@@ -174,6 +180,9 @@ class RowSource:
 
     def _ids(self):
         raise NotImplementedError
+
+    def _data(self):
+        return None
 
     def default_size(self) -> int:
         return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (8 * self.shape[1])))

@@ -4,11 +4,11 @@ Every block is on the disk when the next one is begun. Whatever ends the work ea
 it is said how many they are and how to go on.
 """
 
-__all__ = ["RowsToAdd", "add_rows", "check_rows", "open_rows_to_add"]
+__all__ = ["RowsToAdd", "add_rows", "check_rows", "open_rows_to_add", "with_columns"]
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.errors import INTERRUPTED
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.index.parts.columns import typed_columns
 from mercer.cli.index.parts.files import open_rows_for
 from mercer.cli.index.parts.ids import checked_ids, ids_of_column, read_ids
 from mercer.cli.models.learning import blaming
@@ -35,6 +36,7 @@ class RowsToAdd:
     data: RowSource
     ids: Any
     skip: int = 0
+    columns: Any = None  # beside the rows, as the index takes them
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +59,13 @@ class RowsToAdd:
 
 
 def open_rows_to_add(
-    settings: Settings, x: str, ids: str | None, rules: dict[str, Any], index: Any = None, skip: int = 0
+    settings: Settings,
+    x: str,
+    ids: str | None,
+    keep: str | None,
+    rules: dict[str, Any],
+    index: Any = None,
+    skip: int = 0,
 ) -> RowsToAdd:
     """The rows of a file with the ids that ``--id`` or ``--ids`` says, all of them checked against each other."""
     if x == "-" and ids == "-":
@@ -67,7 +75,8 @@ def open_rows_to_add(
     if ids is not None and ids != "-" and not Path(ids).is_file():
         what = f"{ids} is a directory" if Path(ids).is_dir() else f"There is no file {ids}"
         raise ArgumentError(f"{what}; --ids names a file of ids. A column of {x} is named with --id.")
-    data = open_rows_for(settings, x, rules | {"needs_labels": False}, index)
+    wanted = tuple(name.strip() for name in keep.split(",")) if keep else ()
+    data = open_rows_for(settings, x, rules | {"needs_labels": False, "keep": wanted}, index)
     if skip >= data.shape[0]:
         raise ArgumentError(f"--skip {skip} leaves nothing of the {data.shape[0]} rows of {data.name}.")
     if ids is not None:
@@ -80,6 +89,14 @@ def open_rows_to_add(
     else:
         found = None
     return RowsToAdd(data, found, skip)
+
+
+def with_columns(given: RowsToAdd, index: Any) -> RowsToAdd:
+    """The same rows with their columns, which must fit those that the index has."""
+    if given.data.data is None:
+        return given
+    table = typed_columns(given.data.data, index.columns_, given.data.name)
+    return replace(given, columns=index.rows_.new_data(table, given.data.shape[0], given.data.name))
 
 
 def check_rows(kernel: Any, given: RowsToAdd) -> None:
@@ -115,7 +132,8 @@ def add_rows(settings: Settings, index, given: RowsToAdd, place: str) -> int:
     try:
         with progress(settings), blaming(given.data):
             for rows, part in given.blocks("Adding rows"):
-                index.add(rows, None if given.ids is None else given.ids[part])
+                columns = None if given.columns is None else given.columns[part]
+                index.add(rows, None if given.ids is None else given.ids[part], columns)
     except KeyboardInterrupt:
         _say_how_to_go_on(settings, index, given, place, before)
         raise typer.Exit(INTERRUPTED) from None

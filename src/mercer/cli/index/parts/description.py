@@ -42,6 +42,8 @@ def facts_of_rows(index, place: str) -> list[list[str]]:
     else:
         rounded = f"; {found['rounded_rows']:,} of them rounded" if found["rounded_rows"] else ""
         facts.append(["kept rows", f"{found['vectors']}, {size['kept_rows'] / stored:.4g} bytes each{rounded}"])
+    if index.columns_:
+        facts.append(["columns", ", ".join(f"{name} ({kind})" for name, kind in index.columns_.items())])
     facts.append(["on the disk", f"{_size(size['total'])}, of which codes {_size(size['codes'])}"])
     if found["lists"]:
         facts.append(["inverted lists", f"{found['lists']:,}"])

@@ -30,6 +30,7 @@ class Matches:
     measure : "similarity" or "distance"
     labels : of the queries, or None
     queries : ids of the queries, or None
+    data : of each query, the values of the columns of the index, by name; or None
     """
 
     ids: Sequence[Any]
@@ -37,6 +38,12 @@ class Matches:
     measure: str
     labels: Any = None
     queries: Any = None
+    data: Any = None
+
+    def beside(self) -> dict[str, list[Any]]:
+        """The columns of the index, a value for each match."""
+        names = self.data[0] if self.data else {}
+        return {name: [value for each in self.data for value in each[name]] for name in names}
 
     def columns(self) -> dict[str, Any]:
         """One line for each match: query, rank, id and value."""
@@ -63,7 +70,10 @@ class Matches:
                 named = [name | {key: value} for name, value in zip(named, values, strict=True)]
         pairs = zip(named, self.ids, self.values, strict=True)
         plural = {"similarity": "similarities", "distance": "distances"}[self.measure]
-        return [{"query": i, **name, "ids": ids, plural: values} for i, (name, ids, values) in enumerate(pairs)]
+        data = [{"data": each} for each in self.data] if self.data else [{}] * len(self.ids)
+        return [
+            {"query": i, **name, "ids": ids, plural: values, **data[i]} for i, (name, ids, values) in enumerate(pairs)
+        ]
 
 
 def as_column(ids: list[Any]):
@@ -75,6 +85,17 @@ def as_column(ids: list[Any]):
     words = [str(value) for value in ids]
     # an array of texts would drop zero characters at their ends
     return np.array(words, dtype=object if any(word.endswith("\0") for word in words) else None)
+
+
+def as_cells(values: list[Any]):
+    """Values of a column as numbers or, if they are something else or missing, as words."""
+    import numpy as np
+
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return np.array(values)
+    words = {None: "", True: "true", False: "false"}
+    is_word = (isinstance(value, bool) or value is None for value in values)
+    return np.array([words[value] if word else str(value) for value, word in zip(values, is_word, strict=True)])
 
 
 def output_format(out: str, said: str | None, settings: Settings) -> str:
@@ -100,9 +121,10 @@ def write_matches(out: str, found: Matches, format: str, head: dict[str, Any]) -
             document = to_plain(head | {"matches": found.document()})
             stream.write(json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
     elif format == "parquet":
-        _write_parquet(out, found.columns())
+        _write_parquet(out, {**found.columns(), **found.beside()})
     else:
-        write_columns(out, found.columns(), format=format)
+        beside = {name: as_cells(values) for name, values in found.beside().items()}
+        write_columns(out, {**found.columns(), **beside}, format=format)
 
 
 def _write_ids(out: str, found: Matches) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer.search.databases.external import Candidates
+from mercer.search.databases.milvus.conditions import as_expression, as_field
 from mercer.search.databases.milvus.registry import COLLECTION, Registry
 from mercer.search.databases.milvus.session import Session, among, literal
 
@@ -20,6 +21,14 @@ MOST_FOUND = 16_384  # rows of one answer
 LEAST_LIST = 100
 KNOWN_IDS = 4096  # looked for at a time
 WIDEST = 32_768
+FIELDS = {
+    "integer": "INT64",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOL",
+    "date": "INT64",
+    "timestamp": "INT64",
+}
 BATCH_BYTES = 2**25  # of a message, which may have 64 MB
 
 
@@ -75,6 +84,9 @@ class MilvusStore:
         schema.add_field(layout.embedding_column, vector, dim=layout.width)
         if layout.kept is not None:
             schema.add_field(layout.row_column, kinds.VARCHAR, max_length=LONGEST_TEXT)
+        for each in layout.data:
+            length = {"max_length": LONGEST_TEXT} if each.type == "text" else {}
+            schema.add_field(each.name, getattr(kinds, FIELDS[each.type]), nullable=True, **length)
         graph = {"M": layout.m, "efConstruction": layout.ef_construction}
         kind, how = ("HNSW", graph) if layout.method == "hnsw" else ("FLAT", {})
         indexes = client.prepare_index_params()
@@ -185,7 +197,7 @@ class MilvusStore:
             yield [
                 {layout.id_column: ids[i], layout.embedding_column: Z[i]}
                 | ({layout.row_column: texts[i]} if layout.kept else {})
-                | {name: values[i] for name, values in payload.items()}
+                | {name: as_field(values[i]) for name, values in payload.items()}
                 for i in range(start, min(start + size, len(ids)))
             ]
 
@@ -247,13 +259,16 @@ class MilvusStore:
     def _expression(self, condition):
         if condition is None:
             return ""
-        if condition.ids is not None:
-            return among(self.layout.id_column, condition.ids)
         if condition.values is not None:
             raise InputError(
                 "Milvus takes no values apart from the expression in every version: write them into the filter."
             )
-        return condition.text
+        parts = [
+            condition.ids is not None and among(self.layout.id_column, condition.ids),
+            condition.text,
+            condition.tree is not None and as_expression(condition.tree),
+        ]
+        return " and ".join(f"({part})" for part in parts if part)
 
     def explain(self, z, k, condition):
         with self._session.errors():
@@ -288,7 +303,7 @@ class MilvusStore:
 
 
 def _check_names(layout):
-    names = (layout.name, layout.id_column, layout.embedding_column, layout.row_column)
+    names = (layout.name, layout.id_column, layout.embedding_column, layout.row_column, *layout.data.names)
     strange = next((name for name in names if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", name)), None)
     if strange is not None or layout.name == COLLECTION:
         raise InputError(

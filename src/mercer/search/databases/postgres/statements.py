@@ -5,6 +5,7 @@ __all__ = ["TYPES", "Statements"]
 from uuid import UUID
 
 from mercer._base.errors import InputError
+from mercer.search.databases.postgres.conditions import as_sql
 from mercer.search.databases.postgres.tables import id_type, names_of
 
 OPERATORS = {"inner product": "<#>", "distance": "<->"}
@@ -54,13 +55,23 @@ class Statements:
         """(SQL, values) of a condition."""
         from psycopg import sql
 
-        there = sql.SQL("{} IS NOT NULL").format(self._names["embedding"])
-        if condition is None:
-            return there, {}
-        if condition.ids is not None:
-            clause = self.statement("{id} = ANY(%(mercer_ids)s::{type}[])")
-            return sql.SQL(" AND ").join([there, clause]), {"mercer_ids": self.keys(condition.ids)}
-        text, values = condition.text, condition.values
+        clauses, values = [sql.SQL("{} IS NOT NULL").format(self._names["embedding"])], {}
+        if condition is not None and condition.tree is not None:
+            clauses.append(as_sql(condition.tree, values, f"{OWN_PREFIX}where_"))
+        if condition is not None and condition.ids is not None:
+            clauses.append(self.statement("{id} = ANY(%(mercer_ids)s::{type}[])"))
+            values["mercer_ids"] = self.keys(condition.ids)
+        if condition is not None and condition.text is not None:
+            clause, given = self._raw(condition.text, condition.values)
+            clauses.append(clause)
+            values |= given
+        return sql.SQL(" AND ").join(clauses), values
+
+    @staticmethod
+    def _raw(text, values):
+        """(SQL, values) of a caller's own condition."""
+        from psycopg import sql
+
         if values is None:
             text, values = text.replace("%", "%%"), {}
         elif not isinstance(values, dict) or any(str(name).startswith(OWN_PREFIX) for name in values):
@@ -68,7 +79,7 @@ class Statements:
                 "A filter in SQL takes its values as a dictionary, by names that do not begin with 'mercer_': "
                 "filter=('year > %(since)s', {'since': 2000})."
             )
-        return sql.SQL(" AND ").join([there, sql.SQL("({})").format(sql.SQL(text))]), values
+        return sql.SQL("({})").format(sql.SQL(text)), values
 
     def keys(self, ids):
         """Ids as the table shows them: one uuid may be written in several ways."""

@@ -5,6 +5,7 @@ __all__ = ["check_table", "check_width", "create_table", "drop_table", "id_type"
 from dataclasses import replace
 
 from mercer._base.errors import InputError
+from mercer.search.databases.postgres.conditions import SQL_TYPES
 from mercer.search.databases.postgres.session import column, identifier
 
 INDEXED = {"float32": 2000, "float16": 4000}  # dimensions that pgvector takes into a graph
@@ -40,6 +41,8 @@ def create_table(session, layout, kind):
     columns = [sql.SQL("{} " + f"{kind}({layout.width})").format(column(layout.embedding_column))]
     if layout.kept is not None:
         columns.append(sql.SQL("{} bytea").format(column(layout.row_column)))
+    for each in layout.data:
+        columns.append(sql.SQL("{} " + SQL_TYPES[each.type]).format(column(each.name)))
     there = session.one("SELECT to_regclass(%s)::oid", [table.as_string(session.connection)])[0] is not None
     if there:
         found = id_type(session, layout)
@@ -75,8 +78,10 @@ def drop_table(session, layout):
     """The table itself if Mercer made it, otherwise its columns; those of them that are still there."""
     from psycopg import sql
 
-    query = "ALTER TABLE IF EXISTS {table} DROP COLUMN IF EXISTS {embedding}, DROP COLUMN IF EXISTS {row}"
-    session.run(sql.SQL("DROP TABLE IF EXISTS {table}" if layout.own else query).format(**names_of(layout)))
+    own = [layout.embedding_column, layout.row_column, *layout.data.names]
+    dropped = sql.SQL(", ").join(sql.SQL("DROP COLUMN IF EXISTS {}").format(column(name)) for name in own)
+    query = "DROP TABLE IF EXISTS {table}" if layout.own else "ALTER TABLE IF EXISTS {table} {dropped}"
+    session.run(sql.SQL(query).format(**names_of(layout), dropped=dropped))
 
 
 def check_table(session, layout, kind, where):
@@ -94,6 +99,7 @@ def check_table(session, layout, kind, where):
     wanted = {layout.embedding_column: f"{kind}({layout.width})"}
     if layout.kept is not None:
         wanted[layout.row_column] = "bytea"
+    wanted |= {each.name: SQL_TYPES[each.type] for each in layout.data}
     for name, needed in wanted.items():
         if found.get(name, "").rpartition(".")[2] != needed:  # a type may be shown with the schema of pgvector
             there = f"is {found[name]}" if name in found else "is gone"
