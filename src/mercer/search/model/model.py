@@ -13,7 +13,7 @@ from mercer._base.parameters.search import SEARCH_MODEL
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
-from mercer.kernels import Linear, closed, get_kernel, needs_non_negative
+from mercer.kernels import Linear, closed, get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.base import FeatureMap
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.model.measure import Measure
@@ -31,7 +31,7 @@ class SearchModel(BaseEstimator):
     ----------
     kernel_ : Kernel
         The kernel, with widths that were left open measured.
-    embedding_ : FeatureMap
+    embedding_ : FeatureMap, or None of lists without codes
         Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
         rows are compared by the normalised one.
     quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
@@ -69,6 +69,7 @@ class SearchModel(BaseEstimator):
         embedding="auto",
         code="pq",
         bytes_per_item=16,
+        store="codes",
         normalize=True,
         measure="similarity",
         effort="default",
@@ -81,6 +82,7 @@ class SearchModel(BaseEstimator):
         self.embedding = embedding
         self.code = code
         self.bytes_per_item = bytes_per_item
+        self.store = store
         self.normalize = normalize
         self.measure = measure
         self.effort = effort
@@ -96,9 +98,23 @@ class SearchModel(BaseEstimator):
         check_model(self)
         X = self._validated(X, reset=True)
         with thread_limit(self.n_jobs):
-            fit_plan(self, X, check_random_state(self.random_state))
+            if self.keeps_codes:
+                fit_plan(self, X, check_random_state(self.random_state))
+            else:
+                self._fit_lists(X)
         self._coder = None  # of a fit before this one
         return self
+
+    @property
+    def keeps_codes(self):
+        """Whether rows are embedded and coded, which lists do without."""
+        return self.store == "codes" or self.bytes_per_item is not None
+
+    def _fit_lists(self, X):
+        """What lists need: the kernel with its width."""
+        self.kernel_ = resolve_kernel(self.kernel, X, self.n_jobs)
+        self.embedding_ = self.quantizer_ = None
+        self.plan_ = {}
 
     # --------------------------------------------------------------------------------------------- rows to codes
 
@@ -182,8 +198,10 @@ class SearchModel(BaseEstimator):
             self.kernel_ = closed(kernel)
         if type(self.kernel_) is not type(kernel):
             raise ValueError("kernel_ is not the kernel of the parameters.")
-        check_kind(self, "embedding_", FeatureMap)
         check_kind(self, "plan_", dict)
+        if not self.keeps_codes:
+            return
+        check_kind(self, "embedding_", FeatureMap)
         if self.embedding_.kernel_ not in (self.kernel_, Measure.of(self).kernel):
             raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:

@@ -3,6 +3,7 @@
 __all__ = ["Collection", "columns_of", "format_of"]
 
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
 from mercer._base.progress import track
+from mercer.search.lists.store import ListStore
 from mercer.search.model.file import load_model
+from mercer.search.model.measure import Measure
 from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
 from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, listed_ids, pack_ids, refuse_repeated
 from mercer.search.rows.vectors import VectorFormat, as_kept
@@ -22,6 +25,7 @@ from mercer.search.stores import CodeStore, FaissStore
 
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
+_BUILDING = Lock()  # of lists: threads may search one index together
 
 
 @dataclass(eq=False)
@@ -34,6 +38,7 @@ class View:
     ids: IdTable
     trusted: bool  # all rows were looked at, or written by this process
     store: Any = None
+    lists: Any = None
     bounds: Any = None
     relaxed: Any = None
 
@@ -98,7 +103,7 @@ class Collection:
             model = before.model if same else load_model(storage, self._n_jobs)
         view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
         if view.snapshot.generation == before.snapshot.generation:
-            view.bounds, view.relaxed = before.bounds, before.relaxed
+            view.bounds, view.relaxed, view.lists = before.bounds, before.relaxed, before.lists
         return view
 
     def _new_view(self, storage, model, trusted):
@@ -137,6 +142,34 @@ class Collection:
         if view.store is None:
             view.store = self._inverted(self.n_lists) if self.n_lists else self._scanner()
         return view.store
+
+    @property
+    def has_codes(self):
+        """Whether codes are kept."""
+        return self.model.keeps_codes
+
+    @property
+    def by_lists(self):
+        """Whether rows are found by inverted lists."""
+        return self.model.store == "lists"
+
+    @property
+    def lists(self):
+        """The inverted lists of all positions, built at the first search and extended after further rows."""
+        view = self.view
+        with _BUILDING:
+            lists = view.lists or ListStore(Measure.of(view.model))
+            if lists.n_rows < view.snapshot.n_positions:
+                lists = lists.extended(view.snapshot.n_positions, self.take)
+            view.lists = lists
+        return lists
+
+    def may_be_found(self, allowed):
+        """Bool per position, or None if all may be."""
+        removed = self.snapshot.removed
+        if not removed.any():
+            return allowed
+        return ~removed if allowed is None else allowed & ~removed
 
     @property
     def n_lists(self):
@@ -248,9 +281,9 @@ class Collection:
         self._advance(ids, replaced)
 
     def _packed(self, X, ids, who):
-        Z, lost = self.model.embed(X)
-        flags = (lost > self.model.residual_limit_).astype(np.uint8)
-        arrays = {"codes": self.model.coder_.encode(Z), **pack_ids(ids)}
+        arrays, flags = pack_ids(ids), np.zeros(X.shape[0], dtype=np.uint8)
+        if self.has_codes:
+            arrays["codes"], flags = _encoded(self.model, X)
         if self.vectors:
             kept, exact = self.vectors.pack(X, who)
             arrays.update(kept)
@@ -269,11 +302,10 @@ class Collection:
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
-            if model is not None:
-                Z, lost = model.embed(self.take(positions))
+            if model is not None and model.keeps_codes:
                 rounded = arrays["flags"] & np.uint8(2)
-                arrays["codes"] = model.coder_.encode(Z)
-                arrays["flags"] = rounded | (lost > model.residual_limit_).astype(np.uint8)
+                arrays["codes"], far = _encoded(model, self.take(positions))
+                arrays["flags"] = rounded | far
             yield arrays
 
     @property
@@ -330,13 +362,19 @@ class Collection:
 def columns_of(model, vectors):
     """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
     kept = vectors.columns if vectors else []
-    codes = Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))
-    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
+    codes = [Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))] if model.keeps_codes else []
+    return [*codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept]
 
 
 def format_of(name, is_sparse, width):
     """The format of kept vectors, or None."""
     return None if name is None else VectorFormat(name, is_sparse, width)
+
+
+def _encoded(model, X):
+    """(codes, flags of rows of which much is lost)."""
+    Z, lost = model.embed(X)
+    return model.coder_.encode(Z), (lost > model.residual_limit_).astype(np.uint8)
 
 
 def _ids_of(storage):
