@@ -63,8 +63,8 @@ class ListStore:
     def nbytes(self):
         return sum(block.nbytes for block in self.blocks)
 
-    def extended(self, n_rows, take):
-        """The store of the first ``n_rows`` positions, whose rows ``take`` gives."""
+    def extended(self, n_rows, take, load=None):
+        """The store of the first ``n_rows`` positions, whose rows ``take`` gives, and ``load`` a full block if it can."""
         blocks, sums = list(self.blocks), self.formula.sums
         first = blocks[-1].stop if blocks else 0
         while first < n_rows:
@@ -74,7 +74,8 @@ class ListStore:
                 stop % BLOCK_ROWS == 0 or blocks[-1].n_rows <= 2 * (stop - first)
             ):
                 first = blocks.pop().first
-            blocks.append(build_block(take(np.arange(first, stop)), first, sums))
+            stored = load(first) if load is not None and stop - first == BLOCK_ROWS else None
+            blocks.append(stored or build_block(take(np.arange(first, stop)), first, sums))
             first = stop
         return ListStore(self._measure, blocks)
 

@@ -11,6 +11,8 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
 from mercer._base.progress import track
+from mercer.search.lists.block import BLOCK_ROWS
+from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
 from mercer.search.model.file import load_model
 from mercer.search.model.measure import Measure
@@ -160,9 +162,24 @@ class Collection:
         with _BUILDING:
             lists = view.lists or ListStore(Measure.of(view.model))
             if lists.n_rows < view.snapshot.n_positions:
-                lists = lists.extended(view.snapshot.n_positions, self.take)
+                files = self._list_files(lists)
+                lists = lists.extended(view.snapshot.n_positions, self.take, files and files.load)
             view.lists = lists
         return lists
+
+    def _list_files(self, lists):
+        """Where full blocks of lists are kept, None in memory."""
+        if self.path is None:
+            return None
+        return StoredBlocks(self.storage.model_path.parent, self.vectors.width, len(lists.formula.sums))
+
+    def _save_lists(self):
+        """Write the blocks of lists that have become full. The rows are committed: what fails is made when needed."""
+        if self.by_lists and self.path is not None and self.snapshot.n_positions >= BLOCK_ROWS:
+            lists = self.lists
+            files = self._list_files(lists)
+            for block in lists.blocks:
+                files.save(block)
 
     def may_be_found(self, allowed):
         """Bool per position, or None if all may be."""
@@ -256,6 +273,9 @@ class Collection:
         """Look at all rows, so that they need not be looked at when they are taken."""
         with damages_named(self.storage):
             check_rows(self, self._n_jobs)
+            if self.by_lists:
+                empty = ListStore(Measure.of(self.model))
+                self._list_files(empty).verify(self.snapshot.n_positions, self.take, empty.formula.sums)
         self.view.trusted = True
 
     # ------------------------------------------------------------------------------------------------------- changes
@@ -279,6 +299,7 @@ class Collection:
                 transaction.append(self._packed(X[part], ids[part], who))
             transaction.remove(replaced)
         self._advance(ids, replaced)
+        self._save_lists()
 
     def _packed(self, X, ids, who):
         arrays, flags = pack_ids(ids), np.zeros(X.shape[0], dtype=np.uint8)
@@ -319,6 +340,7 @@ class Collection:
         header = {**self.storage.header, "highest_id": self.ids.highest}
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
+        self._save_lists()
 
     def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
@@ -328,6 +350,7 @@ class Collection:
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
+        self._save_lists()
 
     def known(self, ids, who):
         """Where ids stand, all of which must be in the index."""
