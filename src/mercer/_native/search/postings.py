@@ -18,69 +18,69 @@ PLAIN, COSINE, DICE, JACCARD, APART = range(5)
 
 
 @inline
-def product_pair(x, log_x, y, p):
+def _product_pair(x, log_x, y, p):
     """x y"""
     return x * y
 
 
 @inline
-def roots_pair(x, log_x, y, p):
+def _roots_pair(x, log_x, y, p):
     """sqrt(x y), the root of x is given; with the signs of both"""
     return x * math.copysign(math.sqrt(abs(y)), y)
 
 
 @inline
-def minimum_pair(x, log_x, y, p):
+def _minimum_pair(x, log_x, y, p):
     """min(x, y)"""
     return min(x, y)
 
 
 @inline
-def sizes_pair(x, log_x, y, p):
+def _sizes_pair(x, log_x, y, p):
     """min(|x|, |y|)"""
     return min(x, abs(y))
 
 
 @inline
-def powers_pair(x, log_x, y, p):
+def _powers_pair(x, log_x, y, p):
     """min(|x|^p, |y|^p), the first is given"""
     return min(x, abs(y) ** p)
 
 
 @inline
-def chi2_pair(x, log_x, y, p):
+def _chi2_pair(x, log_x, y, p):
     """2 x y / (x + y)"""
     return pairs.chi2_pair(x, x, y, y, p)
 
 
 @inline
-def jensen_shannon_pair(x, log_x, y, p):
+def _jensen_shannon_pair(x, log_x, y, p):
     """(x log2((x + y) / x) + y log2((x + y) / y)) / 2, without cancellation"""
     return pairs.jensen_shannon_single_pair(x, log_x, y, log2_single(y), p)
 
 
 @inline
-def power_mean_pair(x, log_x, y, p):
+def _power_mean_pair(x, log_x, y, p):
     """((x^-p + y^-p) / 2)^(-1/p)"""
     return pairs.power_mean_single_pair(x, log_x, y, log2_single(y), p)
 
 
 @inline
-def common_part_pair(x, log_x, y, p):
+def _common_part_pair(x, log_x, y, p):
     """min(|x|, |y|) where the signs agree, else 0"""
     return pairs.common_part_pair(x, x, y, y, p)
 
 
 PAIRS = {
-    "product": product_pair,
-    "roots": roots_pair,
-    "minimum": minimum_pair,
-    "sizes": sizes_pair,
-    "powers": powers_pair,
-    "chi2": chi2_pair,
-    "jensen-shannon": jensen_shannon_pair,
-    "power-mean": power_mean_pair,
-    "common-part": common_part_pair,
+    "product": _product_pair,
+    "roots": _roots_pair,
+    "minimum": _minimum_pair,
+    "sizes": _sizes_pair,
+    "powers": _powers_pair,
+    "chi2": _chi2_pair,
+    "jensen-shannon": _jensen_shannon_pair,
+    "power-mean": _power_mean_pair,
+    "common-part": _common_part_pair,
 }
 
 
@@ -205,8 +205,9 @@ def _rank(form, s, a, b, inverse):
 
 @jit
 def keep_nearest(
-    form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, more, least, allowed, lows, size, kept
-):
+    form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
+    kept,
+):  # fmt: skip
     """Rows whose rank may be among the k largest; returns (how many, the new size of the heap)
 
     form                        int64     how rows are ranked
@@ -216,6 +217,7 @@ def keep_nearest(
     totals   (N,)               float64   of the rows
     inverses (N,)               float64   1 / sqrt(b), 0 of empty rows
     share, tiny, slack          float64   a sum is within share * |s| + tiny + slack (a + b) of what it stands for
+    margin                      float64   of the cosine: what all but the first of these and what is missing come to
     more                        float64   and at most sqrt(more * b) is missing from it
     least                       bool      at most min(more, b), that is
     allowed  (N,) or (0,)       bool      rows that are looked for
@@ -228,6 +230,9 @@ def keep_nearest(
     for t in range(n):
         row = touched[t]
         s = np.float64(sums[row])
+        # most rows end here, without a look at their totals
+        if form == COSINE and size == k and (s + share * abs(s)) * inverses[row] * scale + margin < lows[0]:
+            continue
         b, inverse = totals[row], inverses[row] * scale
         error = share * abs(s) + tiny + slack * (a + b)
         high = s + error
@@ -241,7 +246,7 @@ def keep_nearest(
         count += 1
         low = _rank(form, s - error, a, b, inverse)
         if size < k or low > lows[0]:
-            size = push_low(lows, size, low)
+            size = _push_low(lows, size, low)
     return count, size
 
 
@@ -250,8 +255,8 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
     """Put the shortest lists first; returns (how many must be read, the energy of the query in the others)
 
     A row that is in none of the first lists shares at most the rest of the query with it: with R the energy of that
-    rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals the rank is largest at
-    the b that is nearest to R.
+    rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals a plain sum is largest
+    at the largest b, every other rank at the b that is nearest to R (ratios are of `least` kernels only).
 
     begins, ends, x, logs  (m,)  see `list_sums`; put in order
     energies  (m,)  float64      k(x, x) of the values of the query; put in order
@@ -270,7 +275,7 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
     needed = m
     for i in range(m - 1, -1, -1):
         more = rest + energies[i]
-        b = min(max(more, least_total), most_total)
+        b = most_total if form == PLAIN else min(max(more, least_total), most_total)
         s = (min(more, b) if least else math.sqrt(more * b)) * (1.0 + 1e-9)
         if _reaches(form, s, a, b, scale / math.sqrt(b), limit):
             break
@@ -285,7 +290,7 @@ def _permute(values, order):
 
 
 @jit
-def push_low(lows, size, low):
+def _push_low(lows, size, low):
     """Put a number into a heap of the len(lows) largest, dropping the smallest; returns the new size"""
     k = lows.shape[0]
     if size < k:

@@ -192,8 +192,14 @@ class _Search:
         part, room = self.sums[0], self.room
         return keep_nearest(
             self.formula.form, room.sums[0], room.touched, n, part.total, part.scale, block.totals[0], block.inverses,
-            part.share, self._tiny, part.slack, rest, part.least, self._allowed(block), lows, size, room.kept,
+            part.share, self._tiny, part.slack, self._margin(block, rest), rest, part.least, self._allowed(block), lows, size, room.kept,
         )  # fmt: skip
+
+    def _margin(self, block, rest):
+        """Of a cosine in this block: (tiny + slack (a + b) + sqrt(rest b)) / sqrt(a b) at most."""
+        part, (low, high) = self.sums[0], block.spread
+        parts = self._tiny / low**0.5 + part.slack * (part.total / low**0.5 + high**0.5) + rest**0.5
+        return parts * part.scale
 
     @property
     def _tiny(self):
