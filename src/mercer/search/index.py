@@ -333,7 +333,8 @@ class KernelIndex(BaseEstimator):
     @property
     def rows_(self):
         """The rows of this moment: their ids, positions and what is kept of them; every method begins here."""
-        check_is_fitted(self)
+        if "_collection" not in self.__dict__:
+            check_is_fitted(self)
         return self._collection.settled()
 
     @property

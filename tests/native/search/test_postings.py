@@ -58,10 +58,11 @@ def test_what_may_be_among_the_nearest_is_kept(form, more, least):
     given = form, sums, touched, N, a, 1 / np.sqrt(a), totals, inverses, share, tiny, slack, margin, more, least, allowed
     found = []
     for module in (postings, reference):
-        lows, kept = np.empty(7), np.empty(N, np.int32)
-        count, size = module.keep_nearest(*given, lows, 0, kept)
-        found.append((set(kept[:count].tolist()), np.sort(lows), size))
-    assert found[0][0] >= found[1][0]
+        lows, kept, highs = np.empty(7), np.empty(N, np.int32), np.empty(N)
+        count, size = module.keep_nearest(*given, lows, 0, kept, highs)
+        found.append((dict(zip(kept[:count].tolist(), highs[:count].tolist(), strict=True)), np.sort(lows), size))
+    assert found[0][0].keys() >= found[1][0].keys()
+    assert [found[0][0][row] for row in found[1][0]] == pytest.approx(list(found[1][0].values()))
     assert len(found[0][0]) < N
     assert allowed[list(found[0][0])].all()
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
@@ -106,6 +107,15 @@ def test_lists_are_found_and_damage_is():
         assert damaged[0] == damaged[1]
         assert (damaged[0] >= 0) == (before != value)
         array[at] = before
+
+
+def test_totals_are_added_up_from_left_to_right():
+    rng = np.random.default_rng(6)
+    indptr, data = np.array([0, 3, 3, 40]), rng.random(40) * 10.0 ** rng.integers(-9, 9, 40)
+    found = [np.empty(3), np.empty(3)]
+    for module, out in zip((postings, reference), found, strict=True):
+        module.row_totals(indptr, data, out)
+    np.testing.assert_array_equal(*found)
 
 
 def test_lists_are_the_transpose_without_zeros():

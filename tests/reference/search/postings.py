@@ -68,7 +68,7 @@ def ranks(form, s, a, b):
 
 def keep_nearest(
     form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
-    kept,
+    kept, highs,
 ):  # fmt: skip
     """All rows whose upper end reaches the k-th largest lower end; the loop may keep more, and must keep these"""
     rows = touched[:n]
@@ -80,8 +80,9 @@ def keep_nearest(
     merged = np.sort(np.concatenate([lows[:size], ranks(form, s - error, a, b)]))[::-1][: len(lows)]
     limit = merged[-1] if len(merged) == len(lows) else -np.inf
     lows[: len(merged)] = merged[::-1]
-    found = rows[ranks(form, high, a, b) >= limit]
-    kept[: len(found)] = found
+    top = ranks(form, high, a, b)
+    found = rows[top >= limit]
+    kept[: len(found)], highs[: len(found)] = found, top[top >= limit]
     return len(found), len(merged)
 
 
@@ -113,3 +114,9 @@ def fill_lists(indptr, values, place_of, next_free, rows, stored):
     kept = np.flatnonzero(values)
     order = kept[np.argsort(place_of[kept], kind="stable")]
     rows[:], stored[:] = owner[order], values[order]
+
+
+def row_totals(indptr, data, out):
+    """Sums from left to right"""
+    for i in range(len(out)):
+        out[i] = sum(data[indptr[i] : indptr[i + 1]].tolist(), 0.0)

@@ -81,7 +81,10 @@ def test_answers_are_those_of_brute_force(kernel, signed, normalize, measure, sm
     how = {"normalize": normalize, "measure": measure}
     index = lists(X, kernel, **how)
     for k in (1, 6, 150):  # with the last one all rows, those without a shared column too
-        assert_same(index.search(Q, k), exact_knn(kernel, X, Q, k, **how))
+        wanted = exact_knn(kernel, X, Q, k, **how)
+        assert_same(index.search(Q, k), wanted)
+        for i in (0, 3, 5, 16):  # alone, by the shorter way; an empty one too
+            assert_same(index.search(Q[i : i + 1], k), [part[i : i + 1] for part in wanted])
     assert index.certificate_.exact
     assert 0 <= index.certificate_.share_read <= 1
 

@@ -206,7 +206,7 @@ def _rank(form, s, a, b, inverse):
 @jit
 def keep_nearest(
     form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
-    kept,
+    kept, highs,
 ):  # fmt: skip
     """Rows whose rank may be among the k largest; returns (how many, the new size of the heap)
 
@@ -223,7 +223,8 @@ def keep_nearest(
     allowed  (N,) or (0,)       bool      rows that are looked for
     lows     (k,)               float64   heap of the largest lower bounds, the smallest on top; written
     size                        int64     of the heap
-    kept     (N,)               int32     written
+    kept     (N,)               int32     written: the rows
+    highs    (N,)               float64   written: the upper ends of their ranks
     """
     k = lows.shape[0]
     count = 0
@@ -243,6 +244,7 @@ def keep_nearest(
         if allowed.shape[0] > 0 and not allowed[row]:
             continue
         kept[count] = row
+        highs[count] = _rank(form, high, a, b, inverse)
         count += 1
         low = _rank(form, s - error, a, b, inverse)
         if size < k or low > lows[0]:
@@ -341,3 +343,18 @@ def fill_lists(indptr, values, place_of, next_free, rows, stored):
                 rows[at] = row
                 stored[at] = values[e]
                 next_free[place_of[e]] = at + 1
+
+
+@jit
+def row_totals(indptr, data, out):
+    """out[i] = data[indptr[i]] + ... + data[indptr[i + 1] - 1], added up in this order
+
+    indptr  (n + 1,)  int64
+    data    (E,)      float64
+    out     (n,)      float64   written
+    """
+    for i in range(out.shape[0]):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            total += data[e]
+        out[i] = total

@@ -8,7 +8,6 @@ from mercer._base.threads import run_blocks
 from mercer.search.exact.best import best_of_pairs
 from mercer.search.exact.oracle import nearest_rows
 from mercer.search.exact.search import Certificate
-from mercer.search.lists.store import Room
 from mercer.search.model.measure import Measure, as_double
 from mercer.search.rows.checks import damages_named
 
@@ -30,6 +29,10 @@ class ListSearch:
         """((positions, scores) of the k nearest rows of validated queries, certificate)."""
         rows, allowed = self.rows, self.rows.may_be_found(allowed)
         store = rows.lists
+        if Q.shape[0] == 1:
+            found = self._nearest_of_one(store, Q, k, allowed)
+            if found is not None:
+                return found
         if not _is_safe(store, Q):
             return self._look_at_all(Q, k, allowed)
 
@@ -38,6 +41,28 @@ class ListSearch:
 
         (queries, positions, scores), certificate = self._found(store, Q, find)
         return best_of_pairs(Q.shape[0], k, queries, positions, scores, rows.ids.keys(positions)), certificate
+
+    def _nearest_of_one(self, store, Q, k, allowed):
+        """As `nearest`, of one query by the shortest way; None where that leads nowhere."""
+        rows, (columns, values) = self.rows, _entries_of(Q, 0)
+        total = max(float(part.energies(values).sum()) for part in store.formula.sums)
+        if not (store.scorer.serves and rows.view.trusted and store.is_safe(total)):
+            return None
+        room = store.take_room()
+        found = store.nearest(columns, values, k, allowed, rows.ids.keys, room)
+        store.give_back(room)
+        positions, scores = found.positions, found.scores
+        unknown = np.flatnonzero(np.isnan(scores))
+        entries = rows.vectors.entries(rows.snapshot.segments, positions[unknown])
+        final = store.scorer.scores(columns, values, *entries)
+        if final is None:
+            return None
+        scores[unknown] = final
+        order = np.lexsort((rows.ids.keys(positions), -scores))[:k]
+        best = np.full((1, k), -1, dtype=np.int64), np.full((1, k), -np.inf)
+        best[0][0, : len(order)], best[1][0, : len(order)] = positions[order], scores[order]
+        share = found.n_read / found.n_postings if found.n_postings else 0.0
+        return best, Certificate(len(rows), np.array([len(unknown)]), True, 1.0, 0, share)
 
     def within(self, Q, limit, allowed):
         """((queries, positions, scores) of all rows whose objective reaches a limit, certificate)."""
@@ -73,9 +98,7 @@ class ListSearch:
         """(queries, positions, scores, whether they were computed, postings read, postings) of a few queries."""
         room, found = store.take_room(), []
         for i in range(Q.shape[0]):
-            entries = slice(Q.indptr[i], Q.indptr[i + 1])
-            kept = Q.data[entries] != 0
-            found.append(find(Q.indices[entries][kept], Q.data[entries][kept], room))
+            found.append(find(*_entries_of(Q, i), room))
         store.give_back(room)
         queries = np.repeat(np.arange(len(found)), [len(each.positions) for each in found])
         positions = np.concatenate([each.positions for each in found])
@@ -95,6 +118,14 @@ class ListSearch:
         found.positions[there] = positions[found.positions[there]]
         evaluations = np.full(Q.shape[0], len(positions), dtype=np.int64)
         return (found.positions, found.scores), Certificate(len(rows), evaluations, True, 1.0, 0)
+
+
+def _entries_of(Q, i):
+    """(columns, values) of a row of queries, values that are zero left out."""
+    part = slice(Q.indptr[i], Q.indptr[i + 1])
+    columns, values = Q.indices[part], Q.data[part]
+    kept = values != 0
+    return (columns, values) if kept.all() else (columns[kept], values[kept])
 
 
 def _is_safe(store, Q):

@@ -15,10 +15,11 @@ import numpy as np
 
 from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_sums, plan_lists
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
-from mercer.search.lists.formula import SINGLE, SLACK, TINY, Formula
+from mercer.search.lists.scorer import PairScorer
+from mercer.search.lists.formula import APART, SINGLE, SLACK, TINY, Formula
 
 WORTH = 256  # postings that may as well be read as one row scored
-LEAST_RANKED = 1e-280  # an exponential below it may have vanished
+LEAST_RANKED, LARGEST_EXPONENT = 1e-280, 640.0  # an exponential below it may have vanished
 LEAST = ("minimum", "sizes", "powers", "common-part")  # formulas of which sum_j k(x_j, y_j) <= min(a, b)
 
 
@@ -54,6 +55,7 @@ class ListStore:
         self.formula = Formula(measure)
         self._measure, self.blocks = measure, list(blocks)
         self._rooms = []
+        self.scorer = PairScorer(measure, self.formula)
 
     @property
     def n_rows(self):
@@ -102,6 +104,8 @@ class ListStore:
         found = search.ranked(k) if self.formula.form is not None and len(columns) else None
         if found is None:
             found = search.valued(k)
+        if isinstance(found, Candidates):
+            return found
         return search.with_rest(found, k, keys_of)
 
     def within(self, columns, values, limit, allowed, room):
@@ -118,6 +122,7 @@ class Room:
         self.sums = np.zeros((n_sums, BLOCK_ROWS), dtype=np.float32)
         self.seen = np.zeros(BLOCK_ROWS, dtype=np.uint8)
         self.touched, self.kept = (np.empty(BLOCK_ROWS + 1, dtype=np.int32) for _ in range(2))
+        self.highs = np.empty(BLOCK_ROWS)
 
 
 class _Search:
@@ -145,17 +150,28 @@ class _Search:
 
     def ranked(self, k):
         """(positions, lows, highs) of what may be among the k nearest, by the ranking of a single sum; None if that
-        cannot tell."""
+        cannot tell, and `Candidates` if no other row can be."""
         lows, size, found = np.empty(k), 0, []
         for block in self.store.blocks:
             size = self._rank_block(block, lows, size, found)
-        found = _joined(found)
-        low, high = self._interval(*found[1:])
+        positions, ranks, *sums = found[0] if len(found) == 1 else _joined(found)
+        if size == k and self._is_decided(lows[0]):
+            positions = positions[ranks >= lows[0]]
+            return Candidates(positions, np.full(len(positions), np.nan), self.n_read, self.n_postings)
+        low, high = self._interval(*sums)
         kept = high >= _kth_largest(low, k)
-        positions, low, high = found[0][kept], low[kept], high[kept]
+        positions, low, high = positions[kept], low[kept], high[kept]
         if self.formula.rate is not None and len(low) >= k and _kth_largest(low, k) < LEAST_RANKED:
             return None
         return positions, low, high
+
+    def _is_decided(self, lowest):
+        """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
+        if self.formula.form != APART:
+            return lowest > 0
+        least = min(float(block.least_totals[0, 0]) for block in self.store.blocks)
+        vanishing = self.formula.rate is not None and -lowest * self.formula.rate > LARGEST_EXPONENT
+        return lowest > -(self.totals[0] + least) * (1 - 1e-9) and not vanishing
 
     def _rank_block(self, block, lows, size, found):
         part, room, form = self.sums[0], self.room, self.formula.form
@@ -184,7 +200,8 @@ class _Search:
         rows = room.kept[:count].copy()
         b = block.totals[0][rows]
         more = 0.0 if not rest else np.minimum(rest, b) if part.least else np.sqrt(rest * b)
-        found.append((rows + np.int64(block.first), room.sums[0][rows].astype(np.float64), b, more + np.zeros(count)))
+        positions, s = rows + np.int64(block.first), room.sums[0][rows].astype(np.float64)
+        found.append((positions, room.highs[:count].copy(), s, b, more + np.zeros(count)))
         forget(room.touched, n, room.sums[0], room.seen)
         return new_size
 
@@ -193,6 +210,7 @@ class _Search:
         return keep_nearest(
             self.formula.form, room.sums[0], room.touched, n, part.total, part.scale, block.totals[0], block.inverses,
             part.share, self._tiny, part.slack, self._margin(block, rest), rest, part.least, self._allowed(block), lows, size, room.kept,
+            room.highs,
         )  # fmt: skip
 
     def _margin(self, block, rest):

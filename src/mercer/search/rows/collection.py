@@ -184,7 +184,7 @@ class Collection:
     def may_be_found(self, allowed):
         """Bool per position, or None if all may be."""
         removed = self.snapshot.removed
-        if not removed.any():
+        if not self.snapshot.removal.count:
             return allowed
         return ~removed if allowed is None else allowed & ~removed
 
@@ -211,7 +211,7 @@ class Collection:
         return store
 
     def __len__(self):
-        return self.snapshot.n_positions - int(np.count_nonzero(self.snapshot.removed))
+        return self.snapshot.n_positions - self.snapshot.removal.count
 
     @property
     def path(self):
