@@ -365,7 +365,8 @@ class KernelIndex(BaseEstimator):
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""
         rows = self.rows_
-        far, n_bytes = int(np.count_nonzero(rows.flags & 1)), rows.model.coder_.n_bytes if rows.has_codes else 0
+        far = int(np.count_nonzero(rows.flags & 1))
+        n_bytes, limit = (rows.model.coder_.n_bytes, rows.model.residual_limit_) if rows.has_codes else (0, 1.0)
         return {
             "rows": len(rows),
             "removed": int(np.count_nonzero(rows.snapshot.removed)),
@@ -378,7 +379,7 @@ class KernelIndex(BaseEstimator):
             "code_bytes": n_bytes * rows.snapshot.n_positions,
             "vectors": rows.vectors.name if rows.vectors else None,
             "rounded_rows": rows.rounded,
-            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": rows.model.residual_limit_ if rows.has_codes else 1.0},
+            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": limit},
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
             "lists": rows.n_lists if rows.has_codes else 0,
             "lists_bytes": rows.view.lists.nbytes if rows.view.lists else 0,
@@ -388,7 +389,8 @@ class KernelIndex(BaseEstimator):
 
     def _fitted(self, X, before=None):
         """The model of rows, with the store that it had ``before``."""
-        store, reason = chosen_store(self, X) if before is None else (before.store, before.plan_.get("store_reason", ""))
+        known = None if before is None else (before.store, before.plan_.get("store_reason", "It was so before."))
+        store, reason = known or chosen_store(self, X)
         parameters = {name: getattr(self, name) for name in MODEL_PARAMETERS} | {"store": store}
         if store == "codes" and self.bytes_per_item is None:
             parameters["bytes_per_item"] = DEFAULT_BYTES

@@ -45,6 +45,22 @@ def test_sums_are_those_of_the_formula(name, signed):
     assert not found[0][1].any()
 
 
+@pytest.mark.parametrize("name", ["jensen-shannon", "minimum"])
+def test_rows_that_are_looked_for_get_what_lists_would_add(name):
+    offsets, rows, values = lists(2)
+    rng = np.random.default_rng(2)
+    x, kept = rng.random(WIDTH).astype("f4"), rng.permutation(N)[:30].astype(np.int32)
+    found = []
+    for module in (postings, reference):
+        sums, chosen = np.zeros(N, "f4"), kept.copy()
+        module.list_probes(name)(
+            chosen, 30, 2, offsets[:-1], offsets[1:], x, np.log2(x), rows, values, np.float32(0), sums
+        )
+        found.append(sums)
+    np.testing.assert_allclose(*found, rtol=2e-6, atol=1e-6)
+    assert not np.delete(found[0], kept).any()
+
+
 @pytest.mark.parametrize("form", range(5))
 @pytest.mark.parametrize(("more", "least"), [(0.0, False), (0.2, False), (0.2, True)])
 def test_what_may_be_among_the_nearest_is_kept(form, more, least):
@@ -55,7 +71,23 @@ def test_what_may_be_among_the_nearest_is_kept(form, more, least):
     inverses, allowed = 1 / np.sqrt(totals), rng.random(N) < 0.8
     share, tiny, slack, a = 1e-3, 1e-30, 1e-11, 2.0
     margin = (slack * (a + totals.max()) + np.sqrt(more)) / np.sqrt(a) / np.sqrt(totals.min()) + np.sqrt(more / a)
-    given = form, sums, touched, N, a, 1 / np.sqrt(a), totals, inverses, share, tiny, slack, margin, more, least, allowed
+    given = (
+        form,
+        sums,
+        touched,
+        N,
+        a,
+        1 / np.sqrt(a),
+        totals,
+        inverses,
+        share,
+        tiny,
+        slack,
+        margin,
+        more,
+        least,
+        allowed,
+    )
     found = []
     for module in (postings, reference):
         lows, kept, highs = np.empty(7), np.empty(N, np.int32), np.empty(N)
@@ -107,15 +139,6 @@ def test_lists_are_found_and_damage_is():
         assert damaged[0] == damaged[1]
         assert (damaged[0] >= 0) == (before != value)
         array[at] = before
-
-
-def test_totals_are_added_up_from_left_to_right():
-    rng = np.random.default_rng(6)
-    indptr, data = np.array([0, 3, 3, 40]), rng.random(40) * 10.0 ** rng.integers(-9, 9, 40)
-    found = [np.empty(3), np.empty(3)]
-    for module, out in zip((postings, reference), found, strict=True):
-        module.row_totals(indptr, data, out)
-    np.testing.assert_array_equal(*found)
 
 
 def test_lists_are_the_transpose_without_zeros():

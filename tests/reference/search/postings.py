@@ -61,6 +61,19 @@ def list_sums(name, signed=False):
     return add_lists
 
 
+def list_probes(name):
+    """The loop ``probe_lists``: what all lists add to some rows"""
+
+    def probe_lists(kept, count, first, begins, ends, x, logs, rows, values, param, sums):
+        kept[:count] = np.sort(kept[:count])
+        for i in range(first, len(begins)):
+            part = slice(begins[i], ends[i])
+            there = np.isin(rows[part], kept[:count])
+            sums[rows[part][there]] += SCALARS[name](np.float64(x[i]), values[part][there], float(param))
+
+    return probe_lists
+
+
 def ranks(form, s, a, b):
     """s; s / sqrt(a b); 2 s / (a + b); s / (a + b - s); -(a + b - 2 s)"""
     return [s, s / np.sqrt(a * b), 2 * s / (a + b), s / (a + b - s), -(a + b - 2 * s)][form]
@@ -114,9 +127,3 @@ def fill_lists(indptr, values, place_of, next_free, rows, stored):
     kept = np.flatnonzero(values)
     order = kept[np.argsort(place_of[kept], kind="stable")]
     rows[:], stored[:] = owner[order], values[order]
-
-
-def row_totals(indptr, data, out):
-    """Sums from left to right"""
-    for i in range(len(out)):
-        out[i] = sum(data[indptr[i] : indptr[i + 1]].tolist(), 0.0)

@@ -69,7 +69,8 @@ def small_blocks(monkeypatch):
     """Blocks of 64 rows, so that there are several, and thresholds from one to the next."""
     for module in (_block, _store):
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(_store, "WORTH", 1)  # and rows are scored before all lists were read
+    monkeypatch.setattr(_store, "WORTH", 1)  # and rows are looked for in lists that are not read
+    monkeypatch.setattr(_store, "LEAST_LEFT", 1000)
 
 
 @pytest.mark.parametrize(("normalize", "measure"), MEASURES)

@@ -143,7 +143,7 @@ def test_postings_that_cannot_be_are_refused_before_a_loop_sees_them(path, what)
 def test_lists_of_other_rows_are_found_when_everything_is_looked_at(path, what):
     changes = {"other values": _set("values", 0, 0.5), "other totals": _set("totals", (0, 0), 7.0)}
     forge(path, (POSTINGS | changes)[what])
-    with pytest.raises(ModelFileError, match="index' has damaged lists: 'derived-000000.lists' .* Delete that file"):
+    with pytest.raises(ModelFileError, match=r"has damaged lists: 'derived-000000\.lists' .* Delete that file"):
         KernelIndex.open(path)
 
 

@@ -133,7 +133,7 @@ def first_damaged(begins, ends, rows, values, n_rows, checked):
 
 @cache
 def list_sums(name, signed=False):
-    """The loop ``add_lists(order, begins, ends, x, logs, rows, values, param, contributions, sums, seen, touched, n)``"""
+    """The loop ``add_lists`` of a formula."""
     pair = PAIRS[name]
 
     @jit
@@ -173,6 +173,45 @@ def list_sums(name, signed=False):
         return n
 
     return add_lists
+
+
+@cache
+def list_probes(name):
+    """The loop ``probe_lists`` of a formula."""
+    pair = PAIRS[name]
+
+    @jit
+    def probe_lists(kept, count, first, begins, ends, x, logs, rows, values, param, sums):
+        """sums[row] += k(x[i], its value) for some rows, which are put in order, and all lists from `first` on
+
+        kept   (N,)  int32     the rows, `count` of them
+        sums   (N,)  float32   written
+        the others as in `list_sums`
+        """
+        chosen = kept[:count]
+        chosen.sort()
+        for i in range(first, begins.shape[0]):
+            low, end = begins[i], ends[i]
+            for t in range(count):
+                row = chosen[t]
+                high, step = low, 1
+                while high < end and rows[high] < row:  # in growing steps from where the last row was
+                    low = high + 1
+                    high += step
+                    step += step
+                high = min(high, end)
+                while low < high:
+                    middle = (low + high) // 2
+                    if rows[middle] < row:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == end:
+                    break
+                if rows[low] == row:
+                    sums[row] += pair(x[i], logs[i], values[low], param)
+
+    return probe_lists
 
 
 @inline
@@ -343,18 +382,3 @@ def fill_lists(indptr, values, place_of, next_free, rows, stored):
                 rows[at] = row
                 stored[at] = values[e]
                 next_free[place_of[e]] = at + 1
-
-
-@jit
-def row_totals(indptr, data, out):
-    """out[i] = data[indptr[i]] + ... + data[indptr[i + 1] - 1], added up in this order
-
-    indptr  (n + 1,)  int64
-    data    (E,)      float64
-    out     (n,)      float64   written
-    """
-    for i in range(out.shape[0]):
-        total = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            total += data[e]
-        out[i] = total

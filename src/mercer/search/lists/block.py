@@ -1,10 +1,10 @@
 """A block of inverted lists: for up to 2**16 consecutive rows and each of their columns, who has it and how much.
 
-    columns  int32 (C,)      columns that some row of the block has, ascending
-    offsets  int64 (C + 1,)  the list of columns[i] is at offsets[i] to offsets[i + 1]
-    rows     uint16 (P,)     rows of the lists, counted from the first of the block, ascending in each list
-    values   float32 (P,)    their values
-    totals   float64 (S, n)  s(y, y) of every row, for each sum of the kernel: see `mercer.search.lists.formula`
+columns  int32 (C,)      columns that some row of the block has, ascending
+offsets  int64 (C + 1,)  the list of columns[i] is at offsets[i] to offsets[i + 1]
+rows     uint16 (P,)     rows of the lists, counted from the first of the block, ascending in each list
+values   float32 (P,)    their values
+totals   float64 (S, n)  s(y, y) of every row, for each sum of the kernel: see `mercer.search.lists.formula`
 """
 
 __all__ = ["BLOCK_ROWS", "LARGEST", "Block", "build_block", "checked_block"]
@@ -37,6 +37,7 @@ class Block:
         self.first, self.arrays = first, arrays
         self.columns, self.offsets = arrays["columns"], arrays["offsets"]
         self.rows, self.values, self.totals = arrays["rows"], arrays["values"], arrays["totals"]
+        self.is_stored = not trusted  # has a file
         self._checked = None if trusted else np.zeros(len(self.rows), dtype=bool)
 
     @property

@@ -2,8 +2,8 @@
 
 A block of 2**16 rows that is full never changes while its generation lasts. So its file is written once, behind the
 commit of its rows, in the container of model files, and mapped when the index is opened. Nothing in it is believed:
-the structure is checked when it is mapped, lists when they are used. The rows of a block that is not full are few; their
-lists are built in memory.
+the structure is checked when it is mapped, lists when they are used. The rows of a block that is not full are few;
+their lists are built in memory.
 """
 
 __all__ = ["StoredBlocks"]
@@ -49,11 +49,12 @@ class StoredBlocks:
         return None
 
     def save(self, block):
-        """Write the file of a full block, unless it is there; a full disk is no reason to fail, it can be done without."""
-        path = self.path(block.first)
-        if block.n_rows == BLOCK_ROWS and not os.path.lexists(path):
+        """Write the file of a full block that has none; a full disk is no reason to fail, it can be done without."""
+        if block.n_rows == BLOCK_ROWS and not block.is_stored:
             with suppress(OSError):
-                container.write(path, {"lists": {"first": block.first, "rows": block.n_rows}}, block.arrays)
+                document = {"lists": {"first": block.first, "rows": block.n_rows}}
+                container.write(self.path(block.first), document, block.arrays)
+                block.is_stored = True
 
     def verify(self, n_rows, take, sums):
         """Compare all files with the rows that they were made of."""

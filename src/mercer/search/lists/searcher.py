@@ -51,7 +51,8 @@ class ListSearch:
         room = store.take_room()
         found = store.nearest(columns, values, k, allowed, rows.ids.keys, room)
         store.give_back(room)
-        positions, scores = found.positions, found.scores
+        order = np.argsort(found.positions)
+        positions, scores = found.positions[order], found.scores[order]
         unknown = np.flatnonzero(np.isnan(scores))
         entries = rows.vectors.entries(rows.snapshot.segments, positions[unknown])
         final = store.scorer.scores(columns, values, *entries)
@@ -73,7 +74,9 @@ class ListSearch:
             queries, places = np.nonzero(positions >= 0)
             found = queries, positions[queries, places], scores[queries, places]
         else:
-            found, certificate = self._found(store, Q, lambda *query: store.within(*query[:2], limit, allowed, query[2]))
+            found, certificate = self._found(
+                store, Q, lambda *query: store.within(*query[:2], limit, allowed, query[2])
+            )
         queries, positions, scores = (column[found[2] >= limit] for column in found)
         order = np.lexsort((rows.ids.keys(positions), -scores, queries))
         return (queries[order], positions[order], scores[order]), certificate

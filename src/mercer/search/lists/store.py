@@ -1,10 +1,10 @@
 """The lists of all rows of an index, and which rows may be the nearest of a query.
 
 Sums are added up in single precision. A sum of m terms of one sign errs by at most (m + r) units in the last place, r
-for the formula of a term; of terms with signs, by as many units of sqrt(a b). From the interval of its sums follows that
-of a row's value, and the k-th largest lower end is a threshold: every row whose upper end reaches it is a candidate, and
-gets its final score elsewhere. Rows that share no column with the query are looked at only if the nearest that they
-could be, a row with the smallest totals, reaches the threshold too.
+for the formula of a term; of terms with signs, by as many units of sqrt(a b). From the interval of its sums follows
+that of a row's value, and the k-th largest lower end is a threshold: every row whose upper end reaches it is a
+candidate, and gets its final score elsewhere. Rows that share no column with the query are looked at only if the
+nearest that they could be, a row with the smallest totals, reaches the threshold too.
 """
 
 __all__ = ["Candidates", "ListStore", "Room"]
@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_sums, plan_lists
+from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_probes, list_sums, plan_lists
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
+from mercer.search.lists.formula import APART, COSINE, SINGLE, SLACK, TINY, Formula
 from mercer.search.lists.scorer import PairScorer
-from mercer.search.lists.formula import APART, SINGLE, SLACK, TINY, Formula
 
-WORTH = 256  # postings that may as well be read as one row scored
+LEAST_LEFT = 3  # a third of the postings must be left out, or all are read at once
+WORTH = 16  # postings that may as well be read as one row looked for in a list
 LEAST_RANKED, LARGEST_EXPONENT = 1e-280, 640.0  # an exponential below it may have vanished
+SMALL_EXPONENT = 20.0  # and may not show any more beside 1
 LEAST = ("minimum", "sizes", "powers", "common-part")  # formulas of which sum_j k(x_j, y_j) <= min(a, b)
 
 
@@ -66,14 +68,16 @@ class ListStore:
         return sum(block.nbytes for block in self.blocks)
 
     def extended(self, n_rows, take, load=None):
-        """The store of the first ``n_rows`` positions, whose rows ``take`` gives, and ``load`` a full block if it can."""
+        """The store of the first ``n_rows`` positions: rows are what ``take`` gives, full blocks what ``load`` has."""
         blocks, sums = list(self.blocks), self.formula.sums
         first = blocks[-1].stop if blocks else 0
         while first < n_rows:
             stop = min(n_rows, first - first % BLOCK_ROWS + BLOCK_ROWS)
             # pieces of one block that are not much larger than what comes, and all of a full one, become one piece
-            while blocks and blocks[-1].stop % BLOCK_ROWS and (
-                stop % BLOCK_ROWS == 0 or blocks[-1].n_rows <= 2 * (stop - first)
+            while (
+                blocks
+                and blocks[-1].stop % BLOCK_ROWS
+                and (stop % BLOCK_ROWS == 0 or blocks[-1].n_rows <= 2 * (stop - first))
             ):
                 first = blocks.pop().first
             stored = load(first) if load is not None and stop - first == BLOCK_ROWS else None
@@ -150,7 +154,8 @@ class _Search:
 
     def ranked(self, k):
         """(positions, lows, highs) of what may be among the k nearest, by the ranking of a single sum; None if that
-        cannot tell, and `Candidates` if no other row can be."""
+        cannot tell, and `Candidates` if no other row can be.
+        """
         lows, size, found = np.empty(k), 0, []
         for block in self.store.blocks:
             size = self._rank_block(block, lows, size, found)
@@ -167,10 +172,13 @@ class _Search:
 
     def _is_decided(self, lowest):
         """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
-        if self.formula.form != APART:
-            return lowest > 0
         least = min(float(block.least_totals[0, 0]) for block in self.store.blocks)
-        vanishing = self.formula.rate is not None and -lowest * self.formula.rate > LARGEST_EXPONENT
+        if self.formula.form != APART:
+            # of normalised distances an empty row has 1, as a row with the cosine 1/2
+            empty_counts = least == 0 and self.formula.form == COSINE and self.formula.is_distance
+            return lowest > (0.5 + SLACK if empty_counts else 0.0)
+        limit = SMALL_EXPONENT if self.formula.is_distance else LARGEST_EXPONENT
+        vanishing = self.formula.rate is not None and -lowest * self.formula.rate > limit
         return lowest > -(self.totals[0] + least) * (1 - 1e-9) and not vanishing
 
     def _rank_block(self, block, lows, size, found):
@@ -186,31 +194,42 @@ class _Search:
                 form, begins, ends, part.x, part.logs, part.energies, part.total, part.scale, *block.spread,
                 part.least, lows[0],
             )  # fmt: skip
-        n = self._add(0, block, begins, ends, 0, needed, 0)
         left = int((ends[needed:] - begins[needed:]).sum())
+        if LEAST_LEFT * left < n_postings:
+            needed, rest, left = len(begins), 0.0, 0
+        n = self._add(0, block, begins, ends, 0, needed, 0)
         before = lows.copy() if left else lows
         count, new_size = self._keep(block, n, rest, lows, size)
-        if left and WORTH * count > left:
+        if left:
+            # what is missing from the sums: few rows are looked for in the other lists, of many the lists are read
             lows[:] = before
-            n = self._add(0, block, begins, ends, needed, len(begins), n)
-            count, new_size = self._keep(block, n, 0.0, lows, size)
-            left, rest = 0, 0.0
+            looked_for = WORTH * count * (len(begins) - needed)
+            if looked_for < left:
+                list_probes(part.name)(
+                    room.kept, count, needed, begins, ends, part.x, part.logs, block.rows, block.values, part.param,
+                    room.sums[0],
+                )  # fmt: skip
+                count, new_size = self._keep(block, count, 0.0, lows, size, room.kept[:count].copy())
+                left -= looked_for // WORTH
+            else:
+                n, left = self._add(0, block, begins, ends, needed, len(begins), n), 0
+                count, new_size = self._keep(block, n, 0.0, lows, size)
         part.x, part.logs, part.energies = x, logs, energies
         self.n_read += n_postings - left
         rows = room.kept[:count].copy()
         b = block.totals[0][rows]
-        more = 0.0 if not rest else np.minimum(rest, b) if part.least else np.sqrt(rest * b)
         positions, s = rows + np.int64(block.first), room.sums[0][rows].astype(np.float64)
-        found.append((positions, room.highs[:count].copy(), s, b, more + np.zeros(count)))
+        found.append((positions, room.highs[:count].copy(), s, b))
         forget(room.touched, n, room.sums[0], room.seen)
         return new_size
 
-    def _keep(self, block, n, rest, lows, size):
+    def _keep(self, block, n, rest, lows, size, rows=None):
         part, room = self.sums[0], self.room
+        rows = room.touched if rows is None else rows
+        margin, allowed = self._margin(block, rest), self._allowed(block)
         return keep_nearest(
-            self.formula.form, room.sums[0], room.touched, n, part.total, part.scale, block.totals[0], block.inverses,
-            part.share, self._tiny, part.slack, self._margin(block, rest), rest, part.least, self._allowed(block), lows, size, room.kept,
-            room.highs,
+            self.formula.form, room.sums[0], rows, n, part.total, part.scale, block.totals[0], block.inverses,
+            part.share, self._tiny, part.slack, margin, rest, part.least, allowed, lows, size, room.kept, room.highs,
         )  # fmt: skip
 
     def _margin(self, block, rest):
@@ -223,15 +242,15 @@ class _Search:
     def _tiny(self):
         return TINY if self.formula.rate is None else TINY + 1e-10 / self.formula.rate
 
-    def _interval(self, s, b, more):
+    def _interval(self, s, b):
         part = self.sums[0]
         error = part.error(s, b, self._tiny)
-        return self.formula.interval([s - error], [s + more + error], self.totals, [b])
+        return self.formula.interval([s - error], [s + error], self.totals, [b])
 
     # ----------------------------------------------------------------------------- any formula, by its values
 
     def valued(self, k, limit=None):
-        """(positions, lows, highs) of the rows that share a column, and may be among the k nearest or within a limit."""
+        """(positions, lows, highs) of rows that share a column, and may be among the k nearest or within a limit."""
         found, floor = [], -np.inf if limit is None else limit
         for block in self.store.blocks:
             rows, low, high = self._values(block)
@@ -295,7 +314,9 @@ class _Search:
         rows, low, high = rows[kept], low[kept], high[kept]
         scores = np.full(len(rows), np.nan)
         if self.formula.has_fixed_rest:
-            scores = self.formula.objective([np.zeros(len(rows))] * len(self.sums), self.totals, [b[rows] for b in block.totals])
+            scores = self.formula.objective(
+                [np.zeros(len(rows))] * len(self.sums), self.totals, [b[rows] for b in block.totals]
+            )
             low = high = scores
             if k is not None and len(rows) > k:
                 chosen = np.lexsort((keys_of(rows + block.first), -scores))[:k]

@@ -104,11 +104,18 @@ class VectorFormat:
         return out
 
     def entries(self, segments, positions):
-        """(where rows begin, columns, values in float32) of sparse rows, without the matrix."""
-        if len(segments) != 1:
-            rows = self.take(segments, positions)
-            return rows.indptr.astype(np.int64), rows.indices, rows.data
-        return self._entries(segments[0].arrays, positions)
+        """(where rows begin, columns, values in float32) of sparse rows at ascending positions, without the matrix."""
+        if len(segments) == 1 or not len(positions):
+            return self._entries(segments[0].arrays, positions)
+        cuts = np.searchsorted(positions, [segment.first for segment in segments] + [segments[-1].first + 2**62])
+        parts = [
+            self._entries(segment.arrays, positions[begin:end] - segment.first)
+            for segment, begin, end in zip(segments, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+            if begin < end
+        ]
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(part[0]) for part in parts)])
+        columns, data = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return np.cumsum(lengths), columns, data
 
     def _entries(self, arrays, places):
         values, offsets = arrays["values"]
