@@ -159,7 +159,7 @@ class KernelIndex(BaseEstimator):
         with told(self.verbose):
             model = self._fitted(X)
         name = type_for(X) if self.vectors == "auto" else self.vectors
-        kept = format_of(name, sparse.issparse(X), model.n_features_in_)
+        kept = format_of(name, sparse.issparse(X) or model.store == "lists", model.n_features_in_)
         self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
         return self
 

@@ -233,6 +233,11 @@ def test_rounded_rows_follow_the_rules_of_stored_ones():
 # ---------------------------------------------------------------------------------------------------- which store it is
 
 
+def test_dense_rows_can_have_lists_too():
+    X = rows().toarray()
+    assert_same(lists(X, "chi2").search(X[:9], 5), exact_knn("chi2", X, X[:9], 5))
+
+
 def test_the_store_is_chosen_by_the_rows_and_what_is_asked_for():
     X = rows()
     for parameters, reason in (

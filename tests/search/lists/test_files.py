@@ -14,6 +14,7 @@ from mercer.search.lists import files as _files
 from mercer.search.lists import store as _store
 from mercer.search.rows import collection as _collection
 from tests.search.lists.test_answers import assert_same, rows
+from tests.search.test_hostile_index import edit_document
 
 X = rows(200)
 Q = X[:15]
@@ -144,6 +145,12 @@ def test_lists_of_other_rows_are_found_when_everything_is_looked_at(path, what):
     changes = {"other values": _set("values", 0, 0.5), "other totals": _set("totals", (0, 0), 7.0)}
     forge(path, (POSTINGS | changes)[what])
     with pytest.raises(ModelFileError, match=r"has damaged lists: 'derived-000000\.lists' .* Delete that file"):
+        KernelIndex.open(path)
+
+
+def test_lists_of_dense_rows_are_refused(path):
+    edit_document(path, lambda document: document["header"].update(sparse=False))
+    with pytest.raises(ModelFileError, match="its model has lists, which need sparse rows"):
         KernelIndex.open(path)
 
 
