@@ -281,6 +281,8 @@ def indexes() -> Iterator[tuple[str, mercer.KernelIndex, Callable[[mercer.Kernel
     yield "counts-compacted", of_counts, lambda index: index.remove([100, 159]).compact()
     codes_only = mercer.KernelIndex(mercer.RBF(0.5), bytes_per_item=12, code="flat", vectors=None, **small)
     yield "codes-only", codes_only.fit(X).add(X), lambda index: index.remove([9])
+    lists = mercer.KernelIndex("jensen-shannon", store="lists").fit(rows).add(rows[:50], texts[:50])
+    yield "lists", lists, lambda index: index.remove([texts[0], texts[49]]).add(rows[50:], texts[50:])
 
 
 def index_expectation(index: mercer.KernelIndex) -> dict[str, Any]:

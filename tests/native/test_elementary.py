@@ -43,3 +43,18 @@ def test_the_power_of_zero_is_exactly_one():
         return elementary.exp2_single(np.float32(0)), elementary.exp2_double(0.0)
 
     assert at_zero() == (1, 1)
+
+
+def test_the_logarithm_agrees_with_numpy():
+    points = np.concatenate([np.geomspace(1e-37, 1e37, 5001), np.linspace(0.5, 2, 5001)]).astype(np.float32)
+
+    @jit
+    def loop(points, out):
+        for i in range(len(points)):
+            out[i] = elementary.log2_single(points[i])
+
+    out = np.empty(len(points), dtype=np.float32)
+    loop(points, out)
+    # near 1 the error is relative, far from it a rounding of the sum
+    expected = reference.log2_single(points)
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(np.float32).eps, atol=1e-9)

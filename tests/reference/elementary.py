@@ -29,3 +29,7 @@ one_minus_exp2_single = one_minus_exp2_double
 exp2_single = exp2_double
 power_of_two_single = power_of_two_double
 exp2_fraction_single = exp2_double
+
+
+def log2_single(y):
+    return np.log2(np.float64(y))

@@ -475,18 +475,22 @@ def passes(monkeypatch):
 @pytest.mark.parametrize("code", CODES)
 def test_rows_and_queries_are_validated_once(code, embedding, passes):
     made = index(X, code=code, embedding=embedding, n_components=None, add=False, bytes_per_item=8)
+    rows, queries = np.asfortranarray(X), np.asfortranarray(Q)  # scikit-learn has to make something else of them
     for ask in (
-        lambda: made.add(X),
-        lambda: made.update(X[:3], [0, 1, 2]),
-        lambda: made.search(Q, 3),
-        lambda: made.search(Q, 3, rerank=False),
-        lambda: made.search(Q, 3, exact=True),
-        lambda: made.range_search(Q, min_similarity=0.9),
+        lambda: made.add(rows),
+        lambda: made.update(rows[:3], [0, 1, 2]),
+        lambda: made.search(queries, 3),
+        lambda: made.search(queries, 3, rerank=False),
+        lambda: made.search(queries, 3, exact=True),
+        lambda: made.range_search(queries, min_similarity=0.9),
     ):
         passes.clear()
         ask()
         assert passes == ["check_array", "_assert_all_finite"]
     made.range_search(Q, min_similarity=0.9, exact=True)  # builds the bounds
     passes.clear()
-    made.search(Q, 3, exact=True)
+    made.search(queries, 3, exact=True)
     assert passes == ["check_array", "_assert_all_finite"]
+    passes.clear()
+    made.search(Q, 3)
+    assert passes == []  # as they should be: a look of our own is enough

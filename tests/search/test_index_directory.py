@@ -54,7 +54,7 @@ def test_a_persisted_index_answers_as_before_and_as_it_is_opened(code, path):
     with KernelIndex.open(path) as again:
         assert answers(again) == before
         assert again.plan_ == plan
-        assert again.get_params(deep=False) == made.get_params(deep=False) | {"n_jobs": None}
+        assert again.get_params(deep=False) == made.get_params(deep=False) | {"n_jobs": None, "store": "codes"}
     assert answers(again) == before  # rows stay mapped after the files were given back
 
 

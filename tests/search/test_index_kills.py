@@ -41,10 +41,11 @@ while True:
 @pytest.mark.process
 @pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
 @pytest.mark.parametrize("n_kills", [4, pytest.param(200, marks=pytest.mark.slow)])
-def test_kills_lose_nothing_and_invent_nothing(tmp_path, n_kills):
+@pytest.mark.parametrize("parameters", [{"bytes_per_item": 2, "effort": "low"}, {"store": "lists"}], ids=repr)
+def test_kills_lose_nothing_and_invent_nothing(tmp_path, parameters, n_kills):
     rows = histograms(FIRST, WIDTH)
     path = tmp_path / "index"
-    KernelIndex("chi2", bytes_per_item=2, effort="low", random_state=0).fit(rows).add(rows).persist(path).close()
+    KernelIndex("chi2", **parameters, random_state=0).fit(rows).add(rows).persist(path).close()
     expected, rng = set(range(FIRST)), np.random.default_rng(0)
     for kill in range(n_kills):
         expected, begun = _killed(path, kill, expected, rng)

@@ -28,7 +28,9 @@ from mercer.maps.dask import is_dask, named, rows_to_fit
 from mercer.search.by_codes import final_scores, range_codes, search_codes
 from mercer.search.columns.frames import as_data_frame, check_frame
 from mercer.search.databases.pushing import connect, push
-from mercer.search.exact.searcher import ExactSearch
+from mercer.search.exact.searcher import ExactSearch, check_searchable
+from mercer.search.lists.searcher import ListSearch
+from mercer.search.model.choice import DEFAULT_BYTES, chosen_store
 from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
 from mercer.search.model.parameters import check_index
@@ -50,11 +52,15 @@ class KernelIndex(BaseEstimator):
     embedding : {"auto", "kpca", "map"} or FeatureMap
         ``"kpca"``: kernel principal components through landmarks, for any kernel. ``"map"``: the explicit map of an
         additive kernel, projected at random. ``"auto"`` measures which finds more on a sample of the rows.
+    store : {"auto", "codes", "lists"}
+        What finds rows. ``"codes"``: a scan of codes of embedded rows. ``"lists"``: inverted lists of sparse rows, for
+        kernels that are functions of sums over shared columns; every answer is exact, and nothing is embedded.
+        ``"auto"``: lists for sparse rows where the kernel allows it and nothing asks for codes.
     code : {"pq", "opq", "lsh", "universal", "flat"}
         Product quantisation; the same after a learnt rotation; signs of projections; universal bits; the embedded
         rows as float32.
-    bytes_per_item : int
-        Length of a code.
+    bytes_per_item : int or None
+        Length of a code. None: 16, and no codes with lists.
     oversample : float
         The best ``oversample * k`` rows of the scan get their exact kernel value.
     normalize : bool
@@ -111,8 +117,9 @@ class KernelIndex(BaseEstimator):
         kernel="chi2",
         *,
         embedding="auto",
+        store="auto",
         code="pq",
-        bytes_per_item=16,
+        bytes_per_item=None,
         oversample=10,
         normalize=True,
         measure="similarity",
@@ -127,6 +134,7 @@ class KernelIndex(BaseEstimator):
     ):
         self.kernel = kernel
         self.embedding = embedding
+        self.store = store
         self.code = code
         self.bytes_per_item = bytes_per_item
         self.oversample = oversample
@@ -156,9 +164,9 @@ class KernelIndex(BaseEstimator):
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
         with told(self.verbose):
-            model = self._new_model().fit(X)
+            model = self._fitted(X)
         name = type_for(X) if self.vectors == "auto" else self.vectors
-        kept = format_of(name, sparse.issparse(X), model.n_features_in_)
+        kept = format_of(name, sparse.issparse(X) or model.store == "lists", model.n_features_in_)
         self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
         return self
 
@@ -220,7 +228,7 @@ class KernelIndex(BaseEstimator):
         if not len(rows):
             raise InputError("KernelIndex.refit needs rows in the index.")
         with told(self.verbose):
-            model = self._new_model().fit(rows.take(rows.alive))
+            model = self._fitted(rows.take(rows.alive), rows.model)
             rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
         return self
 
@@ -271,7 +279,9 @@ class KernelIndex(BaseEstimator):
         allowed = rows.allowed(filter, "KernelIndex.search", where)
         check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):
-            if exact is False:
+            if rows.by_lists:
+                (positions, scores), self.certificate_ = self._by_lists(rows, exact).nearest(Q, int(k), allowed)
+            elif exact is False:
                 positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
             else:
                 (positions, scores), self.certificate_ = self._exact(rows, exact).nearest(Q, int(k), allowed)
@@ -326,7 +336,9 @@ class KernelIndex(BaseEstimator):
         allowed = rows.allowed(filter, "KernelIndex.range_search", where)
         check_frame(as_frame, "KernelIndex.range_search")
         with thread_limit(self.n_jobs), told(self.verbose):
-            if exact is False:
+            if rows.by_lists:
+                found, self.certificate_ = self._by_lists(rows, exact).within(Q, limit, allowed)
+            elif exact is False:
                 found = range_codes(rows, Q, limit, allowed)
             else:
                 found, self.certificate_ = self._exact(rows, exact).within(Q, limit, allowed)
@@ -359,6 +371,11 @@ class KernelIndex(BaseEstimator):
             raise InputError(f"{who} needs rows in the index. Use add.")
         return rows, rows.as_kept(rows.model.validated(Q, name="Q"))
 
+    def _by_lists(self, rows, exact):
+        if exact is not False:
+            check_searchable(rows, exact)
+        return ListSearch(rows)
+
     def _exact(self, rows, exact):
         seed = self.random_state if isinstance(self.random_state, Integral) else 0
         return ExactSearch(rows, exact, self.n_landmarks, seed, self.n_jobs)
@@ -368,7 +385,8 @@ class KernelIndex(BaseEstimator):
     @property
     def rows_(self):
         """The rows of this moment: their ids, positions and what is kept of them; every method begins here."""
-        check_is_fitted(self)
+        if "_collection" not in self.__dict__:
+            check_is_fitted(self)
         return self._collection.settled()
 
     @property
@@ -399,28 +417,39 @@ class KernelIndex(BaseEstimator):
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""
         rows = self.rows_
-        far, n_bytes = int(np.count_nonzero(rows.flags & 1)), rows.model.coder_.n_bytes
+        far = int(np.count_nonzero(rows.flags & 1))
+        n_bytes, limit = (rows.model.coder_.n_bytes, rows.model.residual_limit_) if rows.has_codes else (0, 1.0)
         return {
             "rows": len(rows),
             "removed": int(np.count_nonzero(rows.snapshot.removed)),
             "segments": len(rows.snapshot.segments),
             "kernel": repr(rows.model.kernel_),
+            "store": rows.model.store,
             "measure": self.measure,
             "normalize": self.normalize,
             "bytes_per_item": n_bytes,
             "code_bytes": n_bytes * rows.snapshot.n_positions,
             "vectors": rows.vectors.name if rows.vectors else None,
             "rounded_rows": rows.rounded,
-            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": rows.model.residual_limit_},
+            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": limit},
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
-            "lists": rows.n_lists,
+            "lists": rows.n_lists if rows.has_codes else 0,
+            "lists_bytes": rows.view.lists.nbytes if rows.view.lists else 0,
             "data": self.columns_,
             "path": None if rows.path is None else os.fspath(rows.path),
             "plan": rows.model.plan_,
         }
 
-    def _new_model(self):
-        return SearchModel(**{name: getattr(self, name) for name in MODEL_PARAMETERS})
+    def _fitted(self, X, before=None):
+        """The model of rows, with the store that it had ``before``."""
+        known = None if before is None else (before.store, before.plan_.get("store_reason", "It was so before."))
+        store, reason = known or chosen_store(self, X)
+        parameters = {name: getattr(self, name) for name in MODEL_PARAMETERS} | {"store": store}
+        if store == "codes" and self.bytes_per_item is None:
+            parameters["bytes_per_item"] = DEFAULT_BYTES
+        model = SearchModel(**parameters).fit(X)
+        model.plan_ = {"store": store, "store_reason": reason, **model.plan_}
+        return model
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_collection")

@@ -3,11 +3,24 @@
 __all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K"]
 
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
-from mercer._base.parameters.language import REQUIRED, Parameter, anything, choice, flag, integer, number, pick, text
+from mercer._base.parameters.language import (
+    REQUIRED,
+    Parameter,
+    anything,
+    choice,
+    flag,
+    integer,
+    named,
+    number,
+    pick,
+    text,
+)
 
 INDEX = (
     text("kernel", "chi2", "By the names of mercer kernel."),
-    integer("bytes_per_item", 16, "Length of a code.", "N", "--bytes", least=1),
+    choice("store", "auto codes lists", "auto", "What finds rows: codes of embedded rows, or inverted lists of sparse "
+        "rows, which are exact; auto: lists for sparse rows under a kernel that allows it."),
+    integer("bytes_per_item", None, "Length of a code.", "N", "--bytes", shown="16; none with lists", least=1),
     choice("code", "pq opq lsh universal flat", "pq", "pq: product quantisation; opq: after a learnt rotation; lsh, "
         "universal: bits; flat: embedded rows."),
     choice("embedding", "auto kpca map", "auto", "kpca: components through landmarks, any kernel; map: of an additive "
@@ -27,14 +40,16 @@ INDEX = (
 )  # fmt: skip
 SEARCH_MODEL = (
     KERNEL,
-    *pick(INDEX, "bytes_per_item code effort measure normalize n_landmarks n_components"),
+    choice("store", "codes lists", "codes", "What finds rows."),
+    named(INDEX)["bytes_per_item"].but(default=16, shown=None, optional=True),
+    *pick(INDEX, "code effort measure normalize n_landmarks n_components"),
     anything("embedding", "auto", "How rows are embedded: through landmarks, by a map, or what measures better.",
         "'auto', 'kpca', 'map', or a map"),
     RANDOM_STATE, N_JOBS,
 )  # fmt: skip
 KERNEL_INDEX = (
-    *SEARCH_MODEL,
-    *pick(INDEX, "oversample n_lists"),
+    *(each for each in SEARCH_MODEL if each.name not in ("store", "bytes_per_item")),
+    *pick(INDEX, "store bytes_per_item oversample n_lists"),
     choice("vectors", "auto float32 float16 uint8", "auto", "How rows are kept for exact values; None: codes only.")
     .but(optional=True),
     VERBOSE,

@@ -35,7 +35,9 @@ class Certificate:
     confidence : float
         1.0 if proven; else the share of neighbours that the relaxed bounds keep, measured on held-out rows.
     n_components : int
-        Components that the bounds were made of; 0 where all rows were looked at because there are few.
+        Components that the bounds were made of; 0 where all rows were looked at because there are few, and of lists.
+    share_read : float or None
+        Of inverted lists: the share that was read of the postings in the columns of the queries.
 
     Examples
     --------
@@ -53,13 +55,15 @@ class Certificate:
     exact: bool
     confidence: float
     n_components: int
+    share_read: float | None = None
 
     def __str__(self):
         median, most = np.median(self.kernel_evaluations), self.kernel_evaluations.max()
         kind = "identical to brute force" if self.exact else f"probable, confidence {self.confidence:.4f}"
+        read = "" if self.share_read is None else f"; {self.share_read:.1%} of the postings read"
         return (
             f"{len(self.kernel_evaluations)} queries over {self.n_rows:,} rows, {kind}; kernel evaluations per query: "
-            f"median {median:,.0f}, most {most:,.0f} ({median / max(1, self.n_rows):.4%} of the rows)."
+            f"median {median:,.0f}, most {most:,.0f} ({median / max(1, self.n_rows):.4%} of the rows){read}."
         )
 
 

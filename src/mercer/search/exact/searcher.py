@@ -1,6 +1,6 @@
 """The exact search of an index: which rows can be searched so, with which bounds, and what certifies the answer."""
 
-__all__ = ["ExactSearch"]
+__all__ = ["ExactSearch", "check_searchable"]
 
 from threading import Lock
 
@@ -33,7 +33,7 @@ class ExactSearch:
     """
 
     def __init__(self, rows, exact, n_landmarks, seed, n_jobs):
-        _check_searchable(rows, exact)
+        check_searchable(rows, exact)
         self.rows, self.exact, self.measure = rows, exact, Measure.of(rows.model)
         self._bounds_of = {"n_landmarks": n_landmarks, "random_state": seed, "n_jobs": n_jobs}
 
@@ -50,7 +50,7 @@ class ExactSearch:
 
     def _look_at_all(self, Q, k, allowed):
         """Brute force: for few rows it takes less time than building bounds."""
-        rows, may = self.rows, self._may_be_found(allowed)
+        rows, may = self.rows, self.rows.may_be_found(allowed)
         positions = np.arange(rows.snapshot.n_positions) if may is None else np.flatnonzero(may)
         found = nearest_rows(self.measure, rows.take(positions), Q, k, lambda places: rows.ids.keys(positions[places]))
         evaluations = np.full(Q.shape[0], len(positions), dtype=np.int64)
@@ -62,7 +62,7 @@ class ExactSearch:
         rows = self.rows
         bounds, share, confidence = self._bounds()
         found, evaluations = search_bounded(
-            bounds, self.measure, Q, k, rows.take, rows.ids.keys, self._may_be_found(allowed), limit, share
+            bounds, self.measure, Q, k, rows.take, rows.ids.keys, self.rows.may_be_found(allowed), limit, share
         )
         proven = self.exact != "probable"
         return found, Certificate(len(rows), evaluations, proven, confidence, bounds.n_components)
@@ -106,15 +106,9 @@ class ExactSearch:
         other = base[right] != asked[left]  # a row is no neighbour of itself
         return probable_share(bounds, self.measure, left_rows, right_rows, left[other], right[other], CONFIDENCE)
 
-    def _may_be_found(self, allowed):
-        """Bool per position, or None if all may be."""
-        removed = self.rows.snapshot.removed
-        if not removed.any():
-            return allowed
-        return ~removed if allowed is None else allowed & ~removed
 
-
-def _check_searchable(rows, exact):
+def check_searchable(rows, exact):
+    """Refuse what an exact search cannot promise of the rows as they are kept."""
     if exact not in EXACT:
         raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
     rows.check_kept("An exact search")

@@ -3,6 +3,7 @@
 __all__ = ["SearchModel", "features"]
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,7 +14,7 @@ from mercer._base.parameters.search import SEARCH_MODEL
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
-from mercer.kernels import Linear, closed, get_kernel, needs_non_negative
+from mercer.kernels import Linear, closed, get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.base import FeatureMap
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.model.measure import Measure
@@ -31,7 +32,7 @@ class SearchModel(BaseEstimator):
     ----------
     kernel_ : Kernel
         The kernel, with widths that were left open measured.
-    embedding_ : FeatureMap
+    embedding_ : FeatureMap, or None of lists without codes
         Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
         rows are compared by the normalised one.
     quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
@@ -69,6 +70,7 @@ class SearchModel(BaseEstimator):
         embedding="auto",
         code="pq",
         bytes_per_item=16,
+        store="codes",
         normalize=True,
         measure="similarity",
         effort="default",
@@ -81,6 +83,7 @@ class SearchModel(BaseEstimator):
         self.embedding = embedding
         self.code = code
         self.bytes_per_item = bytes_per_item
+        self.store = store
         self.normalize = normalize
         self.measure = measure
         self.effort = effort
@@ -96,9 +99,23 @@ class SearchModel(BaseEstimator):
         check_model(self)
         X = self._validated(X, reset=True)
         with thread_limit(self.n_jobs):
-            fit_plan(self, X, check_random_state(self.random_state))
+            if self.keeps_codes:
+                fit_plan(self, X, check_random_state(self.random_state))
+            else:
+                self._fit_lists(X)
         self._coder = None  # of a fit before this one
         return self
+
+    @property
+    def keeps_codes(self):
+        """Whether rows are embedded and coded, which lists do without."""
+        return self.store == "codes" or self.bytes_per_item is not None
+
+    def _fit_lists(self, X):
+        """What lists need: the kernel with its width."""
+        self.kernel_ = resolve_kernel(self.kernel, X, self.n_jobs)
+        self.embedding_ = self.quantizer_ = None
+        self.plan_ = {}
 
     # --------------------------------------------------------------------------------------------- rows to codes
 
@@ -162,8 +179,27 @@ class SearchModel(BaseEstimator):
 
     def validated(self, X, name="X"):
         """Rows or queries for the fitted model: float32 or float64, C-contiguous or canonical CSR, in its domain."""
-        check_is_fitted(self)
-        return self._validated(X, reset=False, name=name)
+        if not self._is_plain(X):
+            check_is_fitted(self)
+            return self._validated(X, reset=False, name=name)
+        require_range(X, "KernelIndex", fitting=False, name=name)
+        self.kernel_.check_values(X, name)
+        return X
+
+    def _is_plain(self, X):
+        """Whether rows are what scikit-learn's validation would make of them: it takes longer than a search may."""
+        if hasattr(self, "feature_names_in_") or not hasattr(self, "n_features_in_"):
+            return False
+        if type(X) is sparse.csr_array:
+            values = X.data
+            narrow = X.ndim == 2 and X.indices.dtype == X.indptr.dtype == np.int32 and X.has_canonical_format
+            plain = narrow and X.nnz == len(values)
+        else:
+            values = X
+            plain = type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous
+        if not plain or values.dtype not in (np.float32, np.float64) or X.shape[1] != self.n_features_in_:
+            return False
+        return len(X.shape) == 2 and X.shape[0] > 0 and bool(np.isfinite(values).all())
 
     def _validated(self, X, reset, name="X"):
         # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
@@ -182,8 +218,10 @@ class SearchModel(BaseEstimator):
             self.kernel_ = closed(kernel)
         if type(self.kernel_) is not type(kernel):
             raise ValueError("kernel_ is not the kernel of the parameters.")
-        check_kind(self, "embedding_", FeatureMap)
         check_kind(self, "plan_", dict)
+        if not self.keeps_codes:
+            return
+        check_kind(self, "embedding_", FeatureMap)
         if self.embedding_.kernel_ not in (self.kernel_, Measure.of(self).kernel):
             raise ValueError("embedding_ is a map of another kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:

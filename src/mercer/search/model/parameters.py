@@ -7,6 +7,7 @@ from mercer._base.parameters import check_parameters, named
 from mercer._base.parameters.search import INDEX, KERNEL_INDEX, SEARCH_MODEL
 from mercer.kernels import get_kernel
 from mercer.maps.base import FeatureMap
+from mercer.search.model.choice import DEFAULT_BYTES, refuse_unserved
 from mercer.search.model.measure import Measure
 
 CODES = named(INDEX)["code"].words
@@ -17,6 +18,8 @@ def check_index(index):
     """Refuse a `KernelIndex` whose parameters cannot be."""
     check_parameters(index, KERNEL_INDEX, "KernelIndex")
     check_model(index, "KernelIndex")
+    if index.store == "lists":
+        refuse_unserved(index)
     if index.n_lists not in ("auto", 0) and index.code not in ("pq", "opq"):
         raise InputError(f"KernelIndex keeps inverted lists of codes 'pq' and 'opq', not of {index.code!r}.")
 
@@ -24,10 +27,15 @@ def check_index(index):
 def check_model(model, who="SearchModel"):
     """Refuse a `SearchModel`, or an index, whose embedding and code cannot be."""
     kernel = get_kernel(model.kernel)
-    check_parameters(model, SEARCH_MODEL, who)
+    if who == "SearchModel":  # an index has checked its own
+        check_parameters(model, SEARCH_MODEL, who)
+        if model.store == "lists":
+            refuse_unserved(model)
+        elif model.bytes_per_item is None:
+            named(SEARCH_MODEL)["bytes_per_item"].refuse(None, who)
     if not (isinstance(model.embedding, FeatureMap) or model.embedding in EMBEDDINGS):
         named(SEARCH_MODEL)["embedding"].refuse(model.embedding, who)
-    if model.code == "flat" and model.bytes_per_item % 4:
+    if model.code == "flat" and (model.bytes_per_item or DEFAULT_BYTES) % 4:
         raise InputError(
             f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
             f"{model.bytes_per_item}."

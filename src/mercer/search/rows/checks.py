@@ -111,7 +111,8 @@ def check_rows(collection, n_jobs=None):
     def check(task):
         number, segment, start = task
         stop = min(start + CHECKED_ROWS, segment.n_rows)
-        _check_codes(segment.arrays["codes"][start:stop], model.coder_, f"codes in segment {number}")
+        if model.keeps_codes:
+            _check_codes(segment.arrays["codes"][start:stop], model.coder_, f"codes in segment {number}")
         if vectors:
             positions = np.arange(segment.first + start, segment.first + stop)
             rows = vectors.take(snapshot.segments, positions)

@@ -4,6 +4,7 @@ __all__ = ["Collection", "columns_of", "format_of"]
 
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from mercer.search.columns.blocks import DataBlock, empty_block, read_block, tak
 from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
+from mercer.search.lists.block import BLOCK_ROWS
+from mercer.search.lists.files import StoredBlocks
+from mercer.search.lists.store import ListStore
 from mercer.search.model.file import load_model
+from mercer.search.model.measure import Measure
 from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
 from mercer.search.rows.ids import ID_COLUMNS, IdTable, as_ids, listed_ids, pack_ids, refuse_repeated
 from mercer.search.rows.vectors import VectorFormat, as_kept
@@ -28,6 +33,7 @@ from mercer.search.stores import CodeStore, FaissStore
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
 KEPT_MASKS = 8  # conditions whose rows are remembered
+_BUILDING = Lock()  # of lists: threads may search one index together
 
 
 @dataclass(eq=False)
@@ -41,6 +47,7 @@ class View:
     trusted: bool  # all rows were looked at, or written by this process
     data: DataTypes = NO_COLUMNS  # columns beside the rows
     store: Any = None
+    lists: Any = None
     bounds: Any = None
     relaxed: Any = None
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
@@ -107,7 +114,7 @@ class Collection:
             model = before.model if same else load_model(storage, self._n_jobs)
         view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
         if view.snapshot.generation == before.snapshot.generation:
-            view.bounds, view.relaxed = before.bounds, before.relaxed
+            view.bounds, view.relaxed, view.lists = before.bounds, before.relaxed, before.lists
         return view
 
     def _new_view(self, storage, model, trusted):
@@ -149,6 +156,49 @@ class Collection:
         return view.store
 
     @property
+    def has_codes(self):
+        """Whether codes are kept."""
+        return self.model.keeps_codes
+
+    @property
+    def by_lists(self):
+        """Whether rows are found by inverted lists."""
+        return self.model.store == "lists"
+
+    @property
+    def lists(self):
+        """The inverted lists of all positions, built at the first search and extended after further rows."""
+        view = self.view
+        with _BUILDING:
+            lists = view.lists or ListStore(Measure.of(view.model))
+            if lists.n_rows < view.snapshot.n_positions:
+                files = self._list_files(lists)
+                lists = lists.extended(view.snapshot.n_positions, self.take, files and files.load)
+            view.lists = lists
+        return lists
+
+    def _list_files(self, lists):
+        """Where full blocks of lists are kept, None in memory."""
+        if self.path is None:
+            return None
+        return StoredBlocks(self.storage.model_path.parent, self.vectors.width, len(lists.formula.sums))
+
+    def _save_lists(self):
+        """Write the blocks of lists that have become full. The rows are committed: what fails is made when needed."""
+        if self.by_lists and self.path is not None and self.snapshot.n_positions >= BLOCK_ROWS:
+            lists = self.lists
+            files = self._list_files(lists)
+            for block in lists.blocks:
+                files.save(block)
+
+    def may_be_found(self, allowed):
+        """Bool per position, or None if all may be."""
+        removed = self.snapshot.removed
+        if not self.snapshot.removal.count:
+            return allowed
+        return ~removed if allowed is None else allowed & ~removed
+
+    @property
     def n_lists(self):
         """Inverted lists of the codes, 0 for none."""
         if self._n_lists != "auto":
@@ -171,7 +221,7 @@ class Collection:
         return store
 
     def __len__(self):
-        return self.snapshot.n_positions - int(np.count_nonzero(self.snapshot.removed))
+        return self.snapshot.n_positions - self.snapshot.removal.count
 
     @property
     def path(self):
@@ -233,6 +283,9 @@ class Collection:
         """Look at all rows, so that they need not be looked at when they are taken."""
         with damages_named(self.storage):
             check_rows(self, self._n_jobs)
+            if self.by_lists:
+                empty = ListStore(Measure.of(self.model))
+                self._list_files(empty).verify(self.snapshot.n_positions, self.take, empty.formula.sums)
         self.view.trusted = True
 
     # ------------------------------------------------------------------------------------------------------- changes
@@ -262,6 +315,7 @@ class Collection:
                 transaction.append(arrays)
             transaction.remove(replaced)
         self._advance(ids, replaced)
+        self._save_lists()
 
     def _append_with_columns(self, X, ids, replaced, who, data):
         """The same where rows have had no columns so far: a new generation, in which the old rows have no values."""
@@ -278,6 +332,7 @@ class Collection:
         new = self._blocks(X, ids, who, data)
         self.storage.rewrite(columns, chain(old, new), None, header, who, model)
         self.settled()
+        self._save_lists()
 
     def _blocks(self, X, ids, who, data):
         """New rows as a storage takes them, some at a time."""
@@ -286,9 +341,9 @@ class Collection:
             yield {**self._packed(X[part], ids[part], who), **data[part].packed()}
 
     def _packed(self, X, ids, who):
-        Z, lost = self.model.embed(X)
-        flags = (lost > self.model.residual_limit_).astype(np.uint8)
-        arrays = {"codes": self.model.coder_.encode(Z), **pack_ids(ids)}
+        arrays, flags = pack_ids(ids), np.zeros(X.shape[0], dtype=np.uint8)
+        if self.has_codes:
+            arrays["codes"], flags = _encoded(self.model, X)
         if self.vectors:
             kept, exact = self.vectors.pack(X, who)
             arrays.update(kept)
@@ -307,11 +362,10 @@ class Collection:
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
-            if model is not None:
-                Z, lost = model.embed(self.take(positions))
+            if model is not None and model.keeps_codes:
                 rounded = arrays["flags"] & np.uint8(2)
-                arrays["codes"] = model.coder_.encode(Z)
-                arrays["flags"] = rounded | (lost > model.residual_limit_).astype(np.uint8)
+                arrays["codes"], far = _encoded(model, self.take(positions))
+                arrays["flags"] = rounded | far
             yield arrays
 
     @property
@@ -325,6 +379,7 @@ class Collection:
         header = {**self.storage.header, "highest_id": self.ids.highest}
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
+        self._save_lists()
 
     def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
@@ -334,6 +389,7 @@ class Collection:
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
+        self._save_lists()
 
     def known(self, ids, who):
         """Where ids stand, all of which must be in the index."""
@@ -395,13 +451,19 @@ class Collection:
 def columns_of(model, vectors, data=()):
     """Columns of the storage. ``flags``: bit 0, much of the row is lost; bit 1, the kept row is rounded."""
     kept = vectors.columns if vectors else []
-    codes = Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))
-    return [codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept, *storage_columns(data)]
+    codes = [Column("codes", np.dtype(np.uint8), (model.coder_.n_bytes,))] if model.keeps_codes else []
+    return [*codes, Column("flags", np.dtype(np.uint8)), *ID_COLUMNS, *kept, *storage_columns(data)]
 
 
 def format_of(name, is_sparse, width):
     """The format of kept vectors, or None."""
     return None if name is None else VectorFormat(name, is_sparse, width)
+
+
+def _encoded(model, X):
+    """(codes, flags of rows of which much is lost)."""
+    Z, lost = model.embed(X)
+    return model.coder_.encode(Z), (lost > model.residual_limit_).astype(np.uint8)
 
 
 def _ids_of(storage):

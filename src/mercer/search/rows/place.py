@@ -28,6 +28,8 @@ def open_directory(path, mode, verify, n_jobs):
                 check_index(SimpleNamespace(**parameters))
             except InputError as error:
                 raise FileProblem(f"has a damaged catalogue: {error}") from error
+            if model.store == "lists" and not is_sparse:
+                raise FileProblem("has a damaged catalogue: its model has lists, which need sparse rows.")
         vectors = format_of(kept, is_sparse, model.n_features_in_)
         rows = Collection(model, vectors, parameters["n_lists"], n_jobs, storage, trusted=False)
         if verify:

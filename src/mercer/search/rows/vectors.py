@@ -103,19 +103,37 @@ class VectorFormat:
             out[mine] = self._restored(arrays["vectors"][places], scales)
         return out
 
+    def entries(self, segments, positions):
+        """(where rows begin, columns, values in float32) of sparse rows at ascending positions, without the matrix."""
+        if len(segments) == 1 or not len(positions):
+            return self._entries(segments[0].arrays, positions)
+        cuts = np.searchsorted(positions, [segment.first for segment in segments] + [segments[-1].first + 2**62])
+        parts = [
+            self._entries(segment.arrays, positions[begin:end] - segment.first)
+            for segment, begin, end in zip(segments, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+            if begin < end
+        ]
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(part[0]) for part in parts)])
+        columns, data = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return np.cumsum(lengths), columns, data
+
+    def _entries(self, arrays, places):
+        values, offsets = arrays["values"]
+        columns, _ = arrays["columns"]
+        begins = offsets[places]
+        lengths = offsets[places + 1] - begins
+        starts = np.zeros(len(places) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        at = np.arange(starts[-1]) + np.repeat(begins - starts[:-1], lengths)
+        scales = np.repeat(arrays["scale"][places], lengths) if self.name == "uint8" else None
+        return starts, columns[at], self._restored(values[at], scales)
+
     def _take_sparse(self, segments, positions, owner):
         parts, order = [], []
         for number in np.unique(owner):
             mine = np.flatnonzero(owner == number)
-            arrays, places = segments[number].arrays, positions[mine] - segments[number].first
-            values, offsets = arrays["values"]
-            columns, _ = arrays["columns"]
-            lengths = offsets[places + 1] - offsets[places]
-            starts = np.concatenate([[0], np.cumsum(lengths)])
-            entries = np.arange(starts[-1]) + np.repeat(offsets[places] - starts[:-1], lengths)
-            scales = np.repeat(arrays["scale"][places], lengths) if self.name == "uint8" else None
-            data = self._restored(values[entries], scales)
-            parts.append(sparse.csr_array((data, columns[entries], starts), shape=(len(mine), self.width)))
+            starts, columns, data = self._entries(segments[number].arrays, positions[mine] - segments[number].first)
+            parts.append(sparse.csr_array((data, columns, starts), shape=(len(mine), self.width)))
             order.append(mine)
         if not parts:
             return sparse.csr_array((0, self.width), dtype=np.float32)

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -58,6 +59,11 @@ class Removed:
     def __init__(self, n_positions: int, buffer: np.ndarray | None = None):
         self._buffer = np.zeros(n_positions, bool) if buffer is None else buffer
         self.flags = self._buffer[:n_positions]
+
+    @cached_property
+    def count(self) -> int:
+        """How many positions are removed."""
+        return int(np.count_nonzero(self.flags))
 
     def changed(self, n_positions: int, positions) -> "Removed":
         """The flags of ``n_positions`` rows, with those at ``positions`` removed too."""

@@ -20,10 +20,15 @@ def described(index, place: str) -> dict[str, Any]:
 def facts_of_plan(index) -> list[list[str]]:
     """How rows are compared, embedded and coded: pairs of a name and a text."""
     plan = index.plan_
+    store = plan.get("store", "codes")
     compared = f"{'normalised' if index.normalize else 'not normalised'}, {index.measure}"
+    kernel = ["kernel", f"{index.kernel_!r}, {compared}"]
+    facts = [kernel, ["store", f"{store}: {plan['store_reason']}" if plan.get("store_reason") else store]]
+    if "embedding" not in plan:  # lists without codes
+        return facts
     rotation = f", rotation {plan['rotation']}" if plan.get("rotation") else ""
     return [
-        ["kernel", f"{index.kernel_!r}, {compared}"],
+        *facts,
         ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
         ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
         ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{rotation}"],
@@ -44,9 +49,12 @@ def facts_of_rows(index, place: str) -> list[list[str]]:
         facts.append(["kept rows", f"{found['vectors']}, {size['kept_rows'] / stored:.4g} bytes each{rounded}"])
     if index.columns_:
         facts.append(["columns", ", ".join(f"{name} ({kind})" for name, kind in index.columns_.items())])
-    facts.append(["on the disk", f"{_size(size['total'])}, of which codes {_size(size['codes'])}"])
+    codes = f", of which codes {_size(size['codes'])}" if found["bytes_per_item"] else ""
+    facts.append(["on the disk", f"{_size(size['total'])}{codes}"])
     if found["lists"]:
         facts.append(["inverted lists", f"{found['lists']:,}"])
+    if not found["bytes_per_item"]:
+        return facts
     drift = found["drift"]
     unlike = f"{drift['rows']:,} rows ({drift['share']:.1%}), of which more than {drift['limit']:.1%} is lost"
     facts.append(["unlike the sample", unlike])

@@ -40,4 +40,4 @@ def bytes_on_disk(place: str) -> int:
 def sizes(index, place: str) -> dict[str, int]:
     """Bytes of codes, of kept rows, and of all files."""
     rows = index.rows_
-    return {"codes": rows.column_bytes()["codes"], "kept_rows": rows.kept_bytes(), "total": bytes_on_disk(place)}
+    return {"codes": rows.column_bytes().get("codes", 0), "kept_rows": rows.kept_bytes(), "total": bytes_on_disk(place)}

@@ -11,6 +11,7 @@ __all__ = [
     "FileWriter",
     "Folder",
     "LockedError",
+    "derived_name",
     "disk_errors",
     "lock_for_writing",
     "reading_errors",
@@ -23,6 +24,7 @@ import hashlib
 import io
 import mmap
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator, Mapping
@@ -45,6 +47,7 @@ except ImportError:  # Windows
 
 LOCK_NAME = "writer.lock"
 REMEDY = "Restore the index from a copy or build it again."
+_DERIVED = re.compile(r"derived-\d{6}\.[a-z]+")
 _READ_BYTES = 2**22
 _WRITE_BYTES = 2**26
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -193,7 +196,10 @@ class Folder:
             return ModelRecord(os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
     def cut_back(self, segments: Mapping[int, SegmentRecord], keep: set[str]) -> None:
-        """Remove what no committed transaction wrote: bytes beyond the recorded ones, and files without a record."""
+        """Remove what no committed transaction wrote: bytes beyond the recorded ones, and files without a record.
+
+        What was derived from committed rows stays.
+        """
         committed = {
             _file_name(record.number, name): part.n_bytes
             for record in segments.values()
@@ -202,7 +208,7 @@ class Folder:
         for name in os.listdir(self._descriptor):
             if name in committed:
                 self._truncate(name, committed[name])
-            elif name not in keep:
+            elif name not in keep and not _DERIVED.fullmatch(name):
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=self._descriptor)
 
@@ -266,6 +272,15 @@ class FileWriter:
     def close(self) -> None:
         """Close the file as it is."""
         self._file.close()
+
+
+def derived_name(kind: str, number: int) -> str:
+    """The name of a file that can be made again from committed rows: no writer counts on it, and none deletes it.
+
+    >>> derived_name("lists", 3)
+    'derived-000003.lists'
+    """
+    return f"derived-{number:06d}.{kind}"
 
 
 def _file_name(number: int, part: str) -> str:

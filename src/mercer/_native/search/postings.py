@@ -1,0 +1,384 @@
+"""Inverted lists: sums over the columns that a query and the rows of a block share, and the rows that they bring near.
+
+A block has a list for each column that one of its rows has: the numbers of these rows and their values. Contributions
+of a stretch of a list are computed first, many at once, and then added to the sums of their rows.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from mercer._native.elementary import log2_single
+from mercer._native.jit import inline, jit
+from mercer._native.kernels import pairs
+
+STRETCH = 512  # postings whose contributions are computed at once
+PLAIN, COSINE, DICE, JACCARD, APART = range(5)
+
+
+@inline
+def _product_pair(x, log_x, y, p):
+    """x y"""
+    return x * y
+
+
+@inline
+def _roots_pair(x, log_x, y, p):
+    """sqrt(x y), the root of x is given; with the signs of both"""
+    return x * math.copysign(math.sqrt(abs(y)), y)
+
+
+@inline
+def _minimum_pair(x, log_x, y, p):
+    """min(x, y)"""
+    return min(x, y)
+
+
+@inline
+def _sizes_pair(x, log_x, y, p):
+    """min(|x|, |y|)"""
+    return min(x, abs(y))
+
+
+@inline
+def _powers_pair(x, log_x, y, p):
+    """min(|x|^p, |y|^p), the first is given"""
+    return min(x, abs(y) ** p)
+
+
+@inline
+def _chi2_pair(x, log_x, y, p):
+    """2 x y / (x + y)"""
+    return pairs.chi2_pair(x, x, y, y, p)
+
+
+@inline
+def _jensen_shannon_pair(x, log_x, y, p):
+    """(x log2((x + y) / x) + y log2((x + y) / y)) / 2, without cancellation"""
+    return pairs.jensen_shannon_single_pair(x, log_x, y, log2_single(y), p)
+
+
+@inline
+def _power_mean_pair(x, log_x, y, p):
+    """((x^-p + y^-p) / 2)^(-1/p)"""
+    return pairs.power_mean_single_pair(x, log_x, y, log2_single(y), p)
+
+
+@inline
+def _common_part_pair(x, log_x, y, p):
+    """min(|x|, |y|) where the signs agree, else 0"""
+    return pairs.common_part_pair(x, x, y, y, p)
+
+
+PAIRS = {
+    "product": _product_pair,
+    "roots": _roots_pair,
+    "minimum": _minimum_pair,
+    "sizes": _sizes_pair,
+    "powers": _powers_pair,
+    "chi2": _chi2_pair,
+    "jensen-shannon": _jensen_shannon_pair,
+    "power-mean": _power_mean_pair,
+    "common-part": _common_part_pair,
+}
+
+
+@jit
+def find_lists(wanted, columns, offsets, begins, ends):
+    """begins[i], ends[i] = where the list of column wanted[i] lies, an empty stretch if there is none
+
+    wanted   (m,)      int32   ascending
+    columns  (C,)      int32   ascending: those that have a list
+    offsets  (C + 1,)  int64
+    begins, ends  (m,) int64   written
+    """
+    low, n = 0, columns.shape[0]
+    for i in range(wanted.shape[0]):
+        column = wanted[i]
+        high = n
+        while low < high:
+            middle = (low + high) // 2
+            if columns[middle] < column:
+                low = middle + 1
+            else:
+                high = middle
+        found = low < n and columns[low] == column
+        begins[i] = offsets[low] if found else 0
+        ends[i] = offsets[low + 1] if found else 0
+
+
+@jit
+def first_damaged(begins, ends, rows, values, n_rows, checked):
+    """The first posting of some lists whose row does not ascend below n_rows or whose value is not finite; -1 if none
+
+    begins, ends  (m,)  int64
+    rows          (P,)  uint16
+    values        (P,)  float32
+    checked       (P,)  bool     at the beginning of a list: it was looked at before; written
+    """
+    for i in range(begins.shape[0]):
+        begin, end = begins[i], ends[i]
+        if begin == end or checked[begin]:
+            continue
+        last = -1
+        for p in range(begin, end):
+            row = np.int64(rows[p])
+            if row <= last or row >= n_rows or not np.isfinite(values[p]):
+                return p
+            last = row
+        checked[begin] = True
+    return -1
+
+
+@cache
+def list_sums(name, signed=False):
+    """The loop ``add_lists`` of a formula."""
+    pair = PAIRS[name]
+
+    @jit
+    def add_lists(first, last, begins, ends, x, logs, rows, values, param, contributions, sums, seen, touched, n):
+        """sums[rows[p]] += k(x[i], values[p]) over the lists first to last - 1; returns how many rows are touched
+
+        begins, ends   (m,)        int64
+        x, logs        (m,)        float32   values of the query and their logarithms
+        rows           (P,)        uint16
+        values         (P,)        float32
+        contributions  (STRETCH,)  float32   scratch
+        sums           (N,)        float32   of rows; zero where a row was not touched
+        seen           (N,)        uint8     whether a row was touched
+        touched        (N + 1,)    int32     the rows that were, in the order of the first time
+        n                          int64     how many
+        """
+        for i in range(first, last):
+            given, log_x = x[i], logs[i]
+            size = abs(given)
+            sign = np.float32(math.copysign(np.float32(1), given))
+            for start in range(begins[i], ends[i], STRETCH):
+                stop = min(start + STRETCH, ends[i])
+                part = values[start:stop]
+                count = stop - start
+                for t in range(count):
+                    if signed:
+                        value = pair(size, log_x, abs(part[t]), param)
+                        contributions[t] = math.copysign(value, part[t]) * sign
+                    else:
+                        contributions[t] = pair(given, log_x, part[t], param)
+                for t in range(count):
+                    row = rows[start + t]
+                    touched[n] = row
+                    n += 1 - seen[row]
+                    seen[row] = 1
+                    sums[row] += contributions[t]
+        return n
+
+    return add_lists
+
+
+@cache
+def list_probes(name):
+    """The loop ``probe_lists`` of a formula."""
+    pair = PAIRS[name]
+
+    @jit
+    def probe_lists(kept, count, first, begins, ends, x, logs, rows, values, param, sums):
+        """sums[row] += k(x[i], its value) for some rows, which are put in order, and all lists from `first` on
+
+        kept   (N,)  int32     the rows, `count` of them
+        sums   (N,)  float32   written
+        the others as in `list_sums`
+        """
+        chosen = kept[:count]
+        chosen.sort()
+        for i in range(first, begins.shape[0]):
+            low, end = begins[i], ends[i]
+            for t in range(count):
+                row = chosen[t]
+                high, step = low, 1
+                while high < end and rows[high] < row:  # in growing steps from where the last row was
+                    low = high + 1
+                    high += step
+                    step += step
+                high = min(high, end)
+                while low < high:
+                    middle = (low + high) // 2
+                    if rows[middle] < row:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == end:
+                    break
+                if rows[low] == row:
+                    sums[row] += pair(x[i], logs[i], values[low], param)
+
+    return probe_lists
+
+
+@inline
+def _reaches(form, s, a, b, inverse, limit):
+    """Whether the ranking of a row reaches a limit: see `_rank`"""
+    if form == PLAIN:
+        return s >= limit
+    if form == COSINE:
+        return s * inverse >= limit
+    if form == DICE:
+        return s + s >= limit * (a + b)
+    if form == JACCARD:
+        return s * (1.0 + limit) >= limit * (a + b)
+    return s + s - a - b >= limit
+
+
+@inline
+def _rank(form, s, a, b, inverse):
+    """s; s / sqrt(a b); 2 s / (a + b); s / (a + b - s); -(a + b - 2 s)"""
+    if form == PLAIN:
+        return s
+    if form == COSINE:
+        return s * inverse
+    if form == DICE:
+        return (s + s) / (a + b)
+    if form == JACCARD:
+        return s / (a + b - s)
+    return s + s - a - b
+
+
+@jit
+def keep_nearest(
+    form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
+    kept, highs,
+):  # fmt: skip
+    """Rows whose rank may be among the k largest; returns (how many, the new size of the heap)
+
+    form                        int64     how rows are ranked
+    sums     (N,)               float32
+    touched  (n,)               int32     rows with sums
+    a, scale                    float64   total of the query, and 1 / sqrt(a)
+    totals   (N,)               float64   of the rows
+    inverses (N,)               float64   1 / sqrt(b), 0 of empty rows
+    share, tiny, slack          float64   a sum is within share * |s| + tiny + slack (a + b) of what it stands for
+    margin                      float64   of the cosine: what all but the first of these and what is missing come to
+    more                        float64   and at most sqrt(more * b) is missing from it
+    least                       bool      at most min(more, b), that is
+    allowed  (N,) or (0,)       bool      rows that are looked for
+    lows     (k,)               float64   heap of the largest lower bounds, the smallest on top; written
+    size                        int64     of the heap
+    kept     (N,)               int32     written: the rows
+    highs    (N,)               float64   written: the upper ends of their ranks
+    """
+    k = lows.shape[0]
+    count = 0
+    for t in range(n):
+        row = touched[t]
+        s = np.float64(sums[row])
+        # most rows end here, without a look at their totals
+        if form == COSINE and size == k and (s + share * abs(s)) * inverses[row] * scale + margin < lows[0]:
+            continue
+        b, inverse = totals[row], inverses[row] * scale
+        error = share * abs(s) + tiny + slack * (a + b)
+        high = s + error
+        if more > 0:
+            high += min(more, b) if least else math.sqrt(more * b)
+        if size == k and not _reaches(form, high, a, b, inverse, lows[0]):
+            continue
+        if allowed.shape[0] > 0 and not allowed[row]:
+            continue
+        kept[count] = row
+        highs[count] = _rank(form, high, a, b, inverse)
+        count += 1
+        low = _rank(form, s - error, a, b, inverse)
+        if size < k or low > lows[0]:
+            size = _push_low(lows, size, low)
+    return count, size
+
+
+@jit
+def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, most_total, least, limit):
+    """Put the shortest lists first; returns (how many must be read, the energy of the query in the others)
+
+    A row that is in none of the first lists shares at most the rest of the query with it: with R the energy of that
+    rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals a plain sum is largest
+    at the largest b, every other rank at the b that is nearest to R (ratios are of `least` kernels only).
+
+    begins, ends, x, logs  (m,)  see `list_sums`; put in order
+    energies  (m,)  float64      k(x, x) of the values of the query; put in order
+    a, scale        float64      as in `keep_nearest`
+    least_total, most_total  float64   of the rows of the block that are not empty
+    limit           float64      the rank that a row must reach
+    """
+    m = begins.shape[0]
+    order = np.argsort(ends - begins, kind="mergesort")
+    _permute(begins, order)
+    _permute(ends, order)
+    _permute(x, order)
+    _permute(logs, order)
+    _permute(energies, order)
+    rest = 0.0
+    needed = m
+    for i in range(m - 1, -1, -1):
+        more = rest + energies[i]
+        b = most_total if form == PLAIN else min(max(more, least_total), most_total)
+        s = (min(more, b) if least else math.sqrt(more * b)) * (1.0 + 1e-9)
+        if _reaches(form, s, a, b, scale / math.sqrt(b), limit):
+            break
+        rest, needed = more, i
+    return needed, rest
+
+
+@jit
+def _permute(values, order):
+    """values[:] = values[order]"""
+    values[:] = values[order]
+
+
+@jit
+def _push_low(lows, size, low):
+    """Put a number into a heap of the len(lows) largest, dropping the smallest; returns the new size"""
+    k = lows.shape[0]
+    if size < k:
+        place = size
+        size += 1
+        while place > 0 and lows[(place - 1) // 2] > low:
+            lows[place] = lows[(place - 1) // 2]
+            place = (place - 1) // 2
+    else:
+        place = 0
+        while True:
+            child = 2 * place + 1
+            if child >= k:
+                break
+            if child + 1 < k and lows[child + 1] < lows[child]:
+                child += 1
+            if low <= lows[child]:
+                break
+            lows[place] = lows[child]
+            place = child
+    lows[place] = low
+    return size
+
+
+@jit
+def forget(touched, n, sums, seen):
+    """sums[touched[:n]] = seen[touched[:n]] = 0"""
+    for t in range(n):
+        sums[touched[t]] = 0
+        seen[touched[t]] = 0
+
+
+@jit
+def fill_lists(indptr, values, place_of, next_free, rows, stored):
+    """Rows of a block as lists: the transpose of a CSR matrix, values that are zero left out
+
+    indptr     (n + 1,)    int64
+    values     (E,)        float32
+    place_of   (E,)        int64     the list of each entry
+    next_free  (C,)        int64     where each list begins; written
+    rows       (P,)        uint16    written
+    stored     (P,)        float32   written
+    """
+    for row in range(indptr.shape[0] - 1):
+        for e in range(indptr[row], indptr[row + 1]):
+            if values[e] != 0:
+                at = next_free[place_of[e]]
+                rows[at] = row
+                stored[at] = values[e]
+                next_free[place_of[e]] = at + 1
