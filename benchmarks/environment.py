@@ -121,6 +121,11 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+def committed_code() -> str | None:
+    """The commit of the code that runs, None if it has changes that are not committed."""
+    return None if _is_dirty() is not False else _git("rev-parse", "HEAD")
+
+
 def _is_dirty() -> bool | None:
     status = _git("status", "--porcelain", "--", ".", *_NOT_CODE)
     return None if status is None else bool(status)

@@ -30,8 +30,6 @@ PAGES_WITH_CODE = [
 ]
 PIECES = {"jit.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
-# pages whose examples take seconds: together most of the time of all of them
-LONG = {"codes.md", "searching.md", "bits.md", "choosing.md", "learning.md", "start.md"}
 
 
 def relative(path):
@@ -179,14 +177,8 @@ def test_every_hot_loop_has_a_numpy_twin():
     assert not missing, "Add a function of the same name to tests/reference."
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.process if page.name in {*SERVERS, *LONG} else ())
-        for page in PAGES_WITH_CODE
-    ],
-    ids=relative,
-)
+@pytest.mark.process
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=relative)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     if page.name in SERVERS:  # the page says DATABASE_URL, as its reader has it

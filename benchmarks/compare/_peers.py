@@ -70,15 +70,15 @@ def version_of(package: str) -> str | None:
         return None
 
 
-def measure(job, package: str, *arguments, threads: int = 1) -> Measured:
-    """Run ``job(parts, *arguments)`` in a new process that has so many threads."""
+def measure(job, package: str, *arguments, threads: int = 1, timeout: float = TIMEOUT) -> Measured:
+    """Run ``job(parts, *arguments)`` in a new process that has so many threads, and so many seconds."""
     if version_of(package) is None:
         logger.info("%s is not installed", package)
         return Measured(problem=MISSING)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         try:
-            found = pool.submit(_in_child, job, arguments, threads).result(TIMEOUT)
+            found = pool.submit(_in_child, job, arguments, threads).result(timeout)
         except BrokenProcessPool:  # a peer that takes its process with it must not take ours
             found = Measured(problem="its process died")
     logger.info("%s: %s", arguments[0], found.problem or found.seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from benchmarks.registry import Bar, benchmark
 
 LEVEL = 0.3  # points that count as nothing
@@ -9,6 +11,7 @@ LEVEL_SETS = "sets on which KernelClassifier() is level with the best rival of t
 WORST = "histograms, counts, shares and spectra: accuracy of the best rival - that of KernelClassifier(), at most"
 RANK = "mean rank of KernelClassifier() by accuracy - the best mean rank of a rival"
 TIME = "from {:,} rows: its fit / GridSearchCV(SVC) of 12 points and 3 folds, at most"
+TIMEOUT = 5400  # seconds that a side may take for all splits of a set
 TIME_BARS = {5_000: "<= 0.5", 10_000: "<= 0.25"}
 
 
@@ -30,7 +33,8 @@ def tables(record):
     from benchmarks.compare._table_rivals import GRID, OURS
     from benchmarks.compare._table_sets import HISTOGRAMS, LARGE, SMALL
 
-    found = {name: _judged(record, name) for name in (*SMALL, *LARGE)}
+    known = Known(record.quick)
+    found = {name: _judged(record, name, known) for name in (*SMALL, *LARGE)}
     lost = {name: max(_mean(one) for side, one in sides.items() if side != OURS) - _mean(sides[OURS])
             for name, sides in found.items()}  # fmt: skip
     is_level = {name: lost[name] <= max(LEVEL, _error(found[name][OURS])) for name in found}
@@ -52,14 +56,13 @@ def tables(record):
     record.note(
         "Sets below 5,000 rows: means over 20 seeded splits of 70 and 30 %; larger ones: their published split, at "
         "most 15,000 training rows drawn with a fixed seed. Rivals but trees get columns scaled to [0, 1] (sparse "
-        "rows: divided by the largest); Mercer gets raw values. Each fit runs in a process of its own, on one thread; "
-        "times are processor times of the first split. Spectra of one compound are on one side of the split."
+        "rows: divided by the largest); Mercer gets raw values. Each side has a process of its own for a set, on one "
+        "thread; times are processor times of the first split. Spectra of one compound are on one side of the split."
     )
 
 
-def _judged(record, name):
+def _judged(record, name, known):
     """side -> a list with a dict of figures for each split"""
-    import numpy as np
     from scipy import sparse
 
     from benchmarks.compare._peers import measure
@@ -67,19 +70,49 @@ def _judged(record, name):
     from benchmarks.compare._table_sets import splits
 
     found: dict[str, list] = {}
-    for number, split in enumerate(splits(name, record.quick)):
-        for side in MAKERS:
-            if side in DENSE_ONLY and sparse.issparse(split.X):
-                continue
+    is_sparse = sparse.issparse(splits(name, record.quick)[0].X)
+    for side in MAKERS:
+        if side in DENSE_ONLY and is_sparse:
+            continue
+        one = known.get(name, side)
+        if one is None:
             package = PACKAGES.get(side, "scikit-learn")
-            one = measure(judge, package, side, name, number, record.quick, threads=record.threads)
-            if one.problem is not None:
-                continue
-            labels, log_loss, chosen = one.answers
-            accuracy = 100 * float(np.mean([a == str(b) for a, b in zip(labels, split.y_test, strict=True)]))
-            figures = {"accuracy": accuracy, "log loss": log_loss, "chosen": chosen, "rows": len(split.y)}
-            found.setdefault(side, []).append(figures | one.seconds | {"MB": one.megabytes})
+            ran = measure(judge, package, side, name, record.quick, threads=record.threads, timeout=TIMEOUT)
+            one = [] if ran.problem is not None else [one | ran.seconds | {"MB": ran.megabytes} for one in ran.answers]
+            known.keep(name, side, one)
+        if one:
+            found[side] = one
     return found
+
+
+class Known:
+    """What was measured on this commit so far: the whole takes hours, and goes on where it was stopped.
+
+    Nothing is kept of a quick run, nor of code that is not committed.
+    """
+
+    def __init__(self, quick):
+        import json
+
+        from benchmarks.environment import committed_code
+
+        commit = None if quick else committed_code()
+        self.path = None if commit is None else Path(f"build/tables-{commit}.json")
+        is_there = self.path is not None and self.path.exists()
+        self.found = json.loads(self.path.read_text()) if is_there else {}
+
+    def get(self, name, side):
+        """The figures of a set and a side, or None."""
+        return self.found.get(f"{name}, {side}")
+
+    def keep(self, name, side, figures):
+        """Remember figures."""
+        import json
+
+        self.found[f"{name}, {side}"] = figures
+        if self.path is not None:
+            self.path.parent.mkdir(exist_ok=True)
+            self.path.write_text(json.dumps(self.found))
 
 
 def _mean(figures):

@@ -84,6 +84,7 @@ _NAMES = {
     "SoftmaxLink": "mercer.learners",
     "TrialPlan": "mercer.learners",
     "KernelIndex": "mercer.search",
+    "KernelNeighbors": "mercer.search",
     "SearchModel": "mercer.search",
     "StoreIndex": "mercer.search",
     "exact_knn": "mercer.search",

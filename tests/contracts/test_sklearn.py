@@ -21,6 +21,7 @@ from mercer import (
     KernelClassifier,
     KernelClassifierCV,
     KernelIndex,
+    KernelNeighbors,
     KernelPCA,
     KernelRegressor,
     LevelQuantizer,
@@ -64,6 +65,7 @@ def estimators():
         IntersectionSVR(C=1.0),
         SearchModel("linear", **search),
         KernelIndex("chi2", **search),
+        KernelNeighbors("linear", n_neighbors=2),
     ]
 
 

@@ -4,6 +4,7 @@ __all__ = [
     "Certificate",
     "IndexEvaluation",
     "KernelIndex",
+    "KernelNeighbors",
     "SearchModel",
     "SearchQuality",
     "StoreIndex",
@@ -26,5 +27,6 @@ from mercer.search.exact.oracle import exact_knn
 from mercer.search.exact.search import Certificate
 from mercer.search.index import KernelIndex
 from mercer.search.model.model import SearchModel
+from mercer.search.neighbors import KernelNeighbors
 from mercer.search.rows.ids import as_ids, refuse_repeated
 from mercer.search.storage.directory.place import check_new_place

@@ -1,6 +1,6 @@
 """Parameters of an index; ``INDEX`` are those of the command line, where the word none stands for None."""
 
-__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K"]
+__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "KERNEL_NEIGHBORS", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K"]
 
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import (
@@ -57,6 +57,14 @@ KERNEL_INDEX = (
 K = integer("k", 10, "Nearest rows.", least=1)
 EF = integer("ef", None, "Candidates that an HNSW graph keeps while it is searched.", least=1)
 EXACT = flag("exact", "Whether all rows are compared, and not only candidates.")
+KERNEL_NEIGHBORS = (
+    KERNEL,
+    integer("n_neighbors", 15, "Neighbors of each row.", least=1),
+    choice("mode", "distance connectivity", "distance", "Whether the graph holds distances or ones."),
+    EXACT,
+    *pick(INDEX, "normalize"),
+    RANDOM_STATE, N_JOBS, VERBOSE,
+)  # fmt: skip
 
 # --------------------------------------------------------------------------------------------------- rows in a database
 
