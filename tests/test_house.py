@@ -1,6 +1,7 @@
 """Rules of the house: what must hold across the whole repository, whichever part is changed."""
 
 import ast
+import functools
 import inspect
 import os
 import re
@@ -36,6 +37,7 @@ def relative(path):
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
@@ -114,15 +116,18 @@ def test_importing_mercer_loads_nothing_heavy():
     assert answer.stdout.strip() == "[]"
 
 
+@functools.cache
 def imported_names():
     """(path, module, name) of every ``from mercer... import name`` and ``import mercer.module.name`` of the source."""
+    found = []
     for path in MODULES:
         for node in ast.walk(parse(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mercer":
-                yield from ((path, node.module, alias.name) for alias in node.names)
+                found += [(path, node.module, alias.name) for alias in node.names]
             if isinstance(node, ast.Import):
                 names = [alias.name.rpartition(".") for alias in node.names if alias.name.startswith("mercer.")]
-                yield from ((path, module, name) for module, _, name in names)
+                found += [(path, module, name) for module, _, name in names]
+    return found
 
 
 def test_no_module_imports_a_private_name_of_another():
