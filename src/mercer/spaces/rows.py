@@ -208,7 +208,7 @@ class DenseRows(Rows):
 
     def _score(self, v, out, n_jobs):
         def score(part):
-            with np.errstate(over="ignore"):  # of a trial step far too long, which a solver's line search refuses
+            with np.errstate(over="ignore", invalid="ignore"):  # a solver refuses a step whose scores overflow
                 np.matmul(self.X[part], v, out=out[part])
 
         with single_threaded():  # BLAS gives other bits on other numbers of threads
