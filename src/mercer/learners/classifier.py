@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
-from mercer._base.parameters import Table, number
+from mercer._base.parameters import Table, keep_arguments, number
 from mercer._base.parameters.learners import CLASSIFIER
 from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
@@ -192,25 +192,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         n_jobs=None,
         verbose=0,
     ):
-        self.kernel = kernel
-        self.map = map
-        self.loss = loss
-        self.C = C
-        self.scaling = scaling
-        self.budget = budget
-        self.multi_class = multi_class
-        self.expansion = expansion
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.probability = probability
-        self.storage = storage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their classes y.

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.files.loaded import check_whole
-from mercer._base.parameters import Table
+from mercer._base.parameters import Table, keep_arguments
 from mercer._base.parameters.learners import REGRESSOR
 from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
@@ -91,23 +91,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         n_jobs=None,
         verbose=0,
     ):
-        self.kernel = kernel
-        self.map = map
-        self.loss = loss
-        self.epsilon = epsilon
-        self.C = C
-        self.scaling = scaling
-        self.budget = budget
-        self.expansion = expansion
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.storage = storage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their targets y.

@@ -19,6 +19,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import KERNEL_PCA
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
 from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
@@ -96,14 +97,7 @@ class KernelPCA(LandmarkMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.center = center
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks and find the principal directions of X in their span. ``y`` is ignored."""

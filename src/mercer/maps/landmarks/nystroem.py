@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.cholesky import solve_lower
 from mercer._base.files.loaded import check_kind, check_matrix
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import NYSTROEM
 from mercer.kernels import Kernel
 from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
@@ -105,14 +106,7 @@ class NystroemMap(LandmarkMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.per_dimension = per_dimension
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks (or the landmarks of each column) from X. ``y`` is ignored."""

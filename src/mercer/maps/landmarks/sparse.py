@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_matrix, checked_array
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import ALPHA, SPARSE
 from mercer._base.threads import single_threaded, thread_limit
 from mercer._base.validation import narrow
@@ -115,15 +116,7 @@ class SparseMap(FeatureMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.n_nonzero = n_nonzero
-        self.method = method
-        self.landmarks = landmarks
-        self.alpha = alpha
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks from X. ``y`` is ignored."""
