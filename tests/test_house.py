@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+from tests.mutants.faults import FAULTS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "mercer"
@@ -246,6 +247,13 @@ def test_folders_are_small_and_do_the_work_of_prefixes():
         assert not shared, f"{relative(folder)}: {shared} should be folders."
         private = [name for name in names if name.startswith("_")]
         assert not private, f"{relative(folder)}: {private}; what is public is said by __init__.py."
+
+
+def test_every_fault_of_the_mutants_still_fits_its_file():
+    if ROOT.parent.name == "build":
+        pytest.skip("this is the copy that faults are put into")
+    for fault in FAULTS:
+        fault.mutated((ROOT / fault.path).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/install.md"])
