@@ -39,6 +39,7 @@ from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
 from mercer.learners.fitting.route import KernelRoute
 from mercer.learners.solvers.columns import WHOLE
+from mercer.learners.solvers.problem import Problem
 from mercer.learners.solvers.registry import choose
 from mercer.learners.solvers.run import run, solve
 from mercer.spaces import LandmarkPredictor
@@ -288,10 +289,21 @@ class KernelLearner(BaseEstimator):
             name = route.solver_name(loss, self._intercept)
         return choose(rows, inner, loss, self._intercept, name)
 
-    def _penalty(self, X, design, weights):
-        """The C of the problem, which ``C_`` keeps."""
-        self.C_ = self._route.penalty(X, design, weights)
-        return self.C_
+    def _problem(self, X, targets, weights, n_columns, C=None):
+        """What a solver is given: encoded rows and, unless C is said, the penalty of the parameters, kept in ``C_``."""
+        design = self._route.design(X)
+        if C is None:
+            C = self.C_ = self._route.penalty(X, design, weights)
+        return Problem(
+            design=design,
+            loss=self._loss(),
+            targets=targets,
+            weights=weights,
+            n_columns=n_columns,
+            C=C,
+            intercept=self._intercept,
+            intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
+        )
 
     def _solve(self, problem, choice, start=None):
         seed = 0 if self._seed is None else self._seed  # a convex problem: the order does not matter

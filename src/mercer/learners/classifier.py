@@ -27,7 +27,6 @@ from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
-from mercer.learners.solvers.problem import Problem
 from mercer.spaces import LandmarkPredictor
 
 MOST_COEFFICIENTS = 2**24  # of rows, in all columns of an exact machine
@@ -319,18 +318,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.multi_class_ = self._chosen_columns().name
         self.plan_, choice = self._planned(X)
         check_memory(self.plan_)
-        columns, design = self.columns_, self._route.design(X)
-        problem = Problem(
-            design=design,
-            loss=self._loss(),
-            targets=columns.targets(codes),
-            weights=weights,
-            n_columns=columns.n_columns,
-            C=self._penalty(X, design, weights) if C is None else C,
-            intercept=self._intercept,
-            intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
-        )
-        return problem, codes, choice
+        columns = self.columns_
+        return self._problem(X, columns.targets(codes), weights, columns.n_columns, C), codes, choice
 
     def _read(self, X, y, sample_weight):
         X, y = encode.opened(X), encode.fetched(y)

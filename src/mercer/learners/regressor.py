@@ -18,7 +18,6 @@ from mercer.learners.fitting.plan import check_memory
 from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
-from mercer.learners.solvers.problem import Problem
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
@@ -122,17 +121,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
             centre, spread = center_and_spread(targets, weights, self.fit_intercept)
-            design = self._route.design(X)
-            problem = Problem(
-                design=design,
-                loss=self._loss(),
-                targets=(targets - centre) / spread,
-                weights=weights,
-                n_columns=targets.shape[1],
-                C=self._penalty(X, design, weights),
-                intercept=self._intercept,
-                intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
-            )
+            problem = self._problem(X, (targets - centre) / spread, weights, targets.shape[1])
             found = self._solve(problem, choice)
             found = replace(found, u=found.u * spread, intercept=found.intercept * spread + centre)
             self._keep(found, problem.design)
