@@ -34,7 +34,7 @@ from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
 from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
-from mercer.learners.exact.machine import bytes_needed, fit_exact
+from mercer.learners.exact.machine import fit_exact, plan_exact
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
 from mercer.learners.fitting.route import KernelRoute
@@ -237,27 +237,7 @@ class KernelLearner(BaseEstimator):
         kernel = get_kernel(self.kernel)
         kernel.check_values(X, "X")
         self.kernel_ = resolve_kernel(kernel, X, self.n_jobs)
-        n = X.shape[0]
-        return Plan(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            map="",
-            rows="compared with each other by exact kernel values",
-            inner="",
-            n_rows=n,
-            n_inputs=X.shape[1],
-            n_features=n,
-            n_factors=n,
-            n_columns=columns.n_columns,
-            problems=columns.title,
-            loss=self._exact_loss().name,
-            solver="exact",
-            storage="memory",
-            rows_bytes=bytes_needed(n),
-            work_bytes=encode.WORK_ARRAYS * 8 * n * columns.n_columns,
-            planes_bytes=0,
-            tables_bytes=0,
-        )
+        return plan_exact(type(self).__name__, self.kernel_, X.shape, columns, self._exact_loss())
 
     def _exact_solution(self, X, targets, weights):
         """The Solution for some of the rows, whose ``u`` are coefficients of these rows."""

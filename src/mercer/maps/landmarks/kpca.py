@@ -22,7 +22,7 @@ from mercer._base.linalg import positive_eigenpairs
 from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import KERNEL_PCA
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
-from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
+from mercer.maps.landmarks.base import LandmarkMap, fit_landmarks, landmark_blocks, orthonormal_functions
 from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import Identity
 
@@ -102,7 +102,7 @@ class KernelPCA(LandmarkMap):
     def fit(self, X, y=None):
         """Choose landmarks and find the principal directions of X in their span. ``y`` is ignored."""
         X = self._checked(X, reset=True)
-        random_state = self._fit_landmarks(X, self.n_landmarks)
+        random_state = fit_landmarks(self, X, self.n_landmarks)
         _, functions = orthonormal_functions(self.kernel_, self.landmarks_, self.n_jobs)
         most = max(self.landmarks_.shape[0], DIRECTION_VALUES // self.landmarks_.shape[0])
         rows = X if X.shape[0] <= most else X[sample_rows(X.shape[0], most, random_state)]
