@@ -68,9 +68,9 @@ def tables(record):
     record.table("scores and times", columns, lines)
     record.note(
         "The score is the accuracy in percent; of molecules 100 times the ROC-AUC, of concrete and meats, where "
-        "numbers are predicted, 100 times R^2. Sets below 5,000 rows: means over 20 seeded splits of 70 "
-        "and 30 %; larger ones: their published split, at most 10,000 training rows drawn with a fixed seed. Rivals but trees get "
-        "columns scaled to [0, 1] (sparse rows: divided by the largest); Mercer gets raw values. Each side has a "
+        "numbers are predicted, 100 times R^2. Sets below 5,000 rows: means over 20 seeded splits of 70 and 30 %; "
+        "larger ones: their published split, at most 10,000 training rows drawn with a fixed seed. Rivals but trees "
+        "get columns scaled to [0, 1] (sparse rows: divided by the largest); Mercer gets raw values. Each side has a "
         "process of its own for a set, on one thread; times are processor times of the first split. Spectra of one "
         "compound are on one side of the split. Where numbers are predicted, rivals are the regressors of the same "
         "names, with ridge regression in place of LinearSVC and targets scaled to standard deviation 1."
