@@ -16,6 +16,8 @@ WORD_CASES = {
     "permutation": {"n_blocks": 5, "rotation": "permutation"},
     "opq": {"n_blocks": 5, "rotation": "opq"},  # blocks of one size: else words have coordinates that no row has
     "few words": {"n_blocks": 2, "bits": 3},
+    "two words to a byte": {"n_blocks": 4, "bits": 4, "rotation": "allocation"},
+    "half of a byte": {"n_blocks": 3, "bits": 4},
 }
 
 

@@ -59,10 +59,10 @@ OPTIONS = (
 def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
     """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 
-    A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
-    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. An embedding into bits
-    gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a message that mercer serve takes.
-    The order is that of the rows, and labels are left out.
+    A quantiser gives codes, a byte per block of columns, two above 8 bits and half of one at 4; --decode turns codes
+    back into rows. A map gives its features, sparse ones as scipy.sparse.save_npz writes them; other formats then need
+    --dense. An embedding into bits gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a
+    message that mercer serve takes. The order is that of the rows, and labels are left out.
     """
     check_standard_output(out, settings)
     format = _format(out, out_format)
@@ -73,7 +73,7 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
             f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
         )
     if decode:
-        columns = Features(n=len(encoder.block_sizes_))
+        columns = Features(n=encoder._n_features_out)
     data = open_data(settings, x, rules | {"needs_labels": False}, columns)
     if data.kept is not None and (format == _MESSAGE or (_is_quantiser(encoder) and not decode)):
         raise ArgumentError("Codes have no empty value for the rows that were left out. Say --missing fill:0 or mean.")
@@ -130,10 +130,10 @@ def _decoder(encoder, data: RowSource):
 
     def decoded(block):
         codes = block.toarray() if hasattr(block, "indptr") else block
-        if ((codes < 0) | (codes > 255) | (codes != np.floor(codes))).any():
-            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 to 255.")
+        if ((codes < 0) | (codes > 65535) | (codes != np.floor(codes))).any():
+            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 on.")
         try:
-            return encoder.inverse_transform(codes.astype(np.uint8))
+            return encoder.inverse_transform(codes)
         except InputError as error:
             raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
 
