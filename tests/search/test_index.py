@@ -428,7 +428,9 @@ def test_one_seed_gives_the_same_codes_and_answers_on_one_and_two_threads(code, 
     rows, found = histograms(700, 16), []
     for n_jobs in (1, 2):
         with thread_limit(n_jobs):
-            made = index(rows, code=code, bits=bits, effort="default", n_components=None, bytes_per_item=8, n_jobs=n_jobs)
+            made = index(
+                rows, code=code, bits=bits, effort="default", n_components=None, bytes_per_item=8, n_jobs=n_jobs
+            )
             answers = [answer(made.search(Q2, 5, exact=exact)) for Q2 in (rows[:30],) for exact in (False, True)]
             found.append((made._collection.column("codes"), answers))
     np.testing.assert_array_equal(found[0][0], found[1][0])

@@ -1,6 +1,7 @@
 """Words of 1 to 16 bits: how they lie in a code, and that whatever takes codes takes these."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from mercer.codes.product.layout import code_columns, code_type, pack_words, unp
 @pytest.fixture(scope="module")
 def X():
     rng = np.random.default_rng(0)
-    return (rng.standard_normal((1500, 4)) @ rng.standard_normal((4, 10)) + rng.standard_normal((1500, 10))).astype("f4")
+    return (rng.standard_normal((1500, 4)) @ rng.standard_normal((4, 10)) + rng.standard_normal((1500, 10))).astype(
+        "f4"
+    )
 
 
 def fitted(X, bits, **parameters):
@@ -61,7 +64,7 @@ def test_more_bits_lose_less(X):
         return float(((quantizer.inverse_transform(quantizer.transform(X[1400:])) - X[1400:]) ** 2).sum())
 
     errors = [lost(bits) for bits in (2, 4, 6, 8, 10)]
-    assert all(more > 1.2 * less for more, less in zip(errors, errors[1:], strict=False))
+    assert all(more > 1.2 * less for more, less in pairwise(errors))
 
 
 @pytest.mark.parametrize("bits", [4, 9])

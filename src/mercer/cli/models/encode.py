@@ -21,7 +21,7 @@ from mercer._base.tables import (
 from mercer.cli.framework.checks import check_standard_output
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, took, written_to
-from mercer.cli.framework.rates import at_rate, specification_of
+from mercer.cli.framework.rates import at_rate, bits_of, specification_of
 from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
 from mercer.cli.models.learning import answers, load_model, missing_facts, open_data, warm_up, with_gaps
 
@@ -70,7 +70,8 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
     specification = specification_of(encoder)
     if format == _MESSAGE and specification is None:
         raise ArgumentError(
-            f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
+            f"{model} makes no bits that a client could make too, and a message holds such. Write npy, or fit an "
+            "embedding with mercer wire fit."
         )
     if decode:
         columns = Features(n=encoder._n_features_out)
@@ -88,13 +89,11 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
             written = write_features(blocks, data, out, format, dense)
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
-        print_json(
-            head | missing_facts(data) | _about_bits(specification) | written | {"seconds": watch.seconds, "out": out}
-        )
+        print_json(head | missing_facts(data) | _about_bits(encoder) | written | {"seconds": watch.seconds, "out": out})
     what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
     size = f"{' x '.join(map(str, written['shape']))} {what}"
-    if specification is not None:
-        size = f"{data.shape[0]} codes of {specification.n_bits} bits"
+    if bits_of(encoder):
+        size = f"{data.shape[0]} codes of {bits_of(encoder)['bits']} bits"
     spent = f"{written['bytes_per_row']:.4g} bytes per row, in {took(watch.seconds)}"
     note(settings, f"{size}, {spent}{written_to(out)}")
 
@@ -126,12 +125,9 @@ def _is_quantiser(encoder) -> bool:
 
 def _decoder(encoder, data: RowSource):
     """From numbers, as every file is read, to codes and on to rows."""
-    import numpy as np
 
     def decoded(block):
         codes = block.toarray() if hasattr(block, "indptr") else block
-        if ((codes < 0) | (codes > 65535) | (codes != np.floor(codes))).any():
-            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 on.")
         try:
             return encoder.inverse_transform(codes)
         except InputError as error:
@@ -140,9 +136,10 @@ def _decoder(encoder, data: RowSource):
     return decoded
 
 
-def _about_bits(specification) -> dict[str, Any]:
+def _about_bits(encoder) -> dict[str, Any]:
     """The length of a code and what it is a code of, for a JSON document."""
-    return {} if specification is None else {"bits": specification.n_bits, "embedding": specification.fingerprint}
+    specification = specification_of(encoder)
+    return bits_of(encoder) | ({} if specification is None else {"embedding": specification.fingerprint})
 
 
 def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, Any]:

@@ -260,7 +260,7 @@ class SearchModel(BaseEstimator):
 def features(embedding, measure, X):
     """Features of validated rows under the kernel of the measure, float32."""
     Z = embedding.encode_rows(canonical(X))
-    if not isinstance(Z, np.ndarray) or not isinstance(embedding.inner_, Identity):
+    if not isinstance(Z, np.ndarray) or Z.dtype.kind != "f" or not isinstance(embedding.inner_, Identity):
         raise InputError(
             f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
             "Put it into a ProjectedMap."
