@@ -16,6 +16,7 @@ from mercer.search.model.coders import GROUP, WORDS
 from mercer.search.stores.codes import CodeStore
 
 SPARE, FEWEST_SPARE = 2, 32  # rows asked for: so many per row wanted, and so many more
+MOST_ASKED = 4096  # rows per query, beyond which a scan takes less memory, and soon less time
 TASK_QUERIES = 4 * GROUP
 BLOCK = 32  # rows that faiss lays out together
 
@@ -23,7 +24,8 @@ BLOCK = 32  # rows that faiss lays out together
 class FastScanStore(CodeStore):
     """A `CodeStore` that asks faiss's `IndexPQFastScan` where all rows are looked for, and scans by itself otherwise.
 
-    faiss knows neither masks nor deleted rows; while few were deleted, those that it returns are dropped.
+    faiss knows neither masks nor deleted rows; while few were deleted, those that it returns are dropped. It keeps a
+    copy of the codes in an order of its own.
     """
 
     def create(self, coder):
@@ -44,7 +46,7 @@ class FastScanStore(CodeStore):
     def search(self, Z, k, allowed=None):
         """(positions, scores) of the k largest scores found; equal ones in the order of positions."""
         wanted = SPARE * k + FEWEST_SPARE
-        if allowed is not None or wanted >= self.count() or k == 0:
+        if allowed is not None or wanted >= min(self.count(), MOST_ASKED):
             return super().search(Z, k, allowed)
         Z = np.ascontiguousarray(Z, dtype=np.float32)
         if self._index is None:
