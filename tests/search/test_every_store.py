@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from mercer import KernelIndex, thread_limit
+from mercer.search.exact import searcher as _searcher
 from tests.search.index_samples import ROWS, STEPS, Life, histograms
 from tests.search.store_samples import STORES, Rows, cut_lists
 
@@ -27,7 +28,9 @@ def store(request):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
+    """What many rows have: lists of several blocks, and bounds for exact answers."""
     cut_lists(monkeypatch)
+    monkeypatch.setattr(_searcher, "BRUTE_FORCE_ROWS", 100)
 
 
 def held(store, n, place=None):

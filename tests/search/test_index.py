@@ -26,6 +26,13 @@ THOROUGH = {"oversample": 1000}  # all rows get their final score: the answer is
 # ------------------------------------------------------------------------------------------------- rows come and go
 
 
+def test_the_method_of_the_paper_is_there_by_name():
+    # [bourrier15explicit]: kernel principal components through landmarks, and words of a product quantizer
+    made = KernelIndex("chi2", store="codes", embedding="kpca", code="pq", n_components=8, n_landmarks=32).fit(X)
+    assert [made.plan_[name] for name in ("store", "embedding", "code", "n_components")] == ["codes", "kpca", "pq", 8]
+    assert made.add(X).stats()["bytes_per_item"] == 8  # a word at least for each component
+
+
 def test_ids_are_numbered_on_from_the_largest():
     made = index(X[:10], add=False).add(X[:3]).add(X[3:5], ["a", 40]).add(X[5:7])
     assert sorted(i for i in made.search(X[:1], 7)[0][0] if i != "a") == [0, 1, 2, 40, 41, 42]
