@@ -22,6 +22,7 @@ DISTRIBUTIONS = {
     "liblinear": "liblinear-official",
     "sklearn": "scikit-learn",
     "sklearnex": "scikit-learn-intelex",
+    "umap": "umap-learn",
     "xdist": "pytest-xdist",
 }
 # modules of a package that another one is made on, always brings, and chooses the version of
