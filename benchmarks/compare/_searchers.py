@@ -98,7 +98,7 @@ def pynndescent_chi2(base):
     """NN-descent with the chi2 distance as a metric of the user's own."""
     from pynndescent import NNDescent
 
-    index = NNDescent(base, metric=_numba_chi2(), n_neighbors=30, random_state=0, n_jobs=1)
+    index = NNDescent(base, metric=numba_chi2(), n_neighbors=30, random_state=0, n_jobs=1)
     index.prepare()
     return lambda queries: index.query(queries, k=K)[0]
 
@@ -140,7 +140,7 @@ def usearch_chi2(base):
     return search
 
 
-def _numba_chi2():
+def numba_chi2():
     from numba import njit
 
     @njit(fastmath=True)

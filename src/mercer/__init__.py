@@ -88,6 +88,7 @@ _NAMES = {
     "SearchModel": "mercer.search",
     "StoreIndex": "mercer.search",
     "exact_knn": "mercer.search",
+    "neighbor_graph": "mercer.search",
     "SpectralEntropyWeighting": "mercer.features",
     "BagOfWords": "mercer.vision",
     "CENTRIST": "mercer.vision",

@@ -5,18 +5,22 @@ __all__ = [
     "IndexEvaluation",
     "KernelIndex",
     "KernelNeighbors",
+    "NeighborGraph",
     "SearchModel",
     "SearchQuality",
     "StoreIndex",
     "as_ids",
     "check_new_place",
+    "edge_format",
     "evaluate_index",
     "exact_knn",
+    "neighbor_graph",
     "plot_recall",
     "recall_1_at",
     "recall_k_at",
     "recall_table",
     "refuse_repeated",
+    "row_format",
 ]
 
 from mercer.search.databases.index import StoreIndex
@@ -27,6 +31,8 @@ from mercer.search.exact.oracle import exact_knn
 from mercer.search.exact.search import Certificate
 from mercer.search.index import KernelIndex
 from mercer.search.model.model import SearchModel
-from mercer.search.neighbors import KernelNeighbors
+from mercer.search.neighbors.files import edge_format, row_format
+from mercer.search.neighbors.graph import NeighborGraph, neighbor_graph
+from mercer.search.neighbors.transformer import KernelNeighbors
 from mercer.search.rows.ids import as_ids, refuse_repeated
 from mercer.search.storage.directory.place import check_new_place

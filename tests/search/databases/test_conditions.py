@@ -10,7 +10,21 @@ from tests.search.index_samples import histograms, index
 
 pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")]
 X = histograms(60)
-TEXTS = ["a", "A", "ab", "", "it's", 'q"\\', "100%", "a_b", "é\U0001f600", "') or (1=1", None]
+TEXTS = [
+    "a",
+    "A",
+    "ab",
+    "",
+    "it's",
+    'q"\\',
+    "100%",
+    "a_b",
+    "é\U0001f600",
+    "') or (1=1",
+    None,
+    "\x01\x7f\u2028\n\t\r",
+    "%(q)s {0}",
+]
 TABLE = {
     "n": [None if i % 7 == 0 else i - 30 if i % 11 else 2**53 + i for i in range(60)],
     "x": [None if i % 5 == 0 else i / 4 for i in range(60)],
@@ -37,6 +51,8 @@ CONDITIONS = [
     "mode like 'a_b'",
     "mode not like '%\"%'",
     "mode like '_\U0001f600'",
+    "mode in ('\x01\x7f\u2028\n\t\r', '%(q)s {0}')",
+    "mode like '%\x7f%'",
     "mode is null or ok = true",
     "ok != true and not mode is null",
     "ok in (true, false)",
@@ -101,6 +117,22 @@ def test_a_name_is_quoted_in_sql_and_refused_by_milvus(postgres, milvus):
         odd.push(milvus, "odd")
     with pytest.raises(InputError, match="cannot keep the column 'n' of the index beside its own column 'n'"):
         index(X, "js", add=False).add(X, data={"n": np.arange(60)}).push(postgres, "n", row_column="n")
+
+
+def test_a_zero_character_is_told_of_before_postgresql_trips_over_it(postgres, made):
+    with made.push(postgres, "shop") as found:
+        for where in ("mode = 'a\0'", "mode not like '\0%'", "n = 1 or mode in ('b', '\0')"):
+            with pytest.raises(InputError, match=r"PostgreSQL takes no zero character in a text, got '.*\\x00"):
+                found.search(X[:1], 2, where=where)
+        with pytest.raises(InputError, match="keeps no zero character in a text; the row of the id '900' has one"):
+            found.add(X[:1], [900], {"mode": ["a\0"]})
+        assert len(found) == 60
+
+
+def test_words_of_its_expressions_are_no_names_of_columns_in_milvus(milvus):
+    odd = index(X, "js", add=False, oversample=100).add(X, data={"Threshold": np.arange(60)})
+    with pytest.raises(InputError, match="'Threshold' is a word of the expressions of Milvus"):
+        odd.push(milvus, "odd")
 
 
 def test_a_table_that_was_there_loses_the_columns_again(postgres, made):

@@ -26,10 +26,8 @@ from mercer.kernels import (
     UniversalRBF,
 )
 from mercer.search import exact_knn
-from mercer.search.lists import block as _block
-from mercer.search.lists import store as _store
 from tests.pairs import all_pairs
-from tests.search.index_samples import ROWS, STEPS, Life
+from tests.search.store_samples import cut_lists
 
 SERVED = [
     Linear(), Hellinger(), Chi2(), Intersection(), JensenShannon(), PowerMean(-2.0), PowerMean(-1.0),
@@ -67,11 +65,7 @@ def assert_same(found, wanted):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 64 rows, so that there are several, and thresholds from one to the next."""
-    for module in (_block, _store):
-        monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(_store, "WORTH", 1)  # and rows are looked for in lists that are not read
-    monkeypatch.setattr(_store, "LEAST_LEFT", 1000)
+    cut_lists(monkeypatch, 64)
 
 
 @pytest.mark.parametrize(
@@ -170,28 +164,6 @@ def test_a_range_search_finds_all_rows_within_the_limit(kernel, measure, small_b
             kept = values[row] <= limit if measure == "distance" else values[row] >= limit
             assert found[0][row].tolist() == ids[row][kept].tolist()
             assert found[1][row].tolist() == values[row][kept].tolist()
-
-
-def test_filters_and_removed_rows_are_honoured(small_blocks):
-    X = rows()
-    index = lists(X, "js")
-    index.remove(range(0, 150, 3))
-    allowed = [i for i in range(150) if i % 3 and i % 2]
-    ids, values = index.search(X[:20], 9, filter=allowed)
-    places, wanted = exact_knn("js", X[allowed], X[:20], 9)
-    np.testing.assert_array_equal(ids, np.array(allowed)[places])
-    np.testing.assert_array_equal(values, wanted)
-    few, _ = index.search(X[:2], 5, filter=[1, 2])
-    assert (few[:, 2:] == -1).all()
-
-
-@settings(max_examples=25, deadline=None)
-@given(STEPS)
-def test_an_index_of_lists_lives_as_the_dictionary_of_its_rows(steps):
-    life = Life(KernelIndex("chi2", store="lists").fit(sparse.csr_array(ROWS)))
-    for step in steps:
-        life.step(*step)
-        life.check()
 
 
 def test_rows_added_one_by_one_are_found_at_once(small_blocks):

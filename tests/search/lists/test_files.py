@@ -11,10 +11,9 @@ from mercer import KernelIndex, ModelFileError
 from mercer._base.files import container
 from mercer.search import exact_knn
 from mercer.search.lists import block as _block
-from mercer.search.lists import files as _files
 from mercer.search.lists import store as _store
-from mercer.search.rows import collection as _collection
 from tests.search.lists.test_answers import assert_same, rows
+from tests.search.store_samples import BLOCKS
 from tests.search.test_hostile_index import edit_document
 
 X = rows(200)
@@ -28,7 +27,7 @@ def wanted():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in (_block, _store, _files, _collection):
+    for module in BLOCKS:
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)
 
 

@@ -99,6 +99,13 @@ def test_what_is_not_understood_is_refused(alone, query, body, code, message):
     assert message in answer.json["error"]["message"]
 
 
+def test_the_description_has_all_that_a_search_takes(alone):
+    asked = alone.get("/openapi.json").json["paths"]["/v1/neighbours"]["post"]
+    assert [each["name"] for each in asked["parameters"]] == ["k", "where", "exact", "rows"]
+    bodies = asked["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
+    assert all(each["properties"]["ids"]["minItems"] == 1 for each in bodies)
+
+
 def test_no_route_ignores_a_parameter(both):
     rows = {"rows": X[:1].tolist()}
     assert both.post("/v1/classify?k=3", rows).code == "parameters"

@@ -5,6 +5,7 @@ __all__ = ["app"]
 from mercer.cli.framework.commands import group
 from mercer.cli.index.build import add, build
 from mercer.cli.index.evaluate import evaluate
+from mercer.cli.index.graph import graph
 from mercer.cli.index.manage import compact, remove, stats
 from mercer.cli.index.search import exact, search
 from mercer.cli.index.stores import push
@@ -19,6 +20,7 @@ EXAMPLES = """
   mercer index search base.index queries.npy -k 10
   mercer index exact base.index queries.npy -k 10
   mercer index evaluate base.index queries.npy --plot recall.png
+  mercer index graph base.index -k 15 --out base.graphml
 
   mercer index add base.index more.npy
   mercer index remove base.index 17 42
@@ -27,4 +29,4 @@ EXAMPLES = """
   mercer index push base.index --to postgresql://me@host/shop --table images
 """
 
-app = group(ABOUT, EXAMPLES, build, add, remove, search, exact, stats, compact, evaluate, push)
+app = group(ABOUT, EXAMPLES, build, add, remove, search, exact, graph, stats, compact, evaluate, push)

@@ -15,6 +15,7 @@ from mercer.cli.framework.output import note, print_json, progress, written_to
 from mercer.cli.framework.shared import DIR, MATCHES_FORMAT, MATCHES_OUT
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
+from mercer.cli.index.parts.limits import check_limit
 from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
 from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store, said_here
 from mercer.cli.models.learning import answers, missing_facts, spread, warm_up
@@ -177,13 +178,8 @@ def _fitted(question: Question, index) -> Question:
         question = replace(question, place=f"{found['name']} of {found['place']}")  # without a password
     if not len(index):
         raise InputError(f"{question.place} has no rows to be found. Add some with mercer index add.")
-    limits = {"similarity": question.min_similarity, "distance": question.max_distance}
-    options = {"similarity": "--min-similarity", "distance": "--max-distance"}
-    other = "distance" if index.measure == "similarity" else "similarity"
-    if limits[other] is not None:
-        raise ArgumentError(
-            f"{question.place} ranks by {index.measure}: say {options[index.measure]}, not {options[other]}."
-        )
+    limit = {"min_similarity": question.min_similarity, "max_distance": question.max_distance}
+    check_limit(index, question.place, limit)
     k = question.k if question.k is not None or question.is_range else min(_NEIGHBOURS, len(index))
     if not question.is_range and len(index) < (k or 0):
         raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {question.place}.")

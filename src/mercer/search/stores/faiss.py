@@ -76,8 +76,28 @@ class FaissStore:
         return int(len(self._deleted) - np.count_nonzero(self._deleted))
 
     def search(self, Z, k, allowed=None):
-        """(positions, scores) of the k largest scores in the lists looked at."""
-        return self._search(self._coder.blocks(Z).reshape(len(Z), -1), k, allowed, self._probes)
+        """(positions, scores) of the k largest scores in the lists looked at, or in all where those hold fewer."""
+        rotated = self._coder.blocks(Z).reshape(len(Z), -1)
+        allowed = self._may_be_found(allowed)
+        n_probe = self._probes_for(allowed)
+        positions, scores = self._search(rotated, k, allowed, n_probe)
+        short = np.flatnonzero(positions[:, -1] < 0)
+        if len(short) and n_probe < self.n_lists:
+            positions[short], scores[short] = self._search(rotated[short], k, allowed, self.n_lists)
+        return positions, scores
+
+    def _may_be_found(self, allowed):
+        """Bool per position, or None if all may be."""
+        if not self._deleted.any():
+            return allowed
+        return ~self._deleted if allowed is None else allowed & ~self._deleted
+
+    def _probes_for(self, allowed):
+        """Lists to look at: so many that as many rows are seen as without a filter, wherever the filter leaves them."""
+        if allowed is None:
+            return self._probes
+        share = np.count_nonzero(allowed) / max(1, len(allowed))
+        return self.n_lists if share == 0 else min(self.n_lists, int(np.ceil(self._probes / share)))
 
     @property
     def _probes(self):
@@ -86,10 +106,6 @@ class FaissStore:
     def _search(self, rotated, k, allowed, n_probe):
         faiss = load_faiss()
 
-        if allowed is None and self._deleted.any():
-            allowed = ~self._deleted
-        elif allowed is not None:
-            allowed = allowed & ~self._deleted
         selector = None
         if allowed is not None:
             bits = np.packbits(allowed, bitorder="little")

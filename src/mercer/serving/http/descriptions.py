@@ -32,15 +32,24 @@ _CODES = {
         "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16,64}$"},
     },
 }
-_BODY = {
-    "required": True,
-    "content": {
-        "application/octet-stream": {
-            "schema": {"type": "string", "format": "binary", "description": "A message of docs/wire-format.md."}
-        },
-        "application/json": {"schema": {"oneOf": [_ROWS, _CODES]}},
-    },
+_IDS = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"type": ["integer", "string"]},
+    "description": "Ids of the rows that may be found; without it all.",
 }
+
+
+def _body(*kinds):
+    message = {"type": "string", "format": "binary", "description": "A message of docs/wire-format.md."}
+    kinds = {"application/octet-stream": message, "application/json": {"oneOf": kinds}}
+    return {"required": True, "content": {media: {"schema": schema} for media, schema in kinds.items()}}
+
+
+def _with_ids(kind):
+    return kind | {"properties": kind["properties"] | {"ids": _IDS}}
+
+
 _ERROR = {
     "type": "object",
     "properties": {
@@ -78,9 +87,9 @@ def _parameter(name, description, **schema):
 
 
 _POSTED = ("400", "401", "408", "409", "413", "415", "422", "503", "504")
-CLASSIFY = {"requestBody": _BODY, "responses": _responses("Labels and scores of the classes.", _POSTED)}
+CLASSIFY = {"requestBody": _body(_ROWS, _CODES), "responses": _responses("Labels and scores of the classes.", _POSTED)}
 NEIGHBOURS = {
-    "requestBody": _BODY,
+    "requestBody": _body(_with_ids(_ROWS), _with_ids(_CODES)),
     "parameters": [
         _parameter("k", "Rows wanted for each query.", type="integer", minimum=1, default=10),
         _parameter("where", "A condition on the columns of the index that rows must fulfill.", type="string"),

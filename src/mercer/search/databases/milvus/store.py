@@ -302,6 +302,18 @@ class MilvusStore:
         self._session.close()
 
 
+# The words of Milvus's grammar, Plan.g4, and "is", which Milvus Lite reads alone. It writes them in small or in capital
+# letters; in between they would be names, but not to Milvus Lite.
+WORDS = frozenset(
+    ["and", "exists", "false", "in", "interval", "is", "iso", "like", "minimum_should_match", "not", "null", "or"]
+    + ["element_filter", "phrase_match", "random_sample", "text_match", "threshold", "true", "array_length"]
+    + [f"{kind}_contains{which}" for kind in ("array", "json") for which in ("", "_all", "_any")]
+    + [f"match_{which}" for which in ("all", "any", "exact", "least", "most")]
+    + [f"st_{which}" for which in ("contains", "crosses", "dwithin", "equals", "intersects", "isvalid", "overlaps")]
+    + ["st_touches", "st_within"]
+)
+
+
 def _check_names(layout):
     names = (layout.name, layout.id_column, layout.embedding_column, layout.row_column, *layout.data.names)
     strange = next((name for name in names if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", name)), None)
@@ -310,3 +322,6 @@ def _check_names(layout):
             "Milvus needs names of letters, digits and underscores that do not begin with a digit, and "
             f"{COLLECTION!r} is Mercer's own; got {strange or layout.name!r:.80}."
         )
+    word = next((name for name in names[1:] if name.lower() in WORDS), None)
+    if word is not None:
+        raise InputError(f"{word!r} is a word of the expressions of Milvus and cannot be the name of a column there.")

@@ -2,6 +2,7 @@
 
 __all__ = ["SQL_TYPES", "as_sql"]
 
+from mercer._base.errors import InputError
 from mercer.search.conditions.tree import All, Among, Any, Compare, Like, Missing
 from mercer.search.databases.postgres.session import column
 
@@ -25,6 +26,7 @@ def as_sql(tree, values, prefix):
     name = column(tree.column.name)
     if isinstance(tree, Missing):
         return sql.SQL("{} IS NOT NULL" if tree.negated else "{} IS NULL").format(name)
+    _check_texts(tree)
     place = f"{prefix}{len(values)}"
     bound = sql.Placeholder(place)
     kind = sql.SQL(SQL_TYPES[tree.column.type])
@@ -40,3 +42,11 @@ def as_sql(tree, values, prefix):
     assert isinstance(tree, Among)
     values[place] = list(tree.values)
     return sql.SQL("{} <> ALL({}::{}[])" if tree.negated else "{} = ANY({}::{}[])").format(name, bound, kind)
+
+
+def _check_texts(leaf):
+    """Refuse a zero character, which no text of PostgreSQL has and no statement can ask for."""
+    values = leaf.values if isinstance(leaf, Among) else (leaf.pattern if isinstance(leaf, Like) else leaf.value,)
+    bad = next((value for value in values if isinstance(value, str) and "\0" in value), None)
+    if bad is not None:
+        raise InputError(f"PostgreSQL takes no zero character in a text, got {bad!r:.80}.")

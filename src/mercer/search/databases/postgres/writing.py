@@ -122,6 +122,10 @@ class TableWriter:
 
 
 def _write_row(copy, row, layout):
+    if any(isinstance(value, str) and "\0" in value for value in row):
+        raise InputError(
+            f"PostgreSQL keeps no zero character in a text; the row of the id {str(row[0])!r:.80} has one."
+        )
     try:
         copy.write_row((row[0], *row[1], *row[2:]))
     except (TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:

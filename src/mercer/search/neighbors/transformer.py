@@ -1,7 +1,6 @@
 """KernelNeighbors: the nearest rows of every row under a kernel, as the sparse graph that scikit-learn's tools take.
 
-d(x, y) = sqrt(K(x, x) + K(y, y) - 2 K(x, y)), of the normalized kernel unless ``normalize=False``. Rows are asked in
-blocks of a fixed size, so memory grows with the number of rows and not with its square.
+d(x, y) = sqrt(K(x, x) + K(y, y) - 2 K(x, y)), of the normalized kernel unless ``normalize=False``.
 """
 
 __all__ = ["KernelNeighbors"]
@@ -12,13 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
-from mercer._base.parameters import check_parameters
+from mercer._base.parameters import check_parameters, named
 from mercer._base.parameters.search import KERNEL_NEIGHBORS
 from mercer._base.progress import told, track
 from mercer.kernels import get_kernel, needs_non_negative
 from mercer.search.index import KernelIndex
-
-BLOCK_ROWS = 4096  # rows that are asked at once
+from mercer.search.neighbors.pairs import BLOCK_ROWS, AllRows, asked
 
 
 class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -26,15 +24,16 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Follows the contract of scikit-learn's KNeighborsTransformer, so that it takes its place in pipelines with
     ``metric="precomputed"``: manifold learning, clustering, neighbors-based learners, UMAP, and scanpy's
-    ``sc.pp.neighbors(transformer=...)``. Give histogram kernels counts or shares, not signed PCA scores.
+    ``sc.pp.neighbors(transformer=...)``. Give histogram kernels counts or shares, not signed PCA scores. Rows are asked
+    in blocks: memory grows with their number, and not with its square.
 
     Parameters
     ----------
     kernel : str or Kernel
         What rows are compared by.
     n_neighbors : int
-        Neighbors of each row. With ``mode="distance"`` every row also lists one more, which is the row itself when the
-        rows are those of `fit`.
+        Entries of each row of the graph, the row itself included when the rows are those of `fit`. With
+        ``mode="distance"`` there is one more, as in KNeighborsTransformer.
     mode : {"distance", "connectivity"}
         Whether the graph holds distances or ones.
     exact : bool
@@ -107,54 +106,80 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         CSR matrix of shape (n, n_samples_fit_), with the same number of entries in each row, nearest first; zeros are
         stored
         """
-        check_is_fitted(self)
-        return self._graph(X, is_own=False)
+        return self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
     def fit_transform(self, X, y=None):
         """The graph of all rows, in which every row is its own first neighbor, even among equal rows."""
         self.fit(X)
-        return self._graph(X, is_own=True)
+        with_others = self.n_neighbors + (self.mode == "distance")
+        if with_others == 1:
+            numbers, distances = np.empty((self.n_samples_fit_, 0), dtype=np.int64), np.empty((self.n_samples_fit_, 0))
+        else:
+            distances, numbers = self.kneighbors(None, with_others - 1)
+        own = np.arange(self.n_samples_fit_)[:, None]
+        return self._graph(np.hstack([own, numbers]), np.hstack([np.zeros(own.shape), distances]), self.mode)
 
-    def _graph(self, X, is_own):
-        k = self.n_neighbors + (self.mode == "distance")
-        wanted = k + (is_own and self.mode == "connectivity")  # the row itself is found as well, and left out
-        if wanted > self.n_samples_fit_:
-            raise InputError(
-                f"KernelNeighbors: `n_neighbors` must be less than the number of rows in fit; got {self.n_neighbors} "
-                f"for {self.n_samples_fit_} rows."
-            )
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """The nearest rows of `fit` of each row, nearest first.
+
+        Parameters
+        ----------
+        X : rows, or None
+            None: the rows of `fit`, none of which is then its own neighbor.
+        n_neighbors : int or None
+            None: that of the estimator.
+        return_distance : bool
+
+        Returns
+        -------
+        distances : float64 array of shape (n, n_neighbors), if they are wanted
+        indices : int64 array of shape (n, n_neighbors)
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        named(KERNEL_NEIGHBORS)["n_neighbors"].check(k, "KernelNeighbors")
+        self._check_enough(k, self.n_samples_fit_ - (X is None))
+        with told(self.verbose):
+            numbers, distances = self._of_rows(k) if X is None else self._of_others(X, k)
+        return (distances, numbers) if return_distance else numbers
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """What `kneighbors` finds, as a CSR matrix of distances or ones, with the nearest first in every row."""
+        named(KERNEL_NEIGHBORS)["mode"].check(mode, "KernelNeighbors")
+        distances, numbers = self.kneighbors(X, n_neighbors)
+        return self._graph(numbers, distances, mode)
+
+    def _of_rows(self, k):
+        return AllRows(self.index_, "KernelNeighbors", self.exact).nearest(k)
+
+    def _of_others(self, X, k):
+        """(numbers, distances) of the nearest rows of others, block by block."""
         is_frame = hasattr(X, "iloc")  # asked as it is: its columns have names
         X = X.iloc if is_frame else self.index_.model_.validated(X)
         n = len(X.obj) if is_frame else X.shape[0]
-        exact = "stored" if self.exact else False
-        indices, data = [np.empty((0, k), dtype=np.int32)], [np.empty((0, k))]
-        with told(self.verbose):
-            for start in track(range(0, n, BLOCK_ROWS), "Neighbors"):
-                ids, distances = self.index_.search(X[start : start + BLOCK_ROWS], wanted, exact=exact)
-                if is_own:
-                    ids, distances = _self_first(ids, distances, np.arange(start, start + len(ids)))
-                indices.append(ids[:, wanted - k :].astype(np.int32))
-                data.append(distances[:, wanted - k :])
-        values = np.concatenate(data)
-        if self.mode == "connectivity":
-            values = np.ones_like(values)
-        starts = np.arange(len(values) + 1) * k
-        shape = len(values), self.n_samples_fit_
-        return sparse.csr_matrix((values.ravel(), np.concatenate(indices).ravel(), starts), shape=shape)
+        numbers, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+        for start in track(range(0, n, BLOCK_ROWS), "Neighbors"):
+            part = slice(start, start + BLOCK_ROWS)
+            numbers[part], distances[part] = asked(self.index_, X[part], k, exact=self.exact)
+        return numbers, distances
+
+    def _check_enough(self, k, most):
+        if k > most:
+            raise InputError(
+                f"KernelNeighbors finds at most {most} neighbors among the {self.n_samples_fit_} rows of fit, got {k}; "
+                'with mode="distance" a row counts as one of its own.'
+            )
+
+    def _graph(self, numbers, distances, mode):
+        """CSR of equally long rows. Indices are int32, as long as that holds them: half the memory."""
+        n, k = numbers.shape
+        kind = np.int32 if max(n * k, self.n_samples_fit_) < 2**31 else np.int64
+        starts = np.arange(n + 1, dtype=kind) * k
+        values = np.ones(n * k) if mode == "connectivity" else distances.ravel()
+        return sparse.csr_matrix((values, numbers.ravel().astype(kind), starts), shape=(n, self.n_samples_fit_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
-
-
-def _self_first(ids, distances, own):
-    """Neighbors with the row itself in front, at distance 0; where it was not found, the farthest makes room."""
-    found = ids == own[:, None]
-    at = np.where(found.any(axis=1), found.argmax(axis=1), ids.shape[1] - 1)[:, None]
-    columns = np.arange(ids.shape[1])
-    source = np.where(columns <= at, np.maximum(columns - 1, 0), columns)
-    ids, distances = np.take_along_axis(ids, source, axis=1), np.take_along_axis(distances, source, axis=1)
-    ids[:, 0], distances[:, 0] = own, 0.0
-    return ids, distances
