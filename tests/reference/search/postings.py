@@ -100,8 +100,8 @@ def keep_nearest(
 
 
 def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, most_total, least, limit):
-    """Shortest lists first; how many must be read, and the energy of the query in the others"""
-    order = np.argsort(ends - begins, kind="stable")
+    """Lists first that are short for their energy; how many must be read, and the energy of the query in the others"""
+    order = np.argsort((ends - begins) / np.maximum(energies, 1e-300), kind="stable")
     for values in (begins, ends, x, logs, energies):
         values[:] = values[order]
     needed, rest = len(begins), 0.0

@@ -14,6 +14,7 @@ from mercer._native.jit import inline, jit
 from mercer._native.kernels import pairs
 
 STRETCH = 512  # postings whose contributions are computed at once
+TINIEST = 1e-300  # energies may vanish
 PLAIN, COSINE, DICE, JACCARD, APART = range(5)
 
 
@@ -131,6 +132,19 @@ def first_damaged(begins, ends, rows, values, n_rows, checked):
     return -1
 
 
+@inline
+def contribute(pair, signed, given, log_x, part, param, contributions):
+    """contributions[t] = k(given, part[t])"""
+    size = abs(given)
+    sign = np.float32(math.copysign(np.float32(1), given))
+    for t in range(part.shape[0]):
+        if signed:
+            value = pair(size, log_x, abs(part[t]), param)
+            contributions[t] = math.copysign(value, part[t]) * sign
+        else:
+            contributions[t] = pair(given, log_x, part[t], param)
+
+
 @cache
 def list_sums(name, signed=False):
     """The loop ``add_lists`` of a formula."""
@@ -151,20 +165,10 @@ def list_sums(name, signed=False):
         n                          int64     how many
         """
         for i in range(first, last):
-            given, log_x = x[i], logs[i]
-            size = abs(given)
-            sign = np.float32(math.copysign(np.float32(1), given))
             for start in range(begins[i], ends[i], STRETCH):
                 stop = min(start + STRETCH, ends[i])
-                part = values[start:stop]
-                count = stop - start
-                for t in range(count):
-                    if signed:
-                        value = pair(size, log_x, abs(part[t]), param)
-                        contributions[t] = math.copysign(value, part[t]) * sign
-                    else:
-                        contributions[t] = pair(given, log_x, part[t], param)
-                for t in range(count):
+                contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
+                for t in range(stop - start):
                     row = rows[start + t]
                     touched[n] = row
                     n += 1 - seen[row]
@@ -242,6 +246,34 @@ def _rank(form, s, a, b, inverse):
     return s + s - a - b
 
 
+@inline
+def keep_row(
+    row, count, form, sums, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
+    kept, highs,
+):  # fmt: skip
+    """Keep a row if its rank may be among the k largest: see `keep_nearest`"""
+    k = lows.shape[0]
+    s = np.float64(sums[row])
+    # most rows end here, without a look at their totals
+    if form == COSINE and size == k and (s + share * abs(s)) * inverses[row] * scale + margin < lows[0]:
+        return count, size
+    b, inverse = totals[row], inverses[row] * scale
+    error = share * abs(s) + tiny + slack * (a + b)
+    high = s + error
+    if more > 0:
+        high += min(more, b) if least else math.sqrt(more * b)
+    if size == k and not _reaches(form, high, a, b, inverse, lows[0]):
+        return count, size
+    if allowed.shape[0] > 0 and not allowed[row]:
+        return count, size
+    kept[count] = row
+    highs[count] = _rank(form, high, a, b, inverse)
+    low = _rank(form, s - error, a, b, inverse)
+    if size < k or low > lows[0]:
+        size = _push_low(lows, size, low)
+    return count + 1, size
+
+
 @jit
 def keep_nearest(
     form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
@@ -265,35 +297,18 @@ def keep_nearest(
     kept     (N,)               int32     written: the rows
     highs    (N,)               float64   written: the upper ends of their ranks
     """
-    k = lows.shape[0]
     count = 0
     for t in range(n):
-        row = touched[t]
-        s = np.float64(sums[row])
-        # most rows end here, without a look at their totals
-        if form == COSINE and size == k and (s + share * abs(s)) * inverses[row] * scale + margin < lows[0]:
-            continue
-        b, inverse = totals[row], inverses[row] * scale
-        error = share * abs(s) + tiny + slack * (a + b)
-        high = s + error
-        if more > 0:
-            high += min(more, b) if least else math.sqrt(more * b)
-        if size == k and not _reaches(form, high, a, b, inverse, lows[0]):
-            continue
-        if allowed.shape[0] > 0 and not allowed[row]:
-            continue
-        kept[count] = row
-        highs[count] = _rank(form, high, a, b, inverse)
-        count += 1
-        low = _rank(form, s - error, a, b, inverse)
-        if size < k or low > lows[0]:
-            size = _push_low(lows, size, low)
+        count, size = keep_row(
+            touched[t], count, form, sums, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed,
+            lows, size, kept, highs,
+        )  # fmt: skip
     return count, size
 
 
 @jit
 def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, most_total, least, limit):
-    """Put the shortest lists first; returns (how many must be read, the energy of the query in the others)
+    """Put lists first that are short for their energy; returns (how many must be read, the energy in the others)
 
     A row that is in none of the first lists shares at most the rest of the query with it: with R the energy of that
     rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals a plain sum is largest
@@ -306,7 +321,7 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
     limit           float64      the rank that a row must reach
     """
     m = begins.shape[0]
-    order = np.argsort(ends - begins, kind="mergesort")
+    order = np.argsort((ends - begins) / np.maximum(energies, TINIEST), kind="mergesort")
     _permute(begins, order)
     _permute(ends, order)
     _permute(x, order)

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_probes, list_sums, plan_lists
+from mercer._native.search.whole_blocks import keep_of_all, whole_sums
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
 from mercer.search.lists.formula import APART, COSINE, SINGLE, SLACK, TINY, Formula
 from mercer.search.lists.scorer import PairScorer
 
 LEAST_LEFT = 3  # a third of the postings must be left out, or all are read at once
 WORTH = 16  # postings that may as well be read as one row looked for in a list
+WHOLE = 6  # all rows of a block are looked at if there are more postings than rows over this
+MOST_TIES = 1000  # rows beyond those wanted that may be near enough, or rows without a shared column are looked at
 LEAST_RANKED, LARGEST_EXPONENT = 1e-280, 640.0  # an exponential below it may have vanished
 SMALL_EXPONENT = 20.0  # and may not show any more beside 1
 LEAST = ("minimum", "sizes", "powers", "common-part")  # formulas of which sum_j k(x_j, y_j) <= min(a, b)
@@ -156,23 +159,33 @@ class _Search:
         """(positions, lows, highs) of what may be among the k nearest, by the ranking of a single sum; None if that
         cannot tell, and `Candidates` if no other row can be.
         """
-        lows, size, found = np.empty(k), 0, []
+        lows, size, found, whole = np.empty(k), 0, [], []
         for block in self.store.blocks:
-            size = self._rank_block(block, lows, size, found)
+            ranking = _Ranking(self, block, lows, size)
+            found.append(ranking.found())
+            whole.append(ranking.is_whole)
+            size = ranking.size
         positions, ranks, *sums = found[0] if len(found) == 1 else _joined(found)
         if size == k and self._is_decided(lows[0]):
-            positions = positions[ranks >= lows[0]]
-            return Candidates(positions, np.full(len(positions), np.nan), self.n_read, self.n_postings)
+            return self._candidates(positions[ranks >= lows[0]])
+        if any(whole) and (self.formula.form == COSINE or not all(whole)):
+            return None
         low, high = self._interval(*sums)
         kept = high >= _kth_largest(low, k)
         positions, low, high = positions[kept], low[kept], high[kept]
         if self.formula.rate is not None and len(low) >= k and _kth_largest(low, k) < LEAST_RANKED:
             return None
-        return positions, low, high
+        if not any(whole):
+            return positions, low, high
+        # rows that share no column are among them; of many ties these are better filled in by their ids
+        return None if len(positions) > k + MOST_TIES else self._candidates(positions)
+
+    def _candidates(self, positions):
+        return Candidates(positions, np.full(len(positions), np.nan), self.n_read, self.n_postings)
 
     def _is_decided(self, lowest):
         """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
-        least = min(float(block.least_totals[0, 0]) for block in self.store.blocks)
+        least = min(block.least_total for block in self.store.blocks)
         if self.formula.form != APART:
             # of normalised distances an empty row has 1, as a row with the cosine 1/2
             empty_counts = least == 0 and self.formula.form == COSINE and self.formula.is_distance
@@ -180,63 +193,6 @@ class _Search:
         limit = SMALL_EXPONENT if self.formula.is_distance else LARGEST_EXPONENT
         vanishing = self.formula.rate is not None and -lowest * self.formula.rate > limit
         return lowest > -(self.totals[0] + least) * (1 - 1e-9) and not vanishing
-
-    def _rank_block(self, block, lows, size, found):
-        part, room, form = self.sums[0], self.room, self.formula.form
-        begins, ends = block.lists_of(self.columns)
-        n_postings = int((ends - begins).sum())
-        self.n_postings += n_postings
-        x, logs, energies = part.x, part.logs, part.energies
-        needed, rest = len(begins), 0.0
-        if size == len(lows) and not part.may_be_negative:
-            part.x, part.logs, part.energies = x.copy(), logs.copy(), energies.copy()
-            needed, rest = plan_lists(
-                form, begins, ends, part.x, part.logs, part.energies, part.total, part.scale, *block.spread,
-                part.least, lows[0],
-            )  # fmt: skip
-        left = int((ends[needed:] - begins[needed:]).sum())
-        if LEAST_LEFT * left < n_postings:
-            needed, rest, left = len(begins), 0.0, 0
-        n = self._add(0, block, begins, ends, 0, needed, 0)
-        before = lows.copy() if left else lows
-        count, new_size = self._keep(block, n, rest, lows, size)
-        if left:
-            # what is missing from the sums: few rows are looked for in the other lists, of many the lists are read
-            lows[:] = before
-            looked_for = WORTH * count * (len(begins) - needed)
-            if looked_for < left:
-                list_probes(part.name)(
-                    room.kept, count, needed, begins, ends, part.x, part.logs, block.rows, block.values, part.param,
-                    room.sums[0],
-                )  # fmt: skip
-                count, new_size = self._keep(block, count, 0.0, lows, size, room.kept[:count].copy())
-                left -= looked_for // WORTH
-            else:
-                n, left = self._add(0, block, begins, ends, needed, len(begins), n), 0
-                count, new_size = self._keep(block, n, 0.0, lows, size)
-        part.x, part.logs, part.energies = x, logs, energies
-        self.n_read += n_postings - left
-        rows = room.kept[:count].copy()
-        b = block.totals[0][rows]
-        positions, s = rows + np.int64(block.first), room.sums[0][rows].astype(np.float64)
-        found.append((positions, room.highs[:count].copy(), s, b))
-        forget(room.touched, n, room.sums[0], room.seen)
-        return new_size
-
-    def _keep(self, block, n, rest, lows, size, rows=None):
-        part, room = self.sums[0], self.room
-        rows = room.touched if rows is None else rows
-        margin, allowed = self._margin(block, rest), self._allowed(block)
-        return keep_nearest(
-            self.formula.form, room.sums[0], rows, n, part.total, part.scale, block.totals[0], block.inverses,
-            part.share, self._tiny, part.slack, margin, rest, part.least, allowed, lows, size, room.kept, room.highs,
-        )  # fmt: skip
-
-    def _margin(self, block, rest):
-        """Of a cosine in this block: (tiny + slack (a + b) + sqrt(rest b)) / sqrt(a b) at most."""
-        part, (low, high) = self.sums[0], block.spread
-        parts = self._tiny / low**0.5 + part.slack * (part.total / low**0.5 + high**0.5) + rest**0.5
-        return parts * part.scale
 
     @property
     def _tiny(self):
@@ -333,6 +289,112 @@ class _Search:
 
 
 _ALL = np.empty(0, dtype=bool)
+
+
+class _Ranking:
+    """What may be near enough of one block, by a single sum.
+
+    Attributes
+    ----------
+    size : int
+        Of the heap ``lows`` of the largest lower bounds.
+    is_whole : bool
+        Whether all rows were looked at, those without a shared column too.
+    """
+
+    def __init__(self, search, block, lows, size):
+        self._search, self._block, self._lows, self._part, self._room = search, block, lows, search.sums[0], search.room
+        part = self._part
+        begins, ends = block.lists_of(search.columns)
+        lists = begins, ends, part.x, part.logs
+        n_postings = int((ends - begins).sum())
+        needed, rest, left = len(begins), 0.0, 0
+        if size == len(lows) and not part.may_be_negative:
+            lists = begins, ends, part.x.copy(), part.logs.copy()
+            needed, rest = plan_lists(
+                search.formula.form, *lists, part.energies.copy(), part.total, part.scale, *block.spread, part.least,
+                lows[0],
+            )  # fmt: skip
+            left = int((ends[needed:] - begins[needed:]).sum())
+            if LEAST_LEFT * left < n_postings:
+                needed, rest, left = len(begins), 0.0, 0
+        self._lists, self._n = lists, 0
+        self.is_whole = part.scale > 0 and WHOLE * (n_postings - left) >= block.n_rows
+        self._add(0, needed)
+        if left:
+            left = self._complete(needed, rest, left, size)
+        else:
+            self._count, self.size = self._keep(0.0, size)
+        search.n_postings += n_postings
+        search.n_read += n_postings - left
+
+    def _complete(self, needed, rest, left, size):
+        """Find what the sums of the first lists may lack: few rows are looked for in the others, of many these are
+        read. Returns how many postings were not.
+        """
+        before = self._lows.copy()
+        count, _ = self._keep(rest, size)
+        self._lows[:] = before
+        looked_for = WORTH * count * (len(self._lists[0]) - needed)
+        if looked_for >= left:
+            self._add(needed, len(self._lists[0]))
+            self._count, self.size = self._keep(0.0, size)
+            return 0
+        block, part, kept = self._block, self._part, self._room.kept
+        list_probes(part.name)(
+            kept, count, needed, *self._lists, block.rows, block.values, part.param, self._room.sums[0]
+        )
+        self._count, self.size = self._keep_those(kept[:count].copy(), count, 0.0, size)
+        return left - looked_for // WORTH
+
+    def _add(self, first, last):
+        block, part, room = self._block, self._part, self._room
+        given = first, last, *self._lists, block.rows, block.values, part.param, room.contributions, room.sums[0]
+        if self.is_whole:
+            whole_sums(part.name, part.signed)(*given)
+        else:
+            self._n = list_sums(part.name, part.signed)(*given, room.seen, room.touched, self._n)
+
+    def _keep(self, rest, size):
+        """(how many may be near enough, the new size of the heap), where ``rest`` of the query may be missing."""
+        if not self.is_whole:
+            return self._keep_those(self._room.touched, self._n, rest, size)
+        search, block, part, room = self._search, self._block, self._part, self._room
+        form, most = search.formula.form, block.spread[1]
+        weights = block.inverse_weights if form == COSINE else block.total_weights
+        return keep_of_all(
+            form, room.sums[0], weights, most, part.total, part.scale, block.totals[0], block.inverses, part.share,
+            search._tiny, part.slack, self._margin(rest), rest, part.least, search._allowed(block), self._lows, size,
+            room.kept, room.highs,
+        )  # fmt: skip
+
+    def _keep_those(self, rows, n, rest, size):
+        search, block, part, room = self._search, self._block, self._part, self._room
+        return keep_nearest(
+            search.formula.form, room.sums[0], rows, n, part.total, part.scale, block.totals[0], block.inverses,
+            part.share, search._tiny, part.slack, self._margin(rest), rest, part.least, search._allowed(block),
+            self._lows, size, room.kept, room.highs,
+        )  # fmt: skip
+
+    def _margin(self, rest):
+        """Of a cosine in this block: (tiny + slack (a + b) + sqrt(rest b)) / sqrt(a b) at most."""
+        part, (low, high) = self._part, self._block.spread
+        parts = self._search._tiny / low**0.5 + part.slack * (part.total / low**0.5 + high**0.5) + rest**0.5
+        return parts * part.scale
+
+    def found(self):
+        """(positions, upper ends of their ranks, sums, totals b) of what was kept; the room is clean again."""
+        block, room = self._block, self._room
+        rows = room.kept[: self._count].copy()
+        found = (
+            rows + np.int64(block.first), room.highs[: self._count].copy(), room.sums[0][rows].astype(np.float64),
+            block.totals[0][rows],
+        )  # fmt: skip
+        if self.is_whole:
+            room.sums[0, : block.n_rows] = 0
+        else:
+            forget(room.touched, self._n, room.sums[0], room.seen)
+        return found
 
 
 class _QuerySum:
