@@ -27,6 +27,7 @@ from mercer.kernels import (
 )
 from mercer.search import exact_knn
 from mercer.search.lists import block as _block
+from mercer.search.lists import ranking as _ranking
 from mercer.search.lists import store as _store
 from tests.search.index_samples import ROWS, STEPS, Life
 
@@ -64,13 +65,14 @@ def assert_same(found, wanted):
     np.testing.assert_array_equal(found[1], wanted[1])
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Blocks of 64 rows, so that there are several, and thresholds from one to the next."""
+@pytest.fixture(params=[0, 6, 1000])
+def small_blocks(request, monkeypatch):
+    """Blocks of 64 rows, so that there are several, and thresholds from one to the next; looked at whole or not."""
     for module in (_block, _store):
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(_store, "WORTH", 1)  # and rows are looked for in lists that are not read
-    monkeypatch.setattr(_store, "LEAST_LEFT", 1000)
+    monkeypatch.setattr(_ranking, "WHOLE", request.param)
+    monkeypatch.setattr(_ranking, "WORTH", 1)  # and rows are looked for in lists that are not read
+    monkeypatch.setattr(_ranking, "LEAST_LEFT", 1000)
 
 
 @pytest.mark.parametrize(("normalize", "measure"), MEASURES)

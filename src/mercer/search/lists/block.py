@@ -61,7 +61,7 @@ class Block:
 
     @cached_property
     def inverse_weights(self):
-        """The inverses in single precision, not smaller than they are: see `mercer._native.search.whole_blocks`."""
+        """The inverses in single precision, not smaller than they are: see `keep_nearest`."""
         return np.minimum(self.inverses * (1 + WEIGHT_ROUNDING), np.finfo(np.float32).max).astype(np.float32)
 
     @cached_property

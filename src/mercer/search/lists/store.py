@@ -13,15 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_probes, list_sums, plan_lists
-from mercer._native.search.whole_blocks import keep_of_all, whole_sums
+from mercer._native.search.postings import STRETCH, forget, list_sums
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
 from mercer.search.lists.formula import APART, COSINE, SINGLE, SLACK, TINY, Formula
+from mercer.search.lists.ranking import Ranking
 from mercer.search.lists.scorer import PairScorer
 
-LEAST_LEFT = 3  # a third of the postings must be left out, or all are read at once
-WORTH = 16  # postings that may as well be read as one row looked for in a list
-WHOLE = 6  # all rows of a block are looked at if there are more postings than rows over this
 MOST_TIES = 1000  # rows beyond those wanted that may be near enough, or rows without a shared column are looked at
 LEAST_RANKED, LARGEST_EXPONENT = 1e-280, 640.0  # an exponential below it may have vanished
 SMALL_EXPONENT = 20.0  # and may not show any more beside 1
@@ -143,7 +140,8 @@ class _Search:
         self.totals = [part.total for part in self.sums]
         self.n_read = self.n_postings = 0
 
-    def _allowed(self, block):
+    def allowed_in(self, block):
+        """Bool per row of a block, none at all if every row may be found."""
         return _ALL if self.allowed is None else self.allowed[block.first : block.stop]
 
     def _add(self, place, block, begins, ends, first, last, n):
@@ -161,7 +159,7 @@ class _Search:
         """
         lows, size, found, whole = np.empty(k), 0, [], []
         for block in self.store.blocks:
-            ranking = _Ranking(self, block, lows, size)
+            ranking = Ranking(self, block, lows, size)
             found.append(ranking.found())
             whole.append(ranking.is_whole)
             size = ranking.size
@@ -195,12 +193,13 @@ class _Search:
         return lowest > -(self.totals[0] + least) * (1 - 1e-9) and not vanishing
 
     @property
-    def _tiny(self):
+    def tiny(self):
+        """What a sum may lose beside its rounding: terms that vanish, and what an exponential does not show."""
         return TINY if self.formula.rate is None else TINY + 1e-10 / self.formula.rate
 
     def _interval(self, s, b):
         part = self.sums[0]
-        error = part.error(s, b, self._tiny)
+        error = part.error(s, b, self.tiny)
         return self.formula.interval([s - error], [s + error], self.totals, [b])
 
     # ----------------------------------------------------------------------------- any formula, by its values
@@ -226,12 +225,12 @@ class _Search:
             n = self._add(place, block, begins, ends, 0, len(begins), n)
         rows = np.sort(room.touched[:n])
         if self.allowed is not None:
-            rows = rows[self._allowed(block)[rows]]
+            rows = rows[self.allowed_in(block)[rows]]
         totals = [b[rows] for b in block.totals]
         lows, highs = [], []
         for place, part in enumerate(self.sums):
             s = room.sums[place][rows].astype(np.float64)
-            error = part.error(s, totals[place], self._tiny)
+            error = part.error(s, totals[place], self.tiny)
             lows.append(s - error)
             highs.append(s + error)
         for place in range(len(self.sums)):
@@ -282,119 +281,13 @@ class _Search:
     def _untouched(self, block):
         """Bool per row of a block: whether it may be found and is in no list of the query."""
         begins, ends = block.lists_of(self.columns)
-        there = np.ones(block.n_rows, dtype=bool) if self.allowed is None else self._allowed(block).copy()
+        there = np.ones(block.n_rows, dtype=bool) if self.allowed is None else self.allowed_in(block).copy()
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             there[block.rows[begin:end]] = False
         return there
 
 
 _ALL = np.empty(0, dtype=bool)
-
-
-class _Ranking:
-    """What may be near enough of one block, by a single sum.
-
-    Attributes
-    ----------
-    size : int
-        Of the heap ``lows`` of the largest lower bounds.
-    is_whole : bool
-        Whether all rows were looked at, those without a shared column too.
-    """
-
-    def __init__(self, search, block, lows, size):
-        self._search, self._block, self._lows, self._part, self._room = search, block, lows, search.sums[0], search.room
-        part = self._part
-        begins, ends = block.lists_of(search.columns)
-        lists = begins, ends, part.x, part.logs
-        n_postings = int((ends - begins).sum())
-        needed, rest, left = len(begins), 0.0, 0
-        if size == len(lows) and not part.may_be_negative:
-            lists = begins, ends, part.x.copy(), part.logs.copy()
-            needed, rest = plan_lists(
-                search.formula.form, *lists, part.energies.copy(), part.total, part.scale, *block.spread, part.least,
-                lows[0],
-            )  # fmt: skip
-            left = int((ends[needed:] - begins[needed:]).sum())
-            if LEAST_LEFT * left < n_postings:
-                needed, rest, left = len(begins), 0.0, 0
-        self._lists, self._n = lists, 0
-        self.is_whole = part.scale > 0 and WHOLE * (n_postings - left) >= block.n_rows
-        self._add(0, needed)
-        if left:
-            left = self._complete(needed, rest, left, size)
-        else:
-            self._count, self.size = self._keep(0.0, size)
-        search.n_postings += n_postings
-        search.n_read += n_postings - left
-
-    def _complete(self, needed, rest, left, size):
-        """Find what the sums of the first lists may lack: few rows are looked for in the others, of many these are
-        read. Returns how many postings were not.
-        """
-        before = self._lows.copy()
-        count, _ = self._keep(rest, size)
-        self._lows[:] = before
-        looked_for = WORTH * count * (len(self._lists[0]) - needed)
-        if looked_for >= left:
-            self._add(needed, len(self._lists[0]))
-            self._count, self.size = self._keep(0.0, size)
-            return 0
-        block, part, kept = self._block, self._part, self._room.kept
-        list_probes(part.name)(
-            kept, count, needed, *self._lists, block.rows, block.values, part.param, self._room.sums[0]
-        )
-        self._count, self.size = self._keep_those(kept[:count].copy(), count, 0.0, size)
-        return left - looked_for // WORTH
-
-    def _add(self, first, last):
-        block, part, room = self._block, self._part, self._room
-        given = first, last, *self._lists, block.rows, block.values, part.param, room.contributions, room.sums[0]
-        if self.is_whole:
-            whole_sums(part.name, part.signed)(*given)
-        else:
-            self._n = list_sums(part.name, part.signed)(*given, room.seen, room.touched, self._n)
-
-    def _keep(self, rest, size):
-        """(how many may be near enough, the new size of the heap), where ``rest`` of the query may be missing."""
-        if not self.is_whole:
-            return self._keep_those(self._room.touched, self._n, rest, size)
-        search, block, part, room = self._search, self._block, self._part, self._room
-        form, most = search.formula.form, block.spread[1]
-        weights = block.inverse_weights if form == COSINE else block.total_weights
-        return keep_of_all(
-            form, room.sums[0], weights, most, part.total, part.scale, block.totals[0], block.inverses, part.share,
-            search._tiny, part.slack, self._margin(rest), rest, part.least, search._allowed(block), self._lows, size,
-            room.kept, room.highs,
-        )  # fmt: skip
-
-    def _keep_those(self, rows, n, rest, size):
-        search, block, part, room = self._search, self._block, self._part, self._room
-        return keep_nearest(
-            search.formula.form, room.sums[0], rows, n, part.total, part.scale, block.totals[0], block.inverses,
-            part.share, search._tiny, part.slack, self._margin(rest), rest, part.least, search._allowed(block),
-            self._lows, size, room.kept, room.highs,
-        )  # fmt: skip
-
-    def _margin(self, rest):
-        """Of a cosine in this block: (tiny + slack (a + b) + sqrt(rest b)) / sqrt(a b) at most."""
-        part, (low, high) = self._part, self._block.spread
-        parts = self._search._tiny / low**0.5 + part.slack * (part.total / low**0.5 + high**0.5) + rest**0.5
-        return parts * part.scale
-
-    def found(self):
-        """(positions, upper ends of their ranks, sums, totals b) of what was kept; the room is clean again."""
-        block, room = self._block, self._room
-        rows = room.kept[: self._count].copy()
-        found = (
-            rows + np.int64(block.first), room.highs[: self._count].copy(), room.sums[0][rows].astype(np.float64),
-            block.totals[0][rows],
-        )  # fmt: skip
-        if self.is_whole:
-            room.sums[0, : block.n_rows] = 0
-        else:
-            forget(room.touched, self._n, room.sums[0], room.seen)
-        return found
 
 
 class _QuerySum:
