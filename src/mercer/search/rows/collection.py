@@ -16,6 +16,7 @@ from mercer.search.columns.blocks import DataBlock, empty_block, read_block, tak
 from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
+from mercer.search.exact.few import FEW_VALUES, FewRows
 from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
@@ -48,6 +49,7 @@ class View:
     data: DataTypes = NO_COLUMNS  # columns beside the rows
     store: Any = None
     lists: Any = None
+    few: Any = None  # of few dense rows: all of them, prepared
     bounds: Any = None
     relaxed: Any = None
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
@@ -154,6 +156,18 @@ class Collection:
         if view.store is None:
             view.store = self._inverted(self.n_lists) if self.n_lists else self._scanner()
         return view.store
+
+    @property
+    def few(self):
+        """All rows, prepared to be looked at one by one, if they are few and dense; else None."""
+        view = self.view
+        n_positions = view.snapshot.n_positions
+        if self.vectors is None or self.vectors.is_sparse or n_positions * self.vectors.width > FEW_VALUES:
+            return None
+        few = view.few
+        if few is None or len(few) < n_positions:
+            few = view.few = FewRows(Measure.of(view.model), self.take(np.arange(n_positions)))
+        return few
 
     @property
     def has_codes(self):
