@@ -38,7 +38,7 @@ def oversampled(k, oversample):
 def final_scores(rows, Q, queries, positions):
     """The objective of pairs of queries and kept rows, as an exact search computes it."""
     unique, where = np.unique(positions, return_inverse=True)
-    return Measure.of(rows.model).scores(Q, rows.take(unique), queries, where)
+    return rows.measure.scores(Q, rows.take(unique), queries, where)
 
 
 def _estimates(model, scores):

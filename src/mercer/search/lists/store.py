@@ -9,6 +9,7 @@ nearest that they could be, a row with the smallest totals, reaches the threshol
 
 __all__ = ["Candidates", "ListStore", "Room"]
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,14 @@ class ListStore:
         """Whether single precision holds the sums of a query whose largest total this is."""
         return total <= LARGEST and all(block.largest <= LARGEST for block in self.blocks)
 
+    def totals_at(self, positions):
+        """The totals of the first sum of the rows at ascending positions."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].totals[0][positions]
+        cuts = np.searchsorted(positions, [block.first for block in self.blocks] + [self.n_rows]).tolist()
+        pairs = zip(self.blocks, itertools.pairwise(cuts), strict=True)
+        return np.concatenate([block.totals[0][positions[i:j] - block.first] for block, (i, j) in pairs])
+
     def take_room(self):
         """Room to work in, for one thread; a list hands it out in one step."""
         try:
@@ -103,8 +112,12 @@ class ListStore:
     # ---------------------------------------------------------------------------------------------------- searching
 
     def nearest(self, columns, values, k, allowed, keys_of, room):
-        """`Candidates` of the k nearest rows of a query, given by its columns and values that are not zero."""
+        """`Candidates` of the k nearest rows of a query, given by its columns and values that are not zero; None if
+        single precision does not hold its sums.
+        """
         search = _Search(self, columns, values, allowed, room)
+        if not self.is_safe(max(search.totals)):
+            return None
         found = search.ranked(k) if self.formula.form is not None and len(columns) else None
         if found is None:
             found = search.valued(k)

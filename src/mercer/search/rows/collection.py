@@ -3,6 +3,7 @@
 __all__ = ["Collection", "columns_of", "format_of"]
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import Any
@@ -54,6 +55,11 @@ class View:
     relaxed: Any = None
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
 
+    @cached_property
+    def measure(self):
+        """How rows are compared."""
+        return Measure.of(self.model)
+
 
 class Collection:
     """Rows by id.
@@ -88,6 +94,7 @@ class Collection:
     model = property(lambda self: self.view.model)
     ids = property(lambda self: self.view.ids)
     data = property(lambda self: self.view.data)
+    measure = property(lambda self: self.view.measure)
 
     def settled(self):
         """The collection itself, after what an interrupted change has left was cleared away.
@@ -166,7 +173,7 @@ class Collection:
             return None
         few = view.few
         if few is None or len(few) < n_positions:
-            few = view.few = FewRows(Measure.of(view.model), self.take(np.arange(n_positions)))
+            few = view.few = FewRows(view.measure, self.take(np.arange(n_positions)))
         return few
 
     @property
@@ -184,7 +191,7 @@ class Collection:
         """The inverted lists of all positions, built at the first search and extended after further rows."""
         view = self.view
         with _BUILDING:
-            lists = view.lists or ListStore(Measure.of(view.model))
+            lists = view.lists or ListStore(view.measure)
             if lists.n_rows < view.snapshot.n_positions:
                 files = self._list_files(lists)
                 lists = lists.extended(view.snapshot.n_positions, self.take, files and files.load)
@@ -298,7 +305,7 @@ class Collection:
         with damages_named(self.storage):
             check_rows(self, self._n_jobs)
             if self.by_lists:
-                empty = ListStore(Measure.of(self.model))
+                empty = ListStore(self.measure)
                 self._list_files(empty).verify(self.snapshot.n_positions, self.take, empty.formula.sums)
         self.view.trusted = True
 
