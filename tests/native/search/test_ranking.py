@@ -24,7 +24,7 @@ def test_what_may_be_among_the_nearest_is_kept(form, more, least, whole):
         weights = (inverses * (1 + 1e-6) if form == ranking.COSINE else totals * (1 - 1e-6)).astype(np.float32)
     given = (
         form, sums, touched, N, weights, totals.max(), a, 1 / np.sqrt(a), totals, inverses, share, tiny, slack, margin,
-        more, least, allowed,
+        more, least, N, allowed,
     )  # fmt: skip
     found = []
     for module in (ranking, reference):
@@ -37,6 +37,9 @@ def test_what_may_be_among_the_nearest_is_kept(form, more, least, whole):
     assert allowed[list(found[0][0])].all()
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
     assert found[0][2] == found[1][2] == 7
+    few = len(found[1][0]) // 2  # are too many: the loop ends after the stretch that shows it
+    count, _ = ranking.keep_nearest(*given[:-2], few, allowed, lows, 0, kept, highs)
+    assert few < count <= len(found[0][0])
 
 
 @pytest.mark.parametrize(("form", "least"), [(0, False), (1, False), (4, False), *((form, True) for form in range(5))])

@@ -10,7 +10,7 @@ def ranks(form, s, a, b):
 
 def keep_nearest(
     form, sums, touched, n, weights, most_total, a, scale, totals, inverses, share, tiny, slack, margin, more, least,
-    allowed, lows, size, kept, highs,
+    most, allowed, lows, size, kept, highs,
 ):  # fmt: skip
     """All rows whose upper end reaches the k-th largest lower end; the loop may keep more, and must keep these"""
     rows = np.arange(n) if len(weights) else touched[:n]

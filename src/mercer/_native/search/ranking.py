@@ -67,7 +67,7 @@ def _rank(form, s, a, b, inverse):
 @jit
 def keep_nearest(
     form, sums, touched, n, weights, most_total, a, scale, totals, inverses, share, tiny, slack, margin, more, least,
-    allowed, lows, size, kept, highs,
+    most, allowed, lows, size, kept, highs,
 ):  # fmt: skip
     """Rows whose rank may be among the k largest; returns (how many, the new size of the heap)
 
@@ -84,6 +84,7 @@ def keep_nearest(
     margin                      float64   of the cosine: what all but the first of these and what is missing come to
     more                        float64   and at most sqrt(more * b) is missing from it
     least                       bool      at most min(more, b), that is
+    most                        int64     rows beyond which there are too many, and the loop ends
     allowed  (N,) or (0,)       bool      rows that are looked for
     lows     (k,)               float64   heap of the largest lower bounds, the smallest on top; written
     size                        int64     of the heap
@@ -95,6 +96,8 @@ def keep_nearest(
     extra = tiny + slack * (a + most_total) + missing
     count = 0
     for start in range(0, n, CHUNK):
+        if count > most:
+            break
         stop = min(start + CHUNK, n)
         if every and size == k:
             c1, c2, c0 = _comparison(form, lows[0], a, scale, most_total, share, extra, margin)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._native.search.postings import forget, list_probes, list_sums, whole_sums
 from mercer._native.search.ranking import keep_nearest, plan_lists
+from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.formula import COSINE
 
 LEAST_LEFT = 3  # a third of the postings must be left out, or all are read at once
@@ -59,11 +60,10 @@ class Ranking:
         """Find what the sums of the first lists may lack: few rows are looked for in the others, of many these are
         read. Returns how many postings were not.
         """
-        before = self._lows.copy()
-        count, _ = self._keep(rest, size)
+        before, each = self._lows.copy(), WORTH * (len(self._lists[0]) - needed)
+        count, _ = self._keep(rest, size, left // each)
         self._lows[:] = before
-        looked_for = WORTH * count * (len(self._lists[0]) - needed)
-        if looked_for >= left:
+        if each * count >= left:
             self._add(needed, len(self._lists[0]))
             self._count, self.size = self._keep(0.0, size)
             return 0
@@ -71,8 +71,8 @@ class Ranking:
         list_probes(part.name)(
             kept, count, needed, *self._lists, block.rows, block.values, part.param, self._room.sums[0]
         )
-        self._count, self.size = self._keep_those(kept[:count].copy(), count, NONE, 0.0, size)
-        return left - looked_for // WORTH
+        self._count, self.size = self._keep_those(kept[:count].copy(), count, NONE, 0.0, size, count)
+        return left - each * count // WORTH
 
     def _add(self, first, last):
         block, part, room = self._block, self._part, self._room
@@ -82,20 +82,20 @@ class Ranking:
         else:
             self._n = list_sums(part.name, part.signed)(*given, room.seen, room.touched, self._n)
 
-    def _keep(self, rest, size):
+    def _keep(self, rest, size, most=BLOCK_ROWS):
         """(how many may be near enough, the new size of the heap), where ``rest`` of the query may be missing."""
         if not self.is_whole:
-            return self._keep_those(self._room.touched, self._n, NONE, rest, size)
+            return self._keep_those(self._room.touched, self._n, NONE, rest, size, most)
         block = self._block
         weights = block.inverse_weights if self._search.formula.form == COSINE else block.total_weights
-        return self._keep_those(self._room.touched, block.n_rows, weights, rest, size)
+        return self._keep_those(self._room.touched, block.n_rows, weights, rest, size, most)
 
-    def _keep_those(self, rows, n, weights, rest, size):
+    def _keep_those(self, rows, n, weights, rest, size, most):
         search, block, part, room = self._search, self._block, self._part, self._room
         return keep_nearest(
             search.formula.form, room.sums[0], rows, n, weights, block.spread[1], part.total, part.scale,
             block.totals[0], block.inverses, part.share, search.tiny, part.slack, self._margin(rest), rest, part.least,
-            search.allowed_in(block), self._lows, size, room.kept, room.highs,
+            most, search.allowed_in(block), self._lows, size, room.kept, room.highs,
         )  # fmt: skip
 
     def _margin(self, rest):
