@@ -53,6 +53,7 @@ TILE_GROUP_BYTES = 2**26  # right-hand tiles alive at once
 LIST_DENSITY = 0.1
 # Above this share of non-zeros on the left, leaving out zeros no longer pays for the minimum.
 FULL_ROWS = 0.5
+SERIAL_VALUES = 2**19  # pairs of values that take less time than it takes to start threads
 # Right-hand rows per block of column lists: the scores of one left-hand row stay in the first-level cache.
 LIST_COLUMNS = 4096
 
@@ -208,6 +209,7 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, weight=1.
     symmetric = X is Y
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
+    n_jobs = 1 if X.shape[0] * Y.shape[0] * X.shape[1] <= SERIAL_VALUES else n_jobs
     loops, logs = LOOPS[name, dtype], _takes_logs(name)
     out = _aligned_zeros((X.shape[0], Y.shape[0]), X.dtype)
     if sparse.issparse(X) and sparse.issparse(Y) and _filled(Y) <= LIST_DENSITY:
