@@ -48,8 +48,10 @@ def _estimates(model, scores):
 
 def range_codes(rows, Q, limit, allowed):
     """(queries, positions, scores) of the rows that reach a limit, and whose codes do within the slack of the model."""
-    found = _near_codes(rows, Q, limit, allowed) if rows.few is None else rows.few.within(
-        Q, limit, rows.may_be_found(allowed)
+    found = (
+        _near_codes(rows, Q, limit, allowed)
+        if rows.few is None
+        else rows.few.within(Q, limit, rows.may_be_found(allowed))
     )
     queries, positions, scores = found
     order = np.lexsort((rows.ids.keys(positions), -scores, queries))

@@ -10,8 +10,8 @@ from mercer.search import exact_knn
 from mercer.search.rows import collection as _collection
 
 KERNELS = [
-    Linear(), Hellinger(), Chi2(), Intersection(), JensenShannon(), PowerMean(-2.0), PowerMean(-1.0), MinMax(), RBF(2.0),
-    Chi2() + RBF(1.0),
+    Linear(), Hellinger(), Chi2(), Intersection(), JensenShannon(), PowerMean(-2.0), PowerMean(-1.0), MinMax(),
+    RBF(2.0), Chi2() + RBF(1.0),
 ]  # fmt: skip
 MEASURES = [(True, "similarity"), (True, "distance"), (False, "similarity"), (False, "distance")]
 
@@ -45,7 +45,9 @@ def test_answers_are_those_of_brute_force(kernel, normalize, measure):
         assert_same(made.search(Q, k), exact_knn(kernel, X, Q, k, **how))
     values = np.sort(made.search(Q[:4], 150)[1].ravel())
     limit = {"min_similarity" if measure == "similarity" else "max_distance": float(values[len(values) // 3])}
-    for ours, exact in zip(made.range_search(Q[:4], **limit), made.range_search(Q[:4], **limit, exact=True), strict=True):
+    for ours, exact in zip(
+        made.range_search(Q[:4], **limit), made.range_search(Q[:4], **limit, exact=True), strict=True
+    ):
         assert_same(ours, exact)
 
 
