@@ -131,7 +131,7 @@ def first_damaged(begins, ends, rows, values, n_rows, checked):
 
 
 @inline
-def contribute(pair, signed, given, log_x, part, param, contributions):
+def _contribute(pair, signed, given, log_x, part, param, contributions):
     """contributions[t] = k(given, part[t])"""
     size = abs(given)
     sign = np.float32(math.copysign(np.float32(1), given))
@@ -165,7 +165,7 @@ def list_sums(name, signed=False):
         for i in range(first, last):
             for start in range(begins[i], ends[i], STRETCH):
                 stop = min(start + STRETCH, ends[i])
-                contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
+                _contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
                 for t in range(stop - start):
                     row = rows[start + t]
                     touched[n] = row
@@ -188,7 +188,7 @@ def whole_sums(name, signed=False):
         for i in range(first, last):
             for start in range(begins[i], ends[i], STRETCH):
                 stop = min(start + STRETCH, ends[i])
-                contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
+                _contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
                 stretch = rows[start:stop]
                 for t in range(stretch.shape[0]):
                     sums[stretch[t]] += contributions[t]

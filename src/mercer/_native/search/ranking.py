@@ -74,8 +74,8 @@ def keep_nearest(
     form                        int64     how rows are ranked
     sums     (N,)               float32
     touched  (n,)               int32     rows with sums
-    weights  (N,) or (0,)       float32   given: all n rows are looked at, and stretches passed over. Of a cosine 1 / sqrt(b),
-                                          not smaller than it is; else the total b, not larger
+    weights  (N,) or (0,)       float32   given: all n rows are looked at, and stretches passed over. Of a cosine
+                                          1 / sqrt(b), not smaller than it is; else the total b, not larger
     most_total                  float64   the largest total
     a, scale                    float64   total of the query, and 1 / sqrt(a)
     totals   (N,)               float64   of the rows
