@@ -10,6 +10,7 @@ from mercer._base.errors import ApproximationWarning
 from mercer.search import KernelIndex, exact_knn
 from mercer.search.lists import block as _block
 from mercer.search.lists import files as _files
+from mercer.search.lists import ranking as _ranking
 from mercer.search.lists import store as _store
 from mercer.search.rows import collection as _collection
 from tests.search.index_samples import SMALL, histograms
@@ -61,8 +62,8 @@ def cut_lists(monkeypatch, n_rows=128):
     """Lists of several blocks, as many rows would have them, with files of the full ones."""
     for module in BLOCKS:
         monkeypatch.setattr(module, "BLOCK_ROWS", n_rows)
-    monkeypatch.setattr(_store, "WORTH", 1)  # rows are looked for in lists that are not read
-    monkeypatch.setattr(_store, "LEAST_LEFT", 1000)
+    monkeypatch.setattr(_ranking, "WORTH", 1)  # rows are looked for in lists that are not read
+    monkeypatch.setattr(_ranking, "LEAST_LEFT", 1000)
 
 
 class Rows:

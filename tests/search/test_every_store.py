@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 from mercer import KernelIndex, thread_limit
 from mercer.search.exact import searcher as _searcher
+from mercer.search.rows import collection as _collection
 from tests.search.index_samples import ROWS, STEPS, Life, histograms
 from tests.search.store_samples import STORES, Rows, cut_lists
 
@@ -24,6 +25,11 @@ MANY = 800
 @pytest.fixture(params=STORES)
 def store(request):
     return STORES[request.param]
+
+
+@pytest.fixture(autouse=True)
+def few_rows_go_to_the_store_too(monkeypatch):
+    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
 
 
 @pytest.fixture

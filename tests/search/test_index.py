@@ -15,11 +15,20 @@ from mercer.kernels import RBF, Chi2
 from mercer.search import exact_knn, recall_1_at, recall_k_at
 from mercer.search.exact import searcher as _searcher
 from mercer.search.model.parameters import CODES
+from mercer.search.rows import collection as _collection
 from tests.search.index_samples import answer, histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
 X = histograms(120)
 Q = histograms(15, seed=7)
+
+
+@pytest.fixture(autouse=True)
+def codes_of_few_rows(monkeypatch):
+    """So few rows would all be compared: see tests/search/exact/test_few.py."""
+    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
+
+
 THOROUGH = {"oversample": 1000}  # all rows get their final score: the answer is that of brute force
 
 

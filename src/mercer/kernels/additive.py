@@ -31,7 +31,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer.kernels.base import Kernel, kernel_class, require_non_negative
-from mercer.kernels.engine import bin_sums, pair_sums, product, refuse_overflow
+from mercer.kernels.engine import FixedTiles, bin_sums, pair_sums, product, refuse_overflow
 from mercer.kernels.near import difference_sums, gaussian_exponents
 
 SHARP_POWER = -2  # power means below it bend nearly as sharply as the intersection
@@ -71,6 +71,13 @@ class HistogramKernel(AdditiveKernel):
     def gram_block(self, X, Y, n_jobs):
         who = type(self).__name__
         return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, who=who, n_jobs=n_jobs)
+
+    def against(self, Y):
+        usual = super().against(Y)
+        if sparse.issparse(Y) or Y.dtype != np.float32:
+            return usual
+        tiles = FixedTiles(self._loop, Y, param=self._parameter(), signed=self.signed)
+        return lambda X, out=None: (tiles if tiles.take(X) else usual)(X, out)
 
     def pair_values(self, X, Y):
         sums = pair_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed)
@@ -177,6 +184,9 @@ class Hellinger(HistogramKernel):
     def gram_block(self, X, Y, n_jobs):
         left = _signed_power(X, 0.5)
         return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs, who="Hellinger")
+
+    def against(self, Y):
+        return Kernel.against(self, Y)  # products, whose rows need no preparation
 
     def pair_values(self, X, Y):
         return refuse_overflow(pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5)), "Hellinger")
@@ -314,6 +324,10 @@ class PowerMean(HistogramKernel):
     def gram_block(self, X, Y, n_jobs):
         special = self.special_case()
         return special.gram_block(X, Y, n_jobs) if special else super().gram_block(X, Y, n_jobs)
+
+    def against(self, Y):
+        special = self.special_case()
+        return special.against(Y) if special else super().against(Y)
 
     def pair_values(self, X, Y):
         special = self.special_case()

@@ -5,6 +5,7 @@ about giving them that. Block sizes follow from the shapes alone, so the number 
 """
 
 __all__ = [
+    "FixedTiles",
     "bin_sums",
     "in_range",
     "magnitude_bounds",
@@ -52,6 +53,7 @@ TILE_GROUP_BYTES = 2**26  # right-hand tiles alive at once
 LIST_DENSITY = 0.1
 # Above this share of non-zeros on the left, leaving out zeros no longer pays for the minimum.
 FULL_ROWS = 0.5
+SERIAL_VALUES = 2**19  # pairs of values that take less time than it takes to start threads
 # Right-hand rows per block of column lists: the scores of one left-hand row stay in the first-level cache.
 LIST_COLUMNS = 4096
 
@@ -207,6 +209,7 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, weight=1.
     symmetric = X is Y
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
+    n_jobs = 1 if X.shape[0] * Y.shape[0] * X.shape[1] <= SERIAL_VALUES else n_jobs
     loops, logs = LOOPS[name, dtype], _takes_logs(name)
     out = _aligned_zeros((X.shape[0], Y.shape[0]), X.dtype)
     if sparse.issparse(X) and sparse.issparse(Y) and _filled(Y) <= LIST_DENSITY:
@@ -300,10 +303,46 @@ def _by_tiles(loop, pack, band, X, Y, logs, param, out, n_jobs):
         mirror(out)
 
 
+class FixedTiles:
+    """`bin_sums` in float32 of rows X as they come and dense float32 rows Y, whose tiles are made once."""
+
+    def __init__(self, name, Y, *, param=0.0, signed=False):
+        self._range, self._n_rows = _range_of(Y, Y), len(Y)
+        self._name, self._logs, self._param = name, _takes_logs(name), np.float32(param)
+        if name == "minimum" and not signed and _filled(Y) > FULL_ROWS:  # as in `bin_sums`
+            self._loop, self._pack, self._param = accumulate_minimum, _pad, np.float32(1)
+            band = -(-Y.shape[1] // 4) * 4
+        else:
+            band = _band_length(Y)
+            self._loop, self._pack = LOOPS[name, "f"].tile(signed), partial(_pack, band=band, logs=self._logs)
+        width = TILE_BYTES_PER_BIN // Y.itemsize
+        blocks = [slice(j, min(j + width, len(Y))) for j in range(0, len(Y), width)]
+        self._tiles = [(block.start, *_make_tile(Y, block, band, self._logs)) for block in blocks]
+
+    def take(self, X):
+        """Whether single precision holds the sums of these rows."""
+        if sparse.issparse(X) or X.dtype != np.float32:
+            return False
+        (low, high), (least, most) = magnitude_bounds(X.ravel()), self._range
+        low, high = min(low, least), max(high, most)
+        return high <= HUGE["f"] if self._name == "minimum" else _inside(low, high, "f")
+
+    def __call__(self, X, out=None):
+        """The sums of rows that are taken, shape (n, rows of Y)."""
+        sums = _aligned_zeros((len(X), self._n_rows), np.float32)
+        packed = self._pack(X)
+        for start, tile, tile_logs in self._tiles:
+            self._loop(*packed, tile, tile_logs, self._param, sums, 0, start)
+        if out is None:
+            return sums
+        out[...] = sums
+        return out
+
+
 def _band_length(X):
     filled = _filled(X)
     length = FULL_LIST if filled > 0.9 else LIST_WITH_GAPS
-    return int(np.clip(length / max(filled, 1e-9), length, LONGEST_BAND))
+    return int(min(max(length / max(filled, 1e-9), length), LONGEST_BAND))
 
 
 def _shares(items, wanted):
@@ -331,7 +370,7 @@ def _pad(rows):
     return (np.pad(rows, ((0, 0), (0, missing))) if missing else rows,)
 
 
-def _pack(rows, band, logs, keep_zeros):
+def _pack(rows, band, logs, keep_zeros=False):
     n, d = rows.shape
     bands = -(-d // band)
     starts = np.empty((bands, n + 1), dtype=np.int64)

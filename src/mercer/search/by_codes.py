@@ -20,6 +20,8 @@ def search_codes(rows, Q, k, allowed, oversample=None):
     oversample : candidates per row wanted that get their exact value; None ranks by what the codes tell
     """
     rerank = oversample is not None and rows.vectors is not None
+    if rerank and rows.few is not None:
+        return rows.few.nearest(Q, k, rows.may_be_found(allowed), rows.ids.keys)
     wanted = min(oversampled(k, oversample) if rerank else k, len(rows))
     positions, scores = rows.store.search(rows.model.embed_queries(Q), wanted, allowed)
     queries, places = np.nonzero(positions >= 0)
@@ -36,7 +38,7 @@ def oversampled(k, oversample):
 def final_scores(rows, Q, queries, positions):
     """The objective of pairs of queries and kept rows, as an exact search computes it."""
     unique, where = np.unique(positions, return_inverse=True)
-    return Measure.of(rows.model).scores(Q, rows.take(unique), queries, where)
+    return rows.measure.scores(Q, rows.take(unique), queries, where)
 
 
 def _estimates(model, scores):
@@ -46,6 +48,17 @@ def _estimates(model, scores):
 
 def range_codes(rows, Q, limit, allowed):
     """(queries, positions, scores) of the rows that reach a limit, and whose codes do within the slack of the model."""
+    found = (
+        _near_codes(rows, Q, limit, allowed)
+        if rows.few is None
+        else rows.few.within(Q, limit, rows.may_be_found(allowed))
+    )
+    queries, positions, scores = found
+    order = np.lexsort((rows.ids.keys(positions), -scores, queries))
+    return queries[order], positions[order], scores[order]
+
+
+def _near_codes(rows, Q, limit, allowed):
     model = rows.model
     reach = (limit - model.slack_ - model.intercept_) / model.slope_
     Z = model.embed_queries(Q)
@@ -58,6 +71,4 @@ def range_codes(rows, Q, limit, allowed):
     positions, scores = positions[queries, places], scores[queries, places]
     final = final_scores(rows, Q, queries, positions) if rows.vectors else _estimates(model, scores)
     kept = final >= limit
-    queries, positions, final = queries[kept], positions[kept], final[kept]
-    order = np.lexsort((rows.ids.keys(positions), -final, queries))
-    return queries[order], positions[order], final[order]
+    return queries[kept], positions[kept], final[kept]

@@ -31,7 +31,6 @@ from mercer.search.databases.pushing import connect, push
 from mercer.search.exact.searcher import ExactSearch, check_searchable
 from mercer.search.lists.searcher import ListSearch
 from mercer.search.model.choice import DEFAULT_BYTES, chosen_store
-from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
 from mercer.search.model.parameters import check_index
 from mercer.search.rows.collection import Collection, format_of
@@ -290,7 +289,7 @@ class KernelIndex(BaseEstimator):
                 positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
             else:
                 (positions, scores), self.certificate_ = self._exact(rows, exact).nearest(Q, int(k), allowed)
-        measure = Measure.of(rows.model)
+        measure = rows.measure
         values = np.where(positions < 0, measure.nothing, measure.reported(scores))
         if as_frame:
             queries, ranks = np.nonzero(positions >= 0)
@@ -336,7 +335,7 @@ class KernelIndex(BaseEstimator):
         ids, values : lists with an array per query, nearest first; or a data frame
         """
         rows, Q = self._asked(Q, "KernelIndex.range_search")
-        measure = Measure.of(rows.model)
+        measure = rows.measure
         limit = measure.threshold("KernelIndex.range_search", min_similarity, max_distance)
         allowed = rows.allowed(filter, "KernelIndex.range_search", where)
         check_frame(as_frame, "KernelIndex.range_search")
@@ -366,7 +365,7 @@ class KernelIndex(BaseEstimator):
         values = np.full(positions.shape, np.nan)
         queries, places = np.nonzero(positions >= 0)
         scores = final_scores(rows, Q, queries, positions[queries, places])
-        values[queries, places] = Measure.of(rows.model).reported(scores)
+        values[queries, places] = rows.measure.reported(scores)
         return values
 
     def _asked(self, Q, who):

@@ -36,6 +36,12 @@ def made(tmp_path_factory, X):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def codes_of_few_rows(monkeypatch):
+    """So few rows would all be compared: see tests/search/exact/test_few.py."""
+    monkeypatch.setattr("mercer.search.rows.collection.FEW_VALUES", 0)
+
+
 def share_found(found, true):
     """Mean over queries of the share of the true ids that was found."""
     return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.tolist(), true.tolist(), strict=True)])

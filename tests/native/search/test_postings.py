@@ -40,6 +40,10 @@ def test_sums_are_those_of_the_formula(name, signed):
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=2e-6, atol=2e-6)  # a dozen roundings of sums near 10
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert found[0][2] == found[1][2]
+    for module, (sums, _, _) in zip((postings, reference), found, strict=True):
+        again = np.zeros_like(sums)
+        module.whole_sums(name, signed)(0, WIDTH, offsets[:-1], offsets[1:], x, *more, again)
+        np.testing.assert_array_equal(again, sums)
     postings.forget(np.array(found[0][2], np.int32), len(found[0][2]), *found[0][:2])
     assert not found[0][0].any()
     assert not found[0][1].any()
@@ -59,64 +63,6 @@ def test_rows_that_are_looked_for_get_what_lists_would_add(name):
         found.append(sums)
     np.testing.assert_allclose(*found, rtol=2e-6, atol=1e-6)
     assert not np.delete(found[0], kept).any()
-
-
-@pytest.mark.parametrize("form", range(5))
-@pytest.mark.parametrize(("more", "least"), [(0.0, False), (0.2, False), (0.2, True)])
-def test_what_may_be_among_the_nearest_is_kept(form, more, least):
-    rng = np.random.default_rng(form)
-    touched = rng.permutation(N).astype(np.int32)
-    totals = rng.gamma(3.0, 1.0, N)
-    sums = (np.minimum(totals, 2.0) * rng.random(N)).astype(np.float32)
-    inverses, allowed = 1 / np.sqrt(totals), rng.random(N) < 0.8
-    share, tiny, slack, a = 1e-3, 1e-30, 1e-11, 2.0
-    margin = (slack * (a + totals.max()) + np.sqrt(more)) / np.sqrt(a) / np.sqrt(totals.min()) + np.sqrt(more / a)
-    given = (
-        form,
-        sums,
-        touched,
-        N,
-        a,
-        1 / np.sqrt(a),
-        totals,
-        inverses,
-        share,
-        tiny,
-        slack,
-        margin,
-        more,
-        least,
-        allowed,
-    )
-    found = []
-    for module in (postings, reference):
-        lows, kept, highs = np.empty(7), np.empty(N, np.int32), np.empty(N)
-        count, size = module.keep_nearest(*given, lows, 0, kept, highs)
-        found.append((dict(zip(kept[:count].tolist(), highs[:count].tolist(), strict=True)), np.sort(lows), size))
-    assert found[0][0].keys() >= found[1][0].keys()
-    assert [found[0][0][row] for row in found[1][0]] == pytest.approx(list(found[1][0].values()))
-    assert len(found[0][0]) < N
-    assert allowed[list(found[0][0])].all()
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
-    assert found[0][2] == found[1][2] == 7
-
-
-@pytest.mark.parametrize(("form", "least"), [(0, False), (1, False), (4, False), *((form, True) for form in range(5))])
-def test_lists_that_cannot_bring_a_row_near_come_last(form, least):
-    rng = np.random.default_rng(10 + form)
-    for _ in range(20):
-        energies = rng.dirichlet(np.ones(9))
-        begins = np.zeros(9, np.int64)
-        ends = rng.integers(0, 50, 9)
-        limit = {4: -rng.random()}.get(form, rng.random())
-        found = []
-        for module in (postings, reference):
-            arrays = [begins.copy(), ends.copy(), energies.astype("f4"), energies.astype("f4"), energies.copy()]
-            planned = module.plan_lists(form, *arrays, 1.0, 1.0, 0.2, 3.0, least, limit)
-            found.append((planned, [array.tolist() for array in arrays]))
-        assert found[0][0][0] == found[1][0][0]
-        assert found[0][0][1] == pytest.approx(found[1][0][1])
-        assert found[0][1] == found[1][1]
 
 
 def test_lists_are_found_and_damage_is():

@@ -26,6 +26,7 @@ from mercer.kernels import (
     UniversalRBF,
 )
 from mercer.search import exact_knn
+from mercer.search.lists import ranking as _ranking
 from tests.pairs import all_pairs
 from tests.search.store_samples import cut_lists
 
@@ -63,9 +64,11 @@ def assert_same(found, wanted):
     np.testing.assert_array_equal(found[1], wanted[1])
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
+@pytest.fixture(params=[0, 6, 1000])
+def small_blocks(request, monkeypatch):
+    """Blocks of 64 rows, so that there are several, and thresholds from one to the next; looked at whole or not."""
     cut_lists(monkeypatch, 64)
+    monkeypatch.setattr(_ranking, "WHOLE", request.param)
 
 
 @pytest.mark.parametrize(

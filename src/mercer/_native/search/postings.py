@@ -14,7 +14,6 @@ from mercer._native.jit import inline, jit
 from mercer._native.kernels import pairs
 
 STRETCH = 512  # postings whose contributions are computed at once
-PLAIN, COSINE, DICE, JACCARD, APART = range(5)
 
 
 @inline
@@ -131,6 +130,19 @@ def first_damaged(begins, ends, rows, values, n_rows, checked):
     return -1
 
 
+@inline
+def _contribute(pair, signed, given, log_x, part, param, contributions):
+    """contributions[t] = k(given, part[t])"""
+    size = abs(given)
+    sign = np.float32(math.copysign(np.float32(1), given))
+    for t in range(part.shape[0]):
+        if signed:
+            value = pair(size, log_x, abs(part[t]), param)
+            contributions[t] = math.copysign(value, part[t]) * sign
+        else:
+            contributions[t] = pair(given, log_x, part[t], param)
+
+
 @cache
 def list_sums(name, signed=False):
     """The loop ``add_lists`` of a formula."""
@@ -151,20 +163,10 @@ def list_sums(name, signed=False):
         n                          int64     how many
         """
         for i in range(first, last):
-            given, log_x = x[i], logs[i]
-            size = abs(given)
-            sign = np.float32(math.copysign(np.float32(1), given))
             for start in range(begins[i], ends[i], STRETCH):
                 stop = min(start + STRETCH, ends[i])
-                part = values[start:stop]
-                count = stop - start
-                for t in range(count):
-                    if signed:
-                        value = pair(size, log_x, abs(part[t]), param)
-                        contributions[t] = math.copysign(value, part[t]) * sign
-                    else:
-                        contributions[t] = pair(given, log_x, part[t], param)
-                for t in range(count):
+                _contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
+                for t in range(stop - start):
                     row = rows[start + t]
                     touched[n] = row
                     n += 1 - seen[row]
@@ -173,6 +175,25 @@ def list_sums(name, signed=False):
         return n
 
     return add_lists
+
+
+@cache
+def whole_sums(name, signed=False):
+    """The loop ``add_to_all`` of a formula."""
+    pair = PAIRS[name]
+
+    @jit
+    def add_to_all(first, last, begins, ends, x, logs, rows, values, param, contributions, sums):
+        """sums[rows[p]] += k(x[i], values[p]) over the lists first to last - 1; noting nothing else: see `list_sums`"""
+        for i in range(first, last):
+            for start in range(begins[i], ends[i], STRETCH):
+                stop = min(start + STRETCH, ends[i])
+                _contribute(pair, signed, x[i], logs[i], values[start:stop], param, contributions)
+                stretch = rows[start:stop]
+                for t in range(stretch.shape[0]):
+                    sums[stretch[t]] += contributions[t]
+
+    return add_to_all
 
 
 @cache
@@ -212,148 +233,6 @@ def list_probes(name):
                     sums[row] += pair(x[i], logs[i], values[low], param)
 
     return probe_lists
-
-
-@inline
-def _reaches(form, s, a, b, inverse, limit):
-    """Whether the ranking of a row reaches a limit: see `_rank`"""
-    if form == PLAIN:
-        return s >= limit
-    if form == COSINE:
-        return s * inverse >= limit
-    if form == DICE:
-        return s + s >= limit * (a + b)
-    if form == JACCARD:
-        return s * (1.0 + limit) >= limit * (a + b)
-    return s + s - a - b >= limit
-
-
-@inline
-def _rank(form, s, a, b, inverse):
-    """s; s / sqrt(a b); 2 s / (a + b); s / (a + b - s); -(a + b - 2 s)"""
-    if form == PLAIN:
-        return s
-    if form == COSINE:
-        return s * inverse
-    if form == DICE:
-        return (s + s) / (a + b)
-    if form == JACCARD:
-        return s / (a + b - s)
-    return s + s - a - b
-
-
-@jit
-def keep_nearest(
-    form, sums, touched, n, a, scale, totals, inverses, share, tiny, slack, margin, more, least, allowed, lows, size,
-    kept, highs,
-):  # fmt: skip
-    """Rows whose rank may be among the k largest; returns (how many, the new size of the heap)
-
-    form                        int64     how rows are ranked
-    sums     (N,)               float32
-    touched  (n,)               int32     rows with sums
-    a, scale                    float64   total of the query, and 1 / sqrt(a)
-    totals   (N,)               float64   of the rows
-    inverses (N,)               float64   1 / sqrt(b), 0 of empty rows
-    share, tiny, slack          float64   a sum is within share * |s| + tiny + slack (a + b) of what it stands for
-    margin                      float64   of the cosine: what all but the first of these and what is missing come to
-    more                        float64   and at most sqrt(more * b) is missing from it
-    least                       bool      at most min(more, b), that is
-    allowed  (N,) or (0,)       bool      rows that are looked for
-    lows     (k,)               float64   heap of the largest lower bounds, the smallest on top; written
-    size                        int64     of the heap
-    kept     (N,)               int32     written: the rows
-    highs    (N,)               float64   written: the upper ends of their ranks
-    """
-    k = lows.shape[0]
-    count = 0
-    for t in range(n):
-        row = touched[t]
-        s = np.float64(sums[row])
-        # most rows end here, without a look at their totals
-        if form == COSINE and size == k and (s + share * abs(s)) * inverses[row] * scale + margin < lows[0]:
-            continue
-        b, inverse = totals[row], inverses[row] * scale
-        error = share * abs(s) + tiny + slack * (a + b)
-        high = s + error
-        if more > 0:
-            high += min(more, b) if least else math.sqrt(more * b)
-        if size == k and not _reaches(form, high, a, b, inverse, lows[0]):
-            continue
-        if allowed.shape[0] > 0 and not allowed[row]:
-            continue
-        kept[count] = row
-        highs[count] = _rank(form, high, a, b, inverse)
-        count += 1
-        low = _rank(form, s - error, a, b, inverse)
-        if size < k or low > lows[0]:
-            size = _push_low(lows, size, low)
-    return count, size
-
-
-@jit
-def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, most_total, least, limit):
-    """Put the shortest lists first; returns (how many must be read, the energy of the query in the others)
-
-    A row that is in none of the first lists shares at most the rest of the query with it: with R the energy of that
-    rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals a plain sum is largest
-    at the largest b, every other rank at the b that is nearest to R (ratios are of `least` kernels only).
-
-    begins, ends, x, logs  (m,)  see `list_sums`; put in order
-    energies  (m,)  float64      k(x, x) of the values of the query; put in order
-    a, scale        float64      as in `keep_nearest`
-    least_total, most_total  float64   of the rows of the block that are not empty
-    limit           float64      the rank that a row must reach
-    """
-    m = begins.shape[0]
-    order = np.argsort(ends - begins, kind="mergesort")
-    _permute(begins, order)
-    _permute(ends, order)
-    _permute(x, order)
-    _permute(logs, order)
-    _permute(energies, order)
-    rest = 0.0
-    needed = m
-    for i in range(m - 1, -1, -1):
-        more = rest + energies[i]
-        b = most_total if form == PLAIN else min(max(more, least_total), most_total)
-        s = (min(more, b) if least else math.sqrt(more * b)) * (1.0 + 1e-9)
-        if _reaches(form, s, a, b, scale / math.sqrt(b), limit):
-            break
-        rest, needed = more, i
-    return needed, rest
-
-
-@jit
-def _permute(values, order):
-    """values[:] = values[order]"""
-    values[:] = values[order]
-
-
-@jit
-def _push_low(lows, size, low):
-    """Put a number into a heap of the len(lows) largest, dropping the smallest; returns the new size"""
-    k = lows.shape[0]
-    if size < k:
-        place = size
-        size += 1
-        while place > 0 and lows[(place - 1) // 2] > low:
-            lows[place] = lows[(place - 1) // 2]
-            place = (place - 1) // 2
-    else:
-        place = 0
-        while True:
-            child = 2 * place + 1
-            if child >= k:
-                break
-            if child + 1 < k and lows[child + 1] < lows[child]:
-                child += 1
-            if low <= lows[child]:
-                break
-            lows[place] = lows[child]
-            place = child
-    lows[place] = low
-    return size
 
 
 @jit

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
+from mercer._base.threads import single_threaded
 from mercer.kernels import needs_non_negative
 from mercer.learners.auto.scaling import ColumnScaling
 from mercer.spaces import CellPredictor, LandmarkPredictor
@@ -106,4 +107,5 @@ class PanelPredictor(Predictor):
         return self.parts[0].kernel
 
     def scores(self, X):
-        return sum(part.scores(X) for part in self.parts)
+        with single_threaded():  # once for all: to set it takes as long as the arithmetic of a few rows
+            return sum(part.scores(X) for part in self.parts)

@@ -1,6 +1,6 @@
 """Exact nearest neighbours by looking at every row: the oracle that everything else is measured against."""
 
-__all__ = ["exact_knn"]
+__all__ = ["Base", "exact_knn", "nearest_rows"]
 
 import numpy as np
 from scipy import sparse
@@ -79,7 +79,7 @@ def nearest_rows(measure, X, Q, k, keys_of=lambda positions: positions):
     best = Best(Q.shape[0], k, keys_of)
     if X.shape[0] == 0:  # of an index whose rows were all removed
         return best
-    base = _Base(measure, X)
+    base = Base(measure, X)
     parts = [slice(i, i + QUERIES_AT_ONCE) for i in range(0, Q.shape[0], QUERIES_AT_ONCE)]
     for part in track(parts, "exact search"):
         found = _search_part(base, Q[part], k, keys_of)
@@ -87,7 +87,7 @@ def nearest_rows(measure, X, Q, k, keys_of=lambda positions: positions):
     return best
 
 
-class _Base:
+class Base:
     """Rows in the precision of blocks, and what all queries need of them, computed once.
 
     Attributes
@@ -96,9 +96,15 @@ class _Base:
     factors : 1 / sqrt(K(x, x)) where the kernel is normalised, else None
     offsets : -K(x, x) / 2, which is added to K for half of a distance's objective, else None
     highest : largest |K(x, x)|; a function of the caller's may have negative ones
+
+    Parameters
+    ----------
+    measure : Measure
+    X : validated rows
+    prepare : whether blocks are prepared for many calls with few queries, which takes the memory of the rows again
     """
 
-    def __init__(self, measure, X):
+    def __init__(self, measure, X, prepare=False):
         self.measure, self.X = measure, X
         self.rows = X if X.dtype == np.float32 and _is_histogram(measure.kernel) else as_double(X)
         self.blocks = [slice(i, min(i + BLOCK_ROWS, X.shape[0])) for i in range(0, X.shape[0], BLOCK_ROWS)]
@@ -107,6 +113,8 @@ class _Base:
         energy = plain if self.factors is None else (plain > 0).astype(np.float64)
         self.offsets = -energy / 2 if measure.is_distance else None
         self.highest = np.abs(energy).max(initial=0.0)
+        prepares = prepare and self.rows.dtype == np.float32  # what is prepared answers in single precision
+        self._against = [measure.plain.against(self.rows[block]) for block in self.blocks] if prepares else None
 
     def _diagonal(self, rows):
         return self.measure.plain.diagonal(as_double(rows)).astype(np.float64)
@@ -127,7 +135,10 @@ class _Base:
 
     def values(self, queries, factors, block):
         """Kernel values of a block; of distances, half of the objective up to a term of the query."""
-        values = self.measure.plain.gram_block(queries, self.rows[block], 1)
+        if self._against is None:
+            values = self.measure.plain.gram_block(queries, self.rows[block], 1)
+        else:
+            values = self._against[block.start // BLOCK_ROWS](queries)
         if factors is not None:
             values *= factors
             values *= self.factors[block]

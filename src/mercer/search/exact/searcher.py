@@ -10,7 +10,6 @@ from mercer._base.errors import InputError
 from mercer.search.exact.bounds import CHUNK_ROWS, Bounds
 from mercer.search.exact.oracle import nearest_rows
 from mercer.search.exact.search import Certificate, probable_share, search_bounded
-from mercer.search.model.measure import Measure
 
 EXACT = (False, True, "stored", "probable")
 CONFIDENCE = 0.999  # wanted of relaxed bounds
@@ -34,7 +33,7 @@ class ExactSearch:
 
     def __init__(self, rows, exact, n_landmarks, seed, n_jobs):
         check_searchable(rows, exact)
-        self.rows, self.exact, self.measure = rows, exact, Measure.of(rows.model)
+        self.rows, self.exact, self.measure = rows, exact, rows.measure
         self._bounds_of = {"n_landmarks": n_landmarks, "random_state": seed, "n_jobs": n_jobs}
 
     def nearest(self, Q, k, allowed):

@@ -19,6 +19,7 @@ from mercer.search.model.measure import as_double
 
 BLOCK_ROWS = 2**16
 LARGEST = 2.0**80  # totals of rows whose sums are finite in single precision
+WEIGHT_ROUNDING = 1e-6  # more than that of single precision
 DTYPES = {"columns": "<i4", "offsets": "<i8", "rows": "<u2", "values": "<f4", "totals": "<f8"}
 
 
@@ -59,6 +60,16 @@ class Block:
         return np.divide(1.0, np.sqrt(b), out=np.zeros(len(b)), where=b > 0)
 
     @cached_property
+    def inverse_weights(self):
+        """The inverses in single precision, not smaller than they are: see `keep_nearest`."""
+        return np.minimum(self.inverses * (1 + WEIGHT_ROUNDING), np.finfo(np.float32).max).astype(np.float32)
+
+    @cached_property
+    def total_weights(self):
+        """The totals of the first sum in single precision, not larger than they are."""
+        return (self.totals[0] * (1 - WEIGHT_ROUNDING)).astype(np.float32)
+
+    @cached_property
     def largest(self):
         """The largest total."""
         return float(self.totals.max(initial=0.0))
@@ -67,6 +78,11 @@ class Block:
     def least_totals(self):
         """The smallest b of each sum."""
         return self.totals.min(axis=1, keepdims=True)
+
+    @cached_property
+    def least_total(self):
+        """The smallest b of the first sum."""
+        return float(self.least_totals[0, 0])
 
     @cached_property
     def spread(self):

@@ -1,7 +1,7 @@
 """Final scores of a single query in every bit as `Measure.scores` gives them, without making a matrix for it.
 
 What a call costs beside the arithmetic, matrices made, validated and copied, is ten times the arithmetic of a dozen
-rows. Sums are those of the same loop, in the same order; K(x, x) is added up as scipy does it.
+rows. Sums are those of the same loop, in the same order; K(y, y) of rows is known from their lists.
 """
 
 __all__ = ["PairScorer"]
@@ -43,43 +43,44 @@ class PairScorer:
         self.serves = loop is not None and (self._is_normalized or not measure.is_distance)
         self._loop = sparse_pair_sums(loop, self._signed) if self.serves else None
 
-    def scores(self, columns, values, starts, row_columns, row_values):
+    def scores(self, columns, values, entries, totals):
         """Float64 objectives; None for magnitudes that need more care.
 
         Parameters
         ----------
         columns, values : of the query, values that are zero left out
-        starts, row_columns, row_values : of the rows, as in a CSR matrix
+        entries : (starts, columns, values) of the rows, as in a CSR matrix
+        totals : float64, K(y, y) of the rows before the kernel is normalised
         """
-        x, y = values.astype(np.float64), row_values.astype(np.float64)
-        if np.abs(x).min(initial=1.0) < SMALLEST:
+        starts, row_columns, row_values = entries
+        n, x, y = len(totals), values.astype(np.float64), row_values.astype(np.float64)
+        if values.dtype == np.float64 and np.abs(x).min(initial=1.0) < SMALLEST:
             return None
-        n, m = len(starts) - 1, len(x)
-        totals = self._totals(np.array([0, m]), x), self._totals(starts, y)
+        total = self._total(x)
         if isinstance(self._kernel, Hellinger):
             x, y = (np.copysign(np.abs(side) ** 0.5, side) for side in (x, y))
         logs = (logarithms(x), logarithms(y)) if self._takes_logs else (x, y)
-        query = [np.arange(n + 1) * m, *(np.broadcast_to(part, (n, m)).ravel() for part in (columns, x, logs[0]))]
+        query = [part[np.newaxis].repeat(n, axis=0).ravel() for part in (columns, x, logs[0])]
         out = np.empty(n)
-        self._loop(*query, starts, row_columns, y, logs[1], 0.0, out)
+        self._loop(np.arange(n + 1) * len(x), *query, starts, row_columns, y, logs[1], 0.0, out)
         if self._is_share:
-            return self._formula.objective([out], totals[:1], totals[1:])
+            return self._formula.objective([out], [total], [totals])
         if not self._is_normalized:
             return out
-        inverses = [np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0) for roots in map(np.sqrt, totals)]
-        value = out * (inverses[0] * inverses[1])
+        roots = np.sqrt(totals)
+        inverses = 1.0 / roots if roots.all() else np.divide(1.0, roots, out=np.zeros(n), where=roots > 0)
+        value = out * ((1.0 / np.sqrt(total) if total > 0 else 0.0) * inverses)
         if not self._is_distance:
             return value
-        return -np.maximum((totals[0] > 0) + (totals[1] > 0).astype(np.float64) - 2 * value, 0.0)
+        return -np.maximum((total > 0) + (totals > 0).astype(np.float64) - 2 * value, 0.0)
 
-    def _totals(self, starts, values):
-        """K(x, x) of the kernel before it is normalised, row by row."""
+    def _total(self, values):
+        """K(x, x) of the query before the kernel is normalised, added up as scipy adds up a row."""
         if isinstance(self._kernel, Linear):
             values = values * values
         elif getattr(self._kernel, "signed", False):
             values = np.abs(values)
-        out = np.zeros(len(starts) - 1)
-        filled = np.flatnonzero(starts[1:] > starts[:-1])
-        if len(filled):
-            out[filled] = np.add.reduceat(values, starts[filled])
-        return out
+        return np.add.reduceat(values, _FIRST)[0] if len(values) else 0.0
+
+
+_FIRST = np.zeros(1, dtype=np.int64)

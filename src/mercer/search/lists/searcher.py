@@ -8,7 +8,7 @@ from mercer._base.threads import run_blocks
 from mercer.search.exact.best import best_of_pairs
 from mercer.search.exact.oracle import nearest_rows
 from mercer.search.exact.search import Certificate
-from mercer.search.model.measure import Measure, as_double
+from mercer.search.model.measure import as_double
 from mercer.search.rows.checks import damages_named
 
 QUERIES_PER_TASK = 16
@@ -23,7 +23,7 @@ class ListSearch:
     """
 
     def __init__(self, rows):
-        self.rows, self.measure = rows, Measure.of(rows.model)
+        self.rows, self.measure = rows, rows.measure
 
     def nearest(self, Q, k, allowed):
         """((positions, scores) of the k nearest rows of validated queries, certificate)."""
@@ -45,17 +45,19 @@ class ListSearch:
     def _nearest_of_one(self, store, Q, k, allowed):
         """As `nearest`, of one query by the shortest way; None where that leads nowhere."""
         rows, (columns, values) = self.rows, _entries_of(Q, 0)
-        total = max(float(part.energies(values).sum()) for part in store.formula.sums)
-        if not (store.scorer.serves and rows.view.trusted and store.is_safe(total)):
+        if not (store.scorer.serves and rows.view.trusted):
             return None
         room = store.take_room()
         found = store.nearest(columns, values, k, allowed, rows.ids.keys, room)
         store.give_back(room)
-        order = np.argsort(found.positions)
+        if found is None:
+            return None
+        order = found.positions.argsort()
         positions, scores = found.positions[order], found.scores[order]
-        unknown = np.flatnonzero(np.isnan(scores))
-        entries = rows.vectors.entries(rows.snapshot.segments, positions[unknown])
-        final = store.scorer.scores(columns, values, *entries)
+        unknown = np.isnan(scores).nonzero()[0]
+        asked = positions[unknown]
+        entries = rows.vectors.entries(rows.snapshot.segments, asked)
+        final = store.scorer.scores(columns, values, entries, store.totals_at(asked))
         if final is None:
             return None
         scores[unknown] = final

@@ -9,17 +9,18 @@ nearest that they could be, a row with the smallest totals, reaches the threshol
 
 __all__ = ["Candidates", "ListStore", "Room"]
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._native.search.postings import STRETCH, forget, keep_nearest, list_probes, list_sums, plan_lists
+from mercer._native.search.postings import STRETCH, forget, list_sums
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
 from mercer.search.lists.formula import APART, COSINE, SINGLE, SLACK, TINY, Formula
+from mercer.search.lists.ranking import Ranking
 from mercer.search.lists.scorer import PairScorer
 
-LEAST_LEFT = 3  # a third of the postings must be left out, or all are read at once
-WORTH = 16  # postings that may as well be read as one row looked for in a list
+MOST_TIES = 1000  # rows beyond those wanted that may be near enough, or rows without a shared column are looked at
 LEAST_RANKED, LARGEST_EXPONENT = 1e-280, 640.0  # an exponential below it may have vanished
 SMALL_EXPONENT = 20.0  # and may not show any more beside 1
 LEAST = ("minimum", "sizes", "powers", "common-part")  # formulas of which sum_j k(x_j, y_j) <= min(a, b)
@@ -89,6 +90,14 @@ class ListStore:
         """Whether single precision holds the sums of a query whose largest total this is."""
         return total <= LARGEST and all(block.largest <= LARGEST for block in self.blocks)
 
+    def totals_at(self, positions):
+        """The totals of the first sum of the rows at ascending positions."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].totals[0][positions]
+        cuts = np.searchsorted(positions, [block.first for block in self.blocks] + [self.n_rows]).tolist()
+        pairs = zip(self.blocks, itertools.pairwise(cuts), strict=True)
+        return np.concatenate([block.totals[0][positions[i:j] - block.first] for block, (i, j) in pairs])
+
     def take_room(self):
         """Room to work in, for one thread; a list hands it out in one step."""
         try:
@@ -103,8 +112,12 @@ class ListStore:
     # ---------------------------------------------------------------------------------------------------- searching
 
     def nearest(self, columns, values, k, allowed, keys_of, room):
-        """`Candidates` of the k nearest rows of a query, given by its columns and values that are not zero."""
+        """`Candidates` of the k nearest rows of a query, given by its columns and values that are not zero; None if
+        single precision does not hold its sums.
+        """
         search = _Search(self, columns, values, allowed, room)
+        if not self.is_safe(max(search.totals)):
+            return None
         found = search.ranked(k) if self.formula.form is not None and len(columns) else None
         if found is None:
             found = search.valued(k)
@@ -140,7 +153,8 @@ class _Search:
         self.totals = [part.total for part in self.sums]
         self.n_read = self.n_postings = 0
 
-    def _allowed(self, block):
+    def allowed_in(self, block):
+        """Bool per row of a block, none at all if every row may be found."""
         return _ALL if self.allowed is None else self.allowed[block.first : block.stop]
 
     def _add(self, place, block, begins, ends, first, last, n):
@@ -156,23 +170,33 @@ class _Search:
         """(positions, lows, highs) of what may be among the k nearest, by the ranking of a single sum; None if that
         cannot tell, and `Candidates` if no other row can be.
         """
-        lows, size, found = np.empty(k), 0, []
+        lows, size, found, whole = np.empty(k), 0, [], []
         for block in self.store.blocks:
-            size = self._rank_block(block, lows, size, found)
+            ranking = Ranking(self, block, lows, size)
+            found.append(ranking.found())
+            whole.append(ranking.is_whole)
+            size = ranking.size
         positions, ranks, *sums = found[0] if len(found) == 1 else _joined(found)
         if size == k and self._is_decided(lows[0]):
-            positions = positions[ranks >= lows[0]]
-            return Candidates(positions, np.full(len(positions), np.nan), self.n_read, self.n_postings)
+            return self._candidates(positions[ranks >= lows[0]])
+        if any(whole) and (self.formula.form == COSINE or not all(whole)):
+            return None
         low, high = self._interval(*sums)
         kept = high >= _kth_largest(low, k)
         positions, low, high = positions[kept], low[kept], high[kept]
         if self.formula.rate is not None and len(low) >= k and _kth_largest(low, k) < LEAST_RANKED:
             return None
-        return positions, low, high
+        if not any(whole):
+            return positions, low, high
+        # rows that share no column are among them; of many ties these are better filled in by their ids
+        return None if len(positions) > k + MOST_TIES else self._candidates(positions)
+
+    def _candidates(self, positions):
+        return Candidates(positions, np.full(len(positions), np.nan), self.n_read, self.n_postings)
 
     def _is_decided(self, lowest):
         """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
-        least = min(float(block.least_totals[0, 0]) for block in self.store.blocks)
+        least = min(block.least_total for block in self.store.blocks)
         if self.formula.form != APART:
             # of normalised distances an empty row has 1, as a row with the cosine 1/2
             empty_counts = least == 0 and self.formula.form == COSINE and self.formula.is_distance
@@ -181,70 +205,14 @@ class _Search:
         vanishing = self.formula.rate is not None and -lowest * self.formula.rate > limit
         return lowest > -(self.totals[0] + least) * (1 - 1e-9) and not vanishing
 
-    def _rank_block(self, block, lows, size, found):
-        part, room, form = self.sums[0], self.room, self.formula.form
-        begins, ends = block.lists_of(self.columns)
-        n_postings = int((ends - begins).sum())
-        self.n_postings += n_postings
-        x, logs, energies = part.x, part.logs, part.energies
-        needed, rest = len(begins), 0.0
-        if size == len(lows) and not part.may_be_negative:
-            part.x, part.logs, part.energies = x.copy(), logs.copy(), energies.copy()
-            needed, rest = plan_lists(
-                form, begins, ends, part.x, part.logs, part.energies, part.total, part.scale, *block.spread,
-                part.least, lows[0],
-            )  # fmt: skip
-        left = int((ends[needed:] - begins[needed:]).sum())
-        if LEAST_LEFT * left < n_postings:
-            needed, rest, left = len(begins), 0.0, 0
-        n = self._add(0, block, begins, ends, 0, needed, 0)
-        before = lows.copy() if left else lows
-        count, new_size = self._keep(block, n, rest, lows, size)
-        if left:
-            # what is missing from the sums: few rows are looked for in the other lists, of many the lists are read
-            lows[:] = before
-            looked_for = WORTH * count * (len(begins) - needed)
-            if looked_for < left:
-                list_probes(part.name)(
-                    room.kept, count, needed, begins, ends, part.x, part.logs, block.rows, block.values, part.param,
-                    room.sums[0],
-                )  # fmt: skip
-                count, new_size = self._keep(block, count, 0.0, lows, size, room.kept[:count].copy())
-                left -= looked_for // WORTH
-            else:
-                n, left = self._add(0, block, begins, ends, needed, len(begins), n), 0
-                count, new_size = self._keep(block, n, 0.0, lows, size)
-        part.x, part.logs, part.energies = x, logs, energies
-        self.n_read += n_postings - left
-        rows = room.kept[:count].copy()
-        b = block.totals[0][rows]
-        positions, s = rows + np.int64(block.first), room.sums[0][rows].astype(np.float64)
-        found.append((positions, room.highs[:count].copy(), s, b))
-        forget(room.touched, n, room.sums[0], room.seen)
-        return new_size
-
-    def _keep(self, block, n, rest, lows, size, rows=None):
-        part, room = self.sums[0], self.room
-        rows = room.touched if rows is None else rows
-        margin, allowed = self._margin(block, rest), self._allowed(block)
-        return keep_nearest(
-            self.formula.form, room.sums[0], rows, n, part.total, part.scale, block.totals[0], block.inverses,
-            part.share, self._tiny, part.slack, margin, rest, part.least, allowed, lows, size, room.kept, room.highs,
-        )  # fmt: skip
-
-    def _margin(self, block, rest):
-        """Of a cosine in this block: (tiny + slack (a + b) + sqrt(rest b)) / sqrt(a b) at most."""
-        part, (low, high) = self.sums[0], block.spread
-        parts = self._tiny / low**0.5 + part.slack * (part.total / low**0.5 + high**0.5) + rest**0.5
-        return parts * part.scale
-
     @property
-    def _tiny(self):
+    def tiny(self):
+        """What a sum may lose beside its rounding: terms that vanish, and what an exponential does not show."""
         return TINY if self.formula.rate is None else TINY + 1e-10 / self.formula.rate
 
     def _interval(self, s, b):
         part = self.sums[0]
-        error = part.error(s, b, self._tiny)
+        error = part.error(s, b, self.tiny)
         return self.formula.interval([s - error], [s + error], self.totals, [b])
 
     # ----------------------------------------------------------------------------- any formula, by its values
@@ -270,12 +238,12 @@ class _Search:
             n = self._add(place, block, begins, ends, 0, len(begins), n)
         rows = np.sort(room.touched[:n])
         if self.allowed is not None:
-            rows = rows[self._allowed(block)[rows]]
+            rows = rows[self.allowed_in(block)[rows]]
         totals = [b[rows] for b in block.totals]
         lows, highs = [], []
         for place, part in enumerate(self.sums):
             s = room.sums[place][rows].astype(np.float64)
-            error = part.error(s, totals[place], self._tiny)
+            error = part.error(s, totals[place], self.tiny)
             lows.append(s - error)
             highs.append(s + error)
         for place in range(len(self.sums)):
@@ -326,7 +294,7 @@ class _Search:
     def _untouched(self, block):
         """Bool per row of a block: whether it may be found and is in no list of the query."""
         begins, ends = block.lists_of(self.columns)
-        there = np.ones(block.n_rows, dtype=bool) if self.allowed is None else self._allowed(block).copy()
+        there = np.ones(block.n_rows, dtype=bool) if self.allowed is None else self.allowed_in(block).copy()
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             there[block.rows[begin:end]] = False
         return there

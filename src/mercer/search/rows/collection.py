@@ -3,6 +3,7 @@
 __all__ = ["Collection", "columns_of", "format_of"]
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import Any
@@ -16,6 +17,7 @@ from mercer.search.columns.blocks import DataBlock, empty_block, read_block, tak
 from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
+from mercer.search.exact.few import FEW_VALUES, FewRows
 from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
@@ -49,9 +51,15 @@ class View:
     data: DataTypes = NO_COLUMNS  # columns beside the rows
     store: Any = None
     lists: Any = None
+    few: Any = None  # of few dense rows: all of them, prepared
     bounds: Any = None
     relaxed: Any = None
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
+
+    @cached_property
+    def measure(self):
+        """How rows are compared."""
+        return Measure.of(self.model)
 
 
 class Collection:
@@ -87,6 +95,7 @@ class Collection:
     model = property(lambda self: self.view.model)
     ids = property(lambda self: self.view.ids)
     data = property(lambda self: self.view.data)
+    measure = property(lambda self: self.view.measure)
 
     def settled(self):
         """The collection itself, after what an interrupted change has left was cleared away.
@@ -157,6 +166,18 @@ class Collection:
         return view.store
 
     @property
+    def few(self):
+        """All rows, prepared to be looked at one by one, if they are few and dense; else None."""
+        view = self.view
+        n_positions = view.snapshot.n_positions
+        if self.vectors is None or self.vectors.is_sparse or n_positions * self.vectors.width > FEW_VALUES:
+            return None
+        few = view.few
+        if few is None or len(few) < n_positions:
+            few = view.few = FewRows(view.measure, self.take(np.arange(n_positions)))
+        return few
+
+    @property
     def has_codes(self):
         """Whether codes are kept."""
         return self.model.keeps_codes
@@ -171,7 +192,7 @@ class Collection:
         """The inverted lists of all positions, built at the first search and extended after further rows."""
         view = self.view
         with _BUILDING:
-            lists = view.lists or ListStore(Measure.of(view.model))
+            lists = view.lists or ListStore(view.measure)
             if lists.n_rows < view.snapshot.n_positions:
                 files = self._list_files(lists)
                 lists = lists.extended(view.snapshot.n_positions, self.take, files and files.load)
@@ -287,7 +308,7 @@ class Collection:
         with damages_named(self.storage):
             check_rows(self, self._n_jobs)
             if self.by_lists:
-                empty = ListStore(Measure.of(self.model))
+                empty = ListStore(self.measure)
                 self._list_files(empty).verify(self.snapshot.n_positions, self.take, empty.formula.sums)
         self.view.trusted = True
 
