@@ -20,7 +20,7 @@ HALF, WORD = ir.IntType(16), ir.IntType(32)
 
 
 def multiply_bytes(out, x, i, width, strip, j):
-    """out[32 r + t] = sum of x[i + r * width + k] * strip[j + 64 (k // 2) + 2 t + k % 2] over k, for r = 0, 1, t < 32"""
+    """out[32 r + t] = sum of x[i + r * width + k] * strip[j + 64 (k // 2) + 2 t + k % 2] over k, r = 0, 1, t < 32"""
     rows = x[i : i + ROWS * width].reshape(ROWS, width).astype(np.int32)
     columns = strip[j : j + STRIDE * width].reshape(width // 2, STRIDE, 2).transpose(0, 2, 1).reshape(width, STRIDE)
     out[:] = (rows @ columns.astype(np.int32)).ravel()

@@ -7,9 +7,9 @@ arrays are flat and C-contiguous; positions are those of the first number. Witho
 """
 
 __all__ = [
-    "LANES", "LONG", "ROWS", "STRIDE", "Vectors", "add_eight", "add_four", "add_lanes", "add_long_words", "add_products",
-    "add_ramp", "add_words", "fetch", "inner_stride", "largest_sum", "lowest_bit", "multiply_strip", "phase_bits",
-    "raise_eight", "turn_eight",
+    "LANES", "LONG", "ROWS", "STRIDE", "Vectors", "add_eight", "add_four", "add_lanes", "add_long_words",
+    "add_products", "add_ramp", "add_words", "fetch", "inner_stride", "largest_sum", "lowest_bit", "multiply_strip",
+    "phase_bits", "raise_eight", "turn_eight",
 ]  # fmt: skip
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Dropping rows that cannot be among the nearest, by bounds of one-byte components that tighten level by level.
 
-The products of the first level are made 32 rows by two queries at a time and compared with the thresholds while they are
-in registers: rows that are dropped there, nearly all, cost their first bytes and nothing else.
+The products of the first level are made 32 rows by two queries at a time and compared with the thresholds while they
+are in registers: rows that are dropped there, nearly all, cost their first bytes and nothing else.
 """
 
 import numpy as np
@@ -11,7 +11,6 @@ from mercer._native.jit import jit
 from mercer._native.lanes import ROWS, STRIDE, fetch, lowest_bit
 
 
-
 @jit
 def keep_candidates(
     queries, strips, wanted, first, last, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds, products,
@@ -19,7 +18,7 @@ def keep_candidates(
 ):  # fmt: skip
     """The pairs (query, row) of some strips whose bound reaches the threshold at every level; returns their number.
 
-    queries      (Q, W)         int16    components of the first level, and last a factor of its tails; Q a multiple of 2
+    queries      (Q, W)         int16    components of the first level and, last, its tail; Q a multiple of 2
     strips       (S, W/2, 32, 2) int8    and of the rows, 32 side by side, two components of each together
     wanted       (S,)           uint32   bit t: whether row t of the strip is looked for
     first, last                 int64    the strips looked at are first, ..., last - 1
@@ -84,7 +83,9 @@ def _mark(
             multiply_bytes(products, left, np.uint64(i) * size, size, right, j * size)
             for r in range(ROWS):
                 q, place = i + r, np.uint64(r * STRIDE)
-                mask = wanted[strip] & reaching(products, place, norms, j, slopes[q], intercepts[q], half, thresholds[q])
+                mask = wanted[strip] & reaching(
+                    products, place, norms, j, slopes[q], intercepts[q], half, thresholds[q]
+                )
                 while mask != 0:
                     t = lowest_bit(mask)
                     mask &= mask - np.uint32(1)

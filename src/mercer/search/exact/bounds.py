@@ -14,7 +14,7 @@ from mercer._native.lanes import ROWS, STRIDE
 from mercer._native.search.bounded import keep_candidates
 from mercer.search.exact.best import joined
 from mercer.search.exact.chunk import CHUNK_ROWS, Chunk
-from mercer.search.exact.directions import WIDTHS, Coded
+from mercer.search.exact.directions import Coded
 
 PAIRS_PER_TASK = 2**21  # queries times rows
 MARKED_PAIRS = 2**16  # that go on to the next level together
@@ -50,30 +50,44 @@ class Bounds:
     def n_components(self):
         return self.directions.n_components
 
-    @property
-    def widths(self):
-        """Bytes of each level."""
-        return WIDTHS[: len(self.directions.ends)]
+    def extended(self, n_rows, take, load=None):
+        """Bounds of further positions too; the old ones stay as they are, for those who search them.
 
-    def extended(self, n_rows, take):
-        """Bounds of further positions too; the old ones stay as they are, for those who search them."""
+        Parameters
+        ----------
+        n_rows : int, of which there are to be bounds
+        take : positions -> stored rows
+        load : (directions, first, n_rows, take) -> Chunk or None
+            Where chunks may be found that were made before.
+        """
         chunks = list(self.chunks)
-        while (first := chunks[-1].stop if chunks else 0) < n_rows:
-            grown = chunks.pop() if chunks and chunks[-1].n_rows < CHUNK_ROWS else None
-            begin = first if grown is None else grown.first
-            parts = [] if grown is None else [grown.coded(self.widths)]
-            stop = min(begin + CHUNK_ROWS, n_rows)
-            parts += [
-                self.directions.coded(take(np.arange(start, min(start + CODED_ROWS, stop))))
-                for start in range(first, stop, CODED_ROWS)
-            ]
-            chunks.append(Chunk.of(begin, Coded.of_parts(parts), self.widths))
+        while (stop := chunks[-1].stop if chunks else 0) < n_rows:
+            if chunks and chunks[-1].n_rows < CHUNK_ROWS:
+                found = chunks.pop()
+            else:
+                found = None if load is None else load(self.directions, stop, n_rows, take)
+            first = stop if found is None else found.first
+            chunks.append(self._grown(found, first, min(first + CHUNK_ROWS, n_rows), take))
         return Bounds(self.directions, chunks, self._n_jobs)
+
+    def _grown(self, chunk, first, stop, take):
+        """The chunk that begins at ``first`` with all rows up to ``stop``; None: it has none yet."""
+        begin = first if chunk is None else chunk.stop
+        if begin == stop:
+            return chunk
+        widths, parts = self.directions.widths, []
+        for start in range(begin, stop, CODED_ROWS):
+            parts.append(self.directions.coded(take(np.arange(start, min(start + CODED_ROWS, stop)))))
+        if chunk is None:
+            return Chunk.of(first, Coded.of_parts(parts), widths)
+        grown = Chunk.of(first, Coded.of_parts([chunk.coded(widths), *parts]), widths)
+        grown.stored_rows = chunk.stored_rows
+        return grown
 
     # ---------------------------------------------------------------------------------------------------- searching
 
     def candidates(self, aim, objectives, part, allowed=None):
-        """(queries, rows, bounds) of the pairs whose bounds reach the objectives; bounds as they are compared.
+        """(queries, rows, bounds) of the pairs whose bounds reach the objectives, without loose rows.
 
         Parameters
         ----------
@@ -82,34 +96,49 @@ class Bounds:
         part : function from a chunk to the (first, last) of its strips that are looked at
         allowed : bool (n_rows,) or None
         """
-        limits, room = self.limits(aim, objectives), _Room()
-        arguments = _Arguments(aim, limits, self.directions)
+        n_queries, room = len(aim.first), _Room()
+        limits = np.full(n_queries, np.inf, dtype=np.float32)  # queries beyond the last reach nothing
+        limits[: len(objectives)] = self.limits(aim, objectives)
 
         def scan(task):
             chunk, wanted, first, last = task
-            with room.of(arguments.n_queries, last - first) as (products, marked, sums, found, bounds):
+            with room.of(n_queries, last - first) as (products, marked, sums, found, bounds):
                 count = keep_candidates(
-                    arguments.queries, chunk.strips, wanted, first, last, arguments.rest, chunk.rest, arguments.ends,
-                    arguments.slopes, arguments.intercepts, arguments.half, chunk.norms, arguments.limits, products,
-                    marked, sums, found, bounds,
+                    aim.first, chunk.strips, wanted, first, last, aim.rest, chunk.rest, self.directions.level_ends,
+                    aim.slopes, aim.intercepts, self._half, chunk.norms, limits, products, marked, sums, found, bounds,
                 )  # fmt: skip
-                return found[:count, 0].astype(np.int64), found[:count, 1] + np.int64(chunk.first), bounds[:count].copy()
+                return (
+                    found[:count, 0].astype(np.int64),
+                    found[:count, 1] + np.int64(chunk.first),
+                    bounds[:count].copy(),
+                )
 
-        tasks, parts = [], []
-        at_once = max(1, PAIRS_PER_TASK // arguments.n_queries // STRIDE)
+        tasks, at_once = [], max(1, PAIRS_PER_TASK // n_queries // STRIDE)
         for chunk in self.chunks:
             first, last = part(chunk)
-            if first == last:
-                continue
-            wanted = chunk.wanted(allowed)
-            tasks += [(chunk, wanted, start, min(start + at_once, last)) for start in range(first, last, at_once)]
-            if len(chunk.loose):
-                rows, bounds = chunk.loose_bounds(aim, self.directions.margin, arguments.half, first, last, allowed)
-                left, places = np.nonzero(bounds >= limits[:, None])
-                parts.append((left, rows[places], bounds[left, places].astype(np.float32)))
+            if first < last:
+                wanted = chunk.wanted(allowed)
+                tasks += [(chunk, wanted, start, min(start + at_once, last)) for start in range(first, last, at_once)]
         with single_threaded():
-            parts += run_blocks(scan, tasks, self._n_jobs)
-        return joined(parts)
+            return joined(run_blocks(scan, tasks, self._n_jobs))
+
+    def loose(self, aim, allowed=None):
+        """(queries, rows, bounds) of all pairs with rows that bytes do not say well enough."""
+        loose = [chunk for chunk in self.chunks if len(chunk.loose)]
+        rows = np.concatenate([np.empty(0, np.int64), *(chunk.first + chunk.loose.astype(np.int64) for chunk in loose)])
+        if not len(rows):
+            return joined([])
+        plain = np.concatenate([chunk.plain for chunk in loose])
+        norms = np.concatenate([chunk.norms[chunk.loose] for chunk in loose]).astype(np.float64)
+        if allowed is not None:
+            plain, norms, rows = (part[allowed[rows]] for part in (plain, norms, rows))
+        bounds = (aim.plain @ plain.T.astype(np.float64) - self._half * norms) * norms
+        queries = np.repeat(np.arange(len(bounds)), len(rows))
+        return queries, np.tile(rows, len(bounds)), bounds.ravel().astype(np.float32)
+
+    @property
+    def _half(self):
+        return np.float32(HALF if self.directions.measure.is_distance else 0.0)
 
     def limits(self, aim, objectives):
         """What bounds must reach for an objective, float32; as large as it is by rounding, never larger."""
@@ -118,23 +147,6 @@ class Bounds:
         with np.errstate(over="ignore"):
             lowered = (objectives - SINGLE_ROUNDING * np.abs(objectives) - LEAST).astype(np.float32)
         return np.clip(lowered, np.finfo(np.float32).min, np.finfo(np.float32).max)
-
-
-class _Arguments:
-    """Queries as `keep_candidates` takes them; those beyond the last reach nothing."""
-
-    def __init__(self, aim, limits, directions):
-        n = len(limits)
-        self.n_queries = -(-n // ROWS) * ROWS
-        more = (0, self.n_queries - n)
-        factors = np.pad(aim.factors, (more, (0, 0)))
-        self.queries = np.ascontiguousarray(factors[:, : directions.split])
-        self.rest = np.ascontiguousarray(factors[:, directions.split :])
-        self.ends = np.asarray(directions.tail_places + 1 - directions.split, dtype=np.int64)
-        self.slopes = np.pad(aim.slopes, more).astype(np.float32)
-        self.intercepts = np.pad(aim.intercepts, ((0, 0), more)).astype(np.float32)
-        self.limits = np.pad(limits, more, constant_values=np.float32(np.inf))
-        self.half = np.float32(HALF if directions.measure.is_distance else 0.0)
 
 
 class _Room:
@@ -167,4 +179,3 @@ class _Lent:
 
     def __exit__(self, *failure):
         self._free.append(self._arrays)
-

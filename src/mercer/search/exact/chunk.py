@@ -4,7 +4,7 @@ strips  int8 (S, W/2, 32, 2)  bytes of the first level: 32 rows side by side, tw
 rest    int8 (32 S W',)       bytes of the levels after it: level after level, and in each row after row
 norms   float32 (32 S,)       sqrt(K(x, x)); places behind the last row are padding, which is never looked for
 loose   int32 (m,)            rows that bytes do not say well enough, ascending
-plain   float32 (m, E + 1)    their components and tails
+plain   float32 (m, E + 2)    their components, tails, and 1
 """
 
 __all__ = ["CHUNK_ROWS", "Chunk"]
@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mercer._base.files.container import FileProblem
 from mercer._native.lanes import STRIDE
 from mercer.search.exact.directions import Coded
 
@@ -31,11 +32,40 @@ class Chunk:
 
     def __init__(self, first, n_rows, arrays):
         self.first, self.n_rows, self.arrays = first, n_rows, arrays
+        self.stored_rows = 0  # that its file has
         self.strips, self.rest, self.norms = arrays["strips"], arrays["rest"], arrays["norms"]
         self.loose, self.plain = arrays["loose"], arrays["plain"]
         bytes_hold = np.arange(len(self.norms)) < n_rows
         bytes_hold[self.loose] = False
         self._by_bytes = _as_words(bytes_hold)
+
+    @classmethod
+    def checked(cls, first, n_rows, arrays, directions):
+        """A chunk from a file that nobody vouches for."""
+        size, widths = -(-n_rows // STRIDE) * STRIDE, directions.widths
+        n_loose = len(arrays["loose"]) if "loose" in arrays and arrays["loose"].ndim == 1 else 0
+        wanted = {
+            "norms": (np.float32, (size,)),
+            "strips": (np.int8, (size // STRIDE, widths[0] // 2, STRIDE, 2)),
+            "rest": (np.int8, (size * sum(widths[1:]),)),
+            "loose": (np.int32, (n_loose,)),
+            "plain": (np.float32, (n_loose, directions.n_components + 2)),
+        }
+        for name, (dtype, shape) in wanted.items():
+            if name not in arrays or arrays[name].dtype != dtype or arrays[name].shape != shape:
+                raise FileProblem(f"has damaged bounds: no {name!r} of {n_rows} rows.")
+        loose, norms = arrays["loose"], arrays["norms"]
+        if n_loose and (loose[0] < 0 or loose[-1] >= n_rows or (np.diff(loose) <= 0).any()):
+            raise FileProblem("has damaged bounds: the numbers of loose rows do not ascend.")
+        if not (np.isfinite(norms) & (norms >= 0)).all() or not np.isfinite(arrays["plain"]).all():
+            raise FileProblem("has damaged bounds: they are not finite.")
+        return cls(first, n_rows, arrays)
+
+    def agrees(self, directions, places, X):
+        """Whether some rows are those that the chunk was made of, but for what other processors round otherwise."""
+        kept, made = self.coded(directions.widths), directions.coded(X)
+        codes = np.abs(kept.codes[places].astype(np.int16) - made.codes).max(initial=0) <= 1
+        return codes and np.allclose(kept.norms[places], made.norms, rtol=1e-6, atol=0)
 
     @classmethod
     def of(cls, first, coded, widths):
@@ -61,7 +91,9 @@ class Chunk:
         size, marks = len(self.norms), np.cumsum([0, *widths[1:]])
         codes = [self.strips.transpose(0, 2, 1, 3).reshape(size, -1)]
         codes += [self.rest[size * start : size * stop].reshape(size, -1) for start, stop in pairwise(marks)]
-        return Coded(np.hstack(codes)[: self.n_rows], self.norms[: self.n_rows], self.loose.astype(np.int64), self.plain)
+        return Coded(
+            np.hstack(codes)[: self.n_rows], self.norms[: self.n_rows], self.loose.astype(np.int64), self.plain
+        )
 
     @property
     def n_strips(self):
@@ -82,15 +114,6 @@ class Chunk:
         mine = np.zeros(len(self.norms), dtype=bool)
         mine[: self.n_rows] = allowed[self.first : self.stop]
         return self._by_bytes & _as_words(mine)
-
-    def loose_bounds(self, aim, margin, half, first, last, allowed):
-        """(numbers of the loose rows in some strips that may be found, their bounds (Q, n))."""
-        chosen = (self.loose >= first * STRIDE) & (self.loose < last * STRIDE)
-        if allowed is not None:
-            chosen &= allowed[self.first + self.loose]
-        rows, norms = self.loose[chosen], self.norms[self.loose[chosen]].astype(np.float64)
-        scores = aim.plain @ self.plain[chosen].T.astype(np.float64) + margin * np.sqrt(aim.energy)[:, None]
-        return self.first + rows.astype(np.int64), (scores - half * norms) * norms
 
 
 def _as_words(flags):

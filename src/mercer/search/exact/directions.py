@@ -33,8 +33,10 @@ from itertools import pairwise
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.files.container import FileProblem
 from mercer._base.threads import single_threaded
 from mercer._base.validation import canonical
+from mercer._native.lanes import ROWS
 from mercer.maps import KernelPCA
 from mercer.maps.landmarks.kpca import refuse_negative_energy
 from mercer.search.model.measure import as_double
@@ -74,8 +76,8 @@ class Coded:
     norms : float32 (n,)
     loose : int64 (m,)
         Numbers of rows that bytes do not say well enough.
-    plain : float32 (m, E + 1)
-        Their components u and, last, their tails.
+    plain : float32 (m, E + 2)
+        Their components u, their tails, and 1.
     """
 
     codes: np.ndarray
@@ -94,22 +96,23 @@ class Coded:
 
 @dataclass(frozen=True)
 class Aim:
-    """Queries as bounds need them.
+    """Queries as `keep_candidates` takes them; all but `plain` and `energy` with some more behind, which are zero.
 
     Attributes
     ----------
-    factors : int16 (Q, width)
-        Of components and tails, as whole numbers.
-    slopes : float64 (Q,)
+    first, rest : int16 (Q, bytes)
+        Factors of components and tails, as whole numbers: those of the first level, and the others.
+    slopes : float32 (Q,)
         What they count, times the norm of the query.
-    intercepts : float64 (levels, Q)
+    intercepts : float32 (levels, Q)
         What is added at each level, times the norm of the query.
-    plain : float64 (Q, E + 1)
-        Components v and, last, tails, times the norm of the query.
+    plain : float64 (Q, E + 2)
+        Components v, tails and what rounding may lose, times the norm of the query.
     energy : float64 (Q,)
     """
 
-    factors: np.ndarray
+    first: np.ndarray
+    rest: np.ndarray
     slopes: np.ndarray
     intercepts: np.ndarray
     plain: np.ndarray
@@ -128,6 +131,7 @@ class Directions:
     def __init__(self, measure, n_landmarks=1024, random_state=None, n_jobs=None):
         self.measure = measure
         self._projection = {"n_landmarks": n_landmarks, "random_state": random_state, "n_jobs": n_jobs}
+        self.digest = None  # of the file that holds them
 
     def fit(self, X):
         """Find the directions, from a sample of the rows."""
@@ -142,15 +146,27 @@ class Directions:
         self.errors = ROOM * self._lost(u, self._rounded(u)).max(axis=1)
         return self
 
+    @classmethod
+    def restored(cls, measure, pca, rounding, digest):
+        """Directions from a file; ``rounding`` has the arrays that `fit` finds, of any length."""
+        self = cls(measure)
+        self._set_projection(pca)
+        lengths = {"origin": len(self.ends), "reach": len(self.ends), "errors": len(self.groups)}
+        if pca.center or any(len(rounding[name]) != length for name, length in lengths.items()):
+            raise FileProblem("has damaged bounds: they are not of these components.")
+        vars(self).update(rounding, digest=digest)
+        return self
+
     def _set_projection(self, pca):
         self.pca = pca
         self.ends = level_ends(pca.normalization_.shape[1])
-        widths = WIDTHS[: len(self.ends)]
+        self.widths = widths = WIDTHS[: len(self.ends)]
         marks = [0, 1, *self.ends]
         self.groups = [slice(first, last) for first, last in pairwise(marks)]
         stops = np.cumsum(widths)
         self.width, self.split, self.tail_places = int(stops[-1]), int(stops[0]), stops - 1
         counts = np.diff([0, *self.ends])
+        self.level_ends = np.asarray(stops - self.split, dtype=np.int64)  # of the bytes after the first level
         self.places = np.concatenate([
             start + np.arange(count) for start, count in zip(stops - widths, counts, strict=True)
         ])  # fmt: skip
@@ -171,9 +187,7 @@ class Directions:
                 f"K(x, x) = {energy.max():.3g}. Scale the rows, or use normalize=True."
             )
         instead = "Use exact_knn, or a positive definite kernel"
-        refuse_negative_energy(
-            energy - np.einsum("ij,ij->i", features, features), energy, "An exact search", instead
-        )
+        refuse_negative_energy(energy - np.einsum("ij,ij->i", features, features), energy, "An exact search", instead)
         norms = np.sqrt(np.maximum(energy, 0.0))
         u = np.divide(features, norms[:, None], out=np.zeros_like(features), where=norms[:, None] > 0)
         left = (norms > 0) - np.cumsum(u * u, axis=1)[:, [end - 1 for end in self.ends]].T
@@ -192,7 +206,7 @@ class Directions:
         lost = self._lost(u, rounded) > self.errors[:, None]
         loose = np.flatnonzero(lost.any(axis=0) | (steps > 255).any(axis=0))
         last = np.nextafter(tails[-1, loose].astype(np.float32), np.float32(np.inf))
-        plain = np.column_stack([u[loose].astype(np.float32), last])
+        plain = np.column_stack([u[loose].astype(np.float32), last, np.ones_like(last)])
         return Coded(codes, norms.astype(np.float32), loose, plain)
 
     def _rounded(self, u):
@@ -223,8 +237,17 @@ class Directions:
         coding = 128 * np.cumsum(lost, axis=1)[:, self.tail_places].T
         tail = tails * (self.origin + 128 * self.reach)[:, None]
         bound = center + rounding + coding + tail + self.margin
-        plain = np.column_stack([v, tails[-1]]) * norms[:, None]
-        return Aim(whole.astype(np.int16), unit * norms, bound * norms, plain, norms * norms)
+        plain = np.column_stack([v, tails[-1], np.full(len(v), self.margin)]) * norms[:, None]
+        more = (0, -len(v) % ROWS)
+        whole = np.pad(whole.astype(np.int16), (more, (0, 0)))
+        return Aim(
+            np.ascontiguousarray(whole[:, : self.split]),
+            np.ascontiguousarray(whole[:, self.split :]),
+            np.pad((unit * norms).astype(np.float32), more),
+            np.pad((bound * norms).astype(np.float32), ((0, 0), more)),
+            plain,
+            norms * norms,
+        )
 
 
 def _distance_from_orthonormal(pca):

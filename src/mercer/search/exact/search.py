@@ -5,7 +5,7 @@ the next. In each round a row is dropped as soon as a bound shows that it cannot
 left get their final score. So the answer is that of brute force, whatever the order; only the cost depends on it.
 """
 
-__all__ = ["Certificate", "probable_share", "search_bounded"]
+__all__ = ["Certificate", "search_bounded"]
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +17,7 @@ from mercer.search.exact.best import Best, joined
 
 QUERIES_AT_ONCE = 128
 SEED_STRIPS, SEED_CHUNKS = 256, 4  # of 32 rows, which are ranked by all components at first, for a first threshold
-ROUNDS = (0, 1 / 16, 1 / 4, 1)  # shares of every chunk that were looked at before and after each round
+ROUNDS = (0, 1 / 8, 1)  # shares of every chunk that were looked at before and after each round
 SEED_ROWS = 2  # rows per neighbor wanted that get their final score in each round
 LAST_ROWS = 8  # and at first when all rows were looked at
 
@@ -35,11 +35,13 @@ class Certificate:
     exact : bool
         Whether the answer is proven to be that of brute force on the stored rows.
     confidence : float
-        1.0 if proven; else the share of neighbours that the relaxed bounds keep, measured on held-out rows.
+        1.0 if proven; else the share of neighbors that the relaxed bounds keep, measured on stored rows as queries.
     n_components : int
         Components that the bounds were made of; 0 where all rows were looked at because there are few, and of lists.
     share_read : float or None
         Of inverted lists: the share that was read of the postings in the columns of the queries.
+    share_of_tails : float
+        Of what components lose of a row, the share that bounds counted: 1.0 if proven.
 
     Examples
     --------
@@ -58,10 +60,13 @@ class Certificate:
     confidence: float
     n_components: int
     share_read: float | None = None
+    share_of_tails: float = 1.0
 
     def __str__(self):
         median, most = np.median(self.kernel_evaluations), self.kernel_evaluations.max()
-        kind = "identical to brute force" if self.exact else f"probable, confidence {self.confidence:.4f}"
+        kind = "identical to brute force"
+        if not self.exact:
+            kind = f"probable, confidence {self.confidence:.4f} with {self.share_of_tails:.3f} of the tails"
         read = "" if self.share_read is None else f"; {self.share_read:.1%} of the postings read"
         return (
             f"{len(self.kernel_evaluations)} queries over {self.n_rows:,} rows, {kind}; kernel evaluations per query: "
@@ -111,12 +116,8 @@ class _Search:
     def nearest(self, Q, k, evaluations, first_of):
         bounds, aim = self.bounds, self.bounds.directions.aim(Q, self.share)
         best = Best(Q.shape[0], k, self._keys_of)
-        left, positions = self._seeds(aim, Q, k) if first_of is None else first_of(Q, k)
-        self._score(Q, best, left, positions, evaluations)
-        scored = np.sort(left * bounds.n_rows + positions)
-        # with candidates of a store the threshold is near its end, and nothing is gained by looking at few rows first
-        shares = ROUNDS if first_of is None else (0, 1)
-        pool = []
+        scored, shares = self._start(aim, Q, k, best, evaluations, first_of)
+        pool = [_without(scored, bounds.n_rows, *bounds.loose(aim, self.allowed))]
         for begin, end in pairwise(shares):
             found = bounds.candidates(aim, best.thresholds, _shares(begin, end), self.allowed)
             # those with the highest bounds raise the threshold; the others wait for what it will be in the end
@@ -133,9 +134,28 @@ class _Search:
         self._score(Q, best, left[rest], positions[rest], evaluations)
         return best.positions, best.scores
 
+    def _start(self, aim, Q, k, best, evaluations, first_of):
+        """Score rows for a first threshold; (their pairs as sorted numbers, shares of chunks to look at in turn)."""
+        scored, shares = np.empty(0, dtype=np.int64), ROUNDS
+        if first_of is not None:
+            left, positions = first_of(Q, k)
+            self._score(Q, best, left, positions, evaluations)
+            scored = np.sort(left * self.bounds.n_rows + positions)
+            shares = (0, 1)  # the threshold is near its end: nothing is gained by looking at few rows first
+        if not np.isfinite(best.thresholds).all():  # also where a store has found too few
+            left, positions, _ = _without(scored, self.bounds.n_rows, *self._seeds(aim, Q, k))
+            self._score(Q, best, left, positions, evaluations)
+            scored = np.sort(np.concatenate([scored, left * self.bounds.n_rows + positions]))
+            shares = ROUNDS
+        return scored, shares
+
     def within(self, Q, limit, evaluations, first):
         aim = self.bounds.directions.aim(Q, self.share)
-        left, positions, _ = self.bounds.candidates(aim, np.full(Q.shape[0], limit), _shares(0, 1), self.allowed)
+        objectives = np.full(Q.shape[0], limit)
+        left, positions, reached = self.bounds.loose(aim, self.allowed)
+        kept = reached >= self.bounds.limits(aim, objectives)[left]
+        found = self.bounds.candidates(aim, objectives, _shares(0, 1), self.allowed)
+        left, positions = (np.concatenate(pair) for pair in ((left[kept], found[0]), (positions[kept], found[1])))
         evaluations += np.bincount(left, minlength=Q.shape[0])
         scores = self._final_scores(Q, left, positions)
         kept = scores >= limit
@@ -151,9 +171,9 @@ class _Search:
         def part(chunk):
             return (0, min(chunk.n_strips, SEED_STRIPS // len(chosen))) if chunk.first in chosen else (0, 0)
 
-        left, positions, reached = self.bounds.candidates(aim, nothing, part, self.allowed)
-        chosen = _highest(left, reached, Q.shape[0], SEED_ROWS * k)
-        return left[chosen], positions[chosen]
+        found = self.bounds.candidates(aim, nothing, part, self.allowed)
+        chosen = _highest(found[0], found[2], Q.shape[0], SEED_ROWS * k)
+        return tuple(column[chosen] for column in found)
 
     def _score(self, Q, best, left, positions, evaluations):
         if len(left):
@@ -188,21 +208,3 @@ def _highest(left, reached, n_queries, n):
         pairs = order[starts[i] : starts[i + 1]]
         flags[pairs[np.argpartition(-reached[pairs], n - 1)[n:]]] = False
     return flags
-
-
-def probable_share(bounds, measure, rows, neighbours, left, right, confidence):
-    """The beta of [bourrier15explicit] (28): bounds beta R(q) R(x) hold for the wanted share of neighbours.
-
-    Parameters
-    ----------
-    rows, neighbours : validated rows and rows that are near to them
-    left, right : the pairs that are neighbours
-    confidence : share of the pairs for which the relaxed bounds hold at every level
-
-    Returns
-    -------
-    (beta, share of the pairs, measured, for which it holds)
-    """
-    tightest = np.maximum.reduce(bounds.shares_of_tails(measure, rows, neighbours, left, right))
-    beta = float(np.clip(np.quantile(tightest, confidence, method="higher"), 0.0, 1.0))
-    return beta, float(np.mean(tightest <= beta))
