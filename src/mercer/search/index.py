@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
-from mercer._base.parameters.search import KERNEL_INDEX
+from mercer._base.parameters.search import CONFIDENCE, KERNEL_INDEX
 from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
@@ -28,7 +28,7 @@ from mercer.maps.dask import is_dask, named, rows_to_fit
 from mercer.search.by_codes import final_scores, range_codes, search_codes
 from mercer.search.columns.frames import as_data_frame, check_frame
 from mercer.search.databases.pushing import connect, push
-from mercer.search.exact.searcher import CONFIDENCE, ExactSearch, check_searchable
+from mercer.search.exact.searcher import ExactSearch, check_searchable
 from mercer.search.lists.searcher import ListSearch
 from mercer.search.model.choice import DEFAULT_BYTES, chosen_store
 from mercer.search.model.measure import Measure
@@ -246,7 +246,7 @@ class KernelIndex(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ search
 
-    def search(self, Q, k=10, *, filter=None, where=None, exact=False, confidence=CONFIDENCE, rerank=True,
+    def search(self, Q, k=10, *, filter=None, where=None, exact=False, confidence=CONFIDENCE.default, rerank=True,
                as_frame=False):  # fmt: skip
         """The k nearest rows of each query.
 
@@ -325,9 +325,17 @@ class KernelIndex(BaseEstimator):
         return (values, ids) if return_distance else ids
 
     def range_search(
-        self, Q, *, min_similarity=None, max_distance=None, filter=None, where=None, exact=False, confidence=CONFIDENCE,
+        self,
+        Q,
+        *,
+        min_similarity=None,
+        max_distance=None,
+        filter=None,
+        where=None,
+        exact=False,
+        confidence=CONFIDENCE.default,
         as_frame=False,
-    ):  # fmt: skip
+    ):
         """All rows within a limit, for each query.
 
         Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the

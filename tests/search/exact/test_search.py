@@ -1,5 +1,7 @@
 """Exact search finds what brute force finds: the same rows in the same order, whatever kernel, data and filter."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -216,6 +218,59 @@ def test_a_certificate_counts_what_was_computed(monkeypatch):
     assert (certificate.kernel_evaluations >= 5).all()
     assert np.median(certificate.kernel_evaluations) < 400  # a tenth of the rows; brute force takes all
     assert "50 queries over 4,000 rows, identical to brute force" in str(certificate)
+
+
+def words(n, seed, n_topics=30, d=600):
+    """Bags of words: rows of few words each, of which two topics share most."""
+    topics = np.random.default_rng(98).dirichlet(np.full(d, 0.05), n_topics)
+    rng = np.random.default_rng(seed)
+    mixed = rng.dirichlet(np.full(n_topics, 0.1), n) @ topics
+    counts = rng.multinomial(60, mixed / mixed.sum(axis=1, keepdims=True)).astype(np.float32)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("ask", ["nearest", "range"])
+def test_the_lower_the_confidence_the_fewer_rows_are_evaluated_and_it_holds(ask):
+    X, Q = words(1500, 0), words(150, 1)
+    made = index(X, n_landmarks=256)
+    search = partial(made.search, Q, 5) if ask == "nearest" else partial(made.range_search, Q, min_similarity=0.35)
+    truth = [set(row) for row in search(exact=True)[0]]
+    counts = [made.certificate_.kernel_evaluations.mean()]
+    assert counts[0] > 300  # bounds exclude little here
+    for confidence in (0.98, 0.9, 0.7):
+        found = [set(row) for row in search(exact="probable", confidence=confidence)[0]]
+        certificate = made.certificate_
+        covered = [len(some & every) / len(every) for some, every in zip(found, truth, strict=True) if every]
+        assert np.mean(covered) >= confidence
+        assert certificate.confidence >= confidence
+        assert 0 <= certificate.share_of_tails < 1
+        counts.append(certificate.kernel_evaluations.mean())
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] < counts[0] / 4
+
+
+def test_a_confidence_that_is_none_is_refused():
+    made = index(histograms(60))
+    for confidence in (0, 1, 1.5, np.nan, True, "high"):
+        with pytest.raises(InputError, match="`confidence` must be"):
+            made.search(histograms(2), 3, exact="probable", confidence=confidence)
+
+
+@pytest.mark.parametrize("found", [0, 2, 20])
+def test_candidates_of_a_store_give_the_first_threshold_and_change_no_answer(found):
+    X, Q = adversarial(), adversarial(1)[:6]
+    measure = Measure(Chi2(), True, "similarity")
+
+    def first_of(Q, k):
+        rng = np.random.default_rng(0)
+        chosen = np.stack([rng.choice(len(X), found, replace=False) for _ in Q])
+        return np.repeat(np.arange(len(Q)), found), chosen.ravel()
+
+    (positions, scores), evaluations = exact(measure, X, Q, 5, first_of=first_of)
+    (wanted, values), _ = exact(measure, X, Q, 5)
+    assert positions.tolist() == wanted.tolist()
+    assert scores.tolist() == values.tolist()
+    assert ((evaluations >= found) & (evaluations <= len(X))).all()
 
 
 def test_a_probable_search_says_how_probable_and_finds_most():

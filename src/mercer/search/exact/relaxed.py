@@ -18,8 +18,9 @@ import numpy as np
 from mercer.search.exact.oracle import nearest_rows
 
 PROBED_ROWS, PROBED_BASE = 384, 2**16  # stored rows that are asked, and rows among which
-ERRORS = 1.645  # standard errors by which the measured share of neighbors must be above the one that is wanted
-RANGE_ROWS = 64  # nearest rows that tell the needs of a range
+ERRORS = 2.33  # standard errors by which the measured share of neighbors must be above the one that is wanted
+LEAST_PROBES = 32  # that have a neighbor; with fewer, whole bounds are used
+RANGE_ROWS = 128  # nearest rows that tell the needs of a range
 
 
 def measure_needs(rows, measure, directions, k, limit=None):
@@ -72,7 +73,7 @@ def share_for(needs, confidence):
     Queries count alike, and the mean of their shares must be above the confidence by `ERRORS` standard errors.
     """
     known = needs[~np.isnan(needs).all(axis=1)]
-    if not len(known):
+    if len(known) < LEAST_PROBES:
         return 1.0, 1.0
     counts = np.count_nonzero(~np.isnan(known), axis=1)
 

@@ -2,19 +2,18 @@
 
 __all__ = ["ExactSearch", "check_searchable"]
 
-from numbers import Real
 from threading import Lock
 
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters.search import CONFIDENCE
 from mercer.search.exact.oracle import nearest_rows
 from mercer.search.exact.relaxed import measure_needs, share_for
 from mercer.search.exact.search import Certificate, search_bounded
 from mercer.search.model.measure import Measure
 
 EXACT = (False, True, "stored", "probable")
-CONFIDENCE = 0.999  # wanted of relaxed bounds
 CANDIDATES = 2  # rows per neighbor wanted that a store is asked for, for a first threshold
 KEPT_NEEDS = 8  # numbers of neighbors whose needs are remembered
 BRUTE_FORCE_ROWS = 2**14  # so few rows are all looked at, unless there are bounds already
@@ -35,9 +34,9 @@ class ExactSearch:
         Share of the neighbors that ``"probable"`` is to find.
     """
 
-    def __init__(self, rows, exact, n_landmarks, seed, confidence=CONFIDENCE):
+    def __init__(self, rows, exact, n_landmarks, seed, confidence):
         check_searchable(rows, exact)
-        check_confidence(confidence)
+        CONFIDENCE.check(confidence, "KernelIndex")
         self.rows, self.exact, self.measure = rows, exact, Measure.of(rows.model)
         self.confidence = float(confidence)
         self._projection = {"n_landmarks": n_landmarks, "random_state": seed}
@@ -108,13 +107,4 @@ def check_searchable(rows, exact):
             f"An exact search needs rows as they were given, but this index keeps {rows.rounded} of them rounded "
             f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
             "answer that is exact on the rows as they are kept."
-        )
-
-
-def check_confidence(confidence):
-    """Refuse what is no share of neighbors."""
-    is_number = isinstance(confidence, Real) and not isinstance(confidence, (bool, np.bool_))
-    if not is_number or not 0 < confidence < 1:
-        raise InputError(
-            f"KernelIndex takes a confidence between 0 and 1, got {confidence!r:.80}. For certainty use exact=True."
         )
