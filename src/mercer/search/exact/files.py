@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer._base.errors import MercerError, ModelFileError
+from mercer._base.errors import MercerError
 from mercer._base.files import container
 from mercer._base.files.container import FileProblem
 from mercer._base.files.models import load, save
 from mercer.maps import KernelPCA
 from mercer.search.exact.chunk import CHUNK_ROWS, Chunk
 from mercer.search.exact.directions import Directions
+from mercer.search.lists.files import mapped_arrays
 from mercer.search.storage.directory.files import derived_name
 
 SAVED_ROWS = 1024  # by which a chunk that is not full must have grown to be written again
@@ -105,11 +106,8 @@ def _regular(path):
 
 
 def _read(path):
-    """(header, arrays) of a file whose checksum matches, mapped into memory."""
-    try:
-        return container.read(_regular(path), mmap=True)
-    except MemoryError as error:
-        raise ModelFileError("does not fit into memory") from error
+    """(header, arrays) of a file whose checksum matches, mapped privately: see `mercer.search.lists.files`."""
+    return container.verify(_regular(path)), mapped_arrays(path)
 
 
 def _rounding(arrays, pca):
