@@ -17,7 +17,7 @@ from mercer.search.exact.best import Best, joined
 
 QUERIES_AT_ONCE = 128
 SEED_STRIPS, SEED_CHUNKS = 256, 4  # of 32 rows, which are ranked by all components at first, for a first threshold
-ROUNDS = (0, 1 / 8, 1)  # shares of every chunk that were looked at before and after each round
+ROUNDS = (0, 1 / 16, 1 / 4, 1)  # shares of every chunk that were looked at before and after each round
 SEED_ROWS = 2  # rows per neighbor wanted that get their final score in each round
 LAST_ROWS = 8  # and at first when all rows were looked at
 
