@@ -181,11 +181,12 @@ FAULTS = [
         "same = True",
         ("tests/search/test_index_directory.py",),
     ),
-    Fault("energies-added", "search/exact/bounds.py", "offsets = -energy / 2 if", "offsets = energy / 2 if"),
+    Fault("norms-counted-twice", "search/exact/bounds.py", "np.float32(HALF if", "np.float32(2 * HALF if"),
+    Fault("roundings-forgotten", "search/exact/directions.py", "center + rounding + coding", "center + coding"),
     Fault(
         "ties-within-a-limit-by-position",
         "search/exact/search.py",
-        "np.lexsort((keys_of(positions), -scores, left))",
+        "np.lexsort((self._keys_of(positions), -scores, left))",
         "np.lexsort((positions, -scores, left))",
     ),
     Fault(
