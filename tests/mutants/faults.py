@@ -49,10 +49,10 @@ FAULTS = [
         "if s >= row[k - 1] or ids[k - 1] < 0:",
     ),
     Fault(
-        "bound-without-the-offset-of-its-row",
+        "tails-of-earlier-levels-kept",
         "_native/search/bounded.py",
-        "tails[level, j] * query_tails[level, i] + offsets[j]",
-        "tails[level, j] * query_tails[level, i]",
+        "total -= np.int64(components[i * width + stop - 1]) * np.int64(rest[at + stop - start - 1])",
+        "total -= 0",
     ),
     Fault(
         "scanned-rows-numbered-from-zero",
