@@ -30,7 +30,7 @@ PAGES = [
 PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
 ]
-PIECES = {"jit.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
+PIECES = {"jit.py", "byte_lanes.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
 
 

@@ -49,10 +49,10 @@ FAULTS = [
         "if s >= row[k - 1] or ids[k - 1] < 0:",
     ),
     Fault(
-        "bound-without-the-offset-of-its-row",
+        "tails-of-earlier-levels-kept",
         "_native/search/bounded.py",
-        "tails[level, j] * query_tails[level, i] + offsets[j]",
-        "tails[level, j] * query_tails[level, i]",
+        "total -= np.int64(components[i * width + stop - 1]) * np.int64(rest[at + stop - start - 1])",
+        "total -= 0",
     ),
     Fault(
         "scanned-rows-numbered-from-zero",
@@ -181,11 +181,12 @@ FAULTS = [
         "same = True",
         ("tests/search/test_index_directory.py",),
     ),
-    Fault("energies-added", "search/exact/bounds.py", "offsets = -energy / 2 if", "offsets = energy / 2 if"),
+    Fault("norms-counted-twice", "search/exact/bounds.py", "np.float32(HALF if", "np.float32(2 * HALF if"),
+    Fault("roundings-forgotten", "search/exact/directions.py", "center + rounding + coding", "center + coding"),
     Fault(
         "ties-within-a-limit-by-position",
         "search/exact/search.py",
-        "np.lexsort((keys_of(positions), -scores, left))",
+        "np.lexsort((self._keys_of(positions), -scores, left))",
         "np.lexsort((positions, -scores, left))",
     ),
     Fault(

@@ -7,9 +7,9 @@ arrays are flat and C-contiguous; positions are those of the first number. Witho
 """
 
 __all__ = [
-    "LANES", "LONG", "ROWS", "STRIDE", "add_eight", "add_four", "add_lanes", "add_long_words", "add_products",
-    "add_ramp", "add_words", "fetch", "inner_stride", "largest_sum", "lowest_bit", "multiply_strip", "phase_bits",
-    "raise_eight", "reaching", "turn_eight",
+    "LANES", "LONG", "ROWS", "STRIDE", "Vectors", "add_eight", "add_four", "add_lanes", "add_long_words",
+    "add_products", "add_ramp", "add_words", "fetch", "inner_stride", "largest_sum", "lowest_bit", "multiply_strip",
+    "phase_bits", "raise_eight", "turn_eight",
 ]  # fmt: skip
 
 import numpy as np
@@ -85,12 +85,6 @@ def largest_sum(x, y, i):
     return (x[i : i + STRIDE] + np.abs(y[i : i + STRIDE])).max()
 
 
-def reaching(scores, p, tails, offsets, j, factor, threshold):
-    """Bit t: whether scores[p + t] + tails[j + t] * factor + offsets[j + t] >= threshold, for t = 0, 1, ..., 31"""
-    bounds = scores[p : p + STRIDE] + tails[j : j + STRIDE] * factor + offsets[j : j + STRIDE]
-    return sum(1 << t for t in range(STRIDE) if bounds[t] >= threshold)
-
-
 def phase_bits(products, i, phases, j, factor, margin):
     """Of the phases t = products[i + b] * factor + phases[j + b] mod 1, b = 0, ..., 7: bit b is t >= 1/2, and bit 8 + b
     is whether t is within the margin of 0, 1/2 or 1
@@ -113,7 +107,7 @@ def fetch(array, k):
 # ------------------------------------------------------------------------------------------------- as instructions
 
 
-class _Vectors:
+class Vectors:
     """Loads and stores of ``width`` numbers of flat arrays; ``array`` counts the arguments of the intrinsic."""
 
     def __init__(self, context, builder, signature, arguments, width=LANES):
@@ -198,7 +192,7 @@ class _Vectors:
 @intrinsic
 def _add_lanes(typing_context, target, i, source, j):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         at = vectors.at(0, arguments[1])
         vectors.store(builder.fadd(vectors.load(at), vectors.load(vectors.at(2, arguments[3]))), at)
         return context.get_dummy_value()
@@ -209,7 +203,7 @@ def _add_lanes(typing_context, target, i, source, j):
 @intrinsic
 def _add_words(typing_context, target, i, tables, k0, k1, k2, k3):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         at = vectors.at(0, arguments[1])
         w0, w1, w2, w3 = (vectors.load(vectors.at(2, position)) for position in arguments[3:])
         total = builder.fadd(builder.fadd(w0, w1), builder.fadd(w2, w3))
@@ -222,7 +216,7 @@ def _add_words(typing_context, target, i, tables, k0, k1, k2, k3):
 @intrinsic
 def _add_long_words(typing_context, target, i, tables, k0, k1, k2, k3, k4, k5):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments, LONG)
+        vectors = Vectors(context, builder, signature, arguments, LONG)
         at = vectors.at(0, arguments[1])
         w0, w1, w2, w3, w4, w5 = (vectors.load(vectors.at(2, position)) for position in arguments[3:])
         total = builder.fadd(builder.fadd(builder.fadd(w0, w1), builder.fadd(w2, w3)), builder.fadd(w4, w5))
@@ -235,7 +229,7 @@ def _add_long_words(typing_context, target, i, tables, k0, k1, k2, k3, k4, k5):
 @intrinsic
 def _turn_eight(typing_context, target, i, step, count, source, j, stride):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, step, count, _, j, stride = arguments
         rows = [vectors.load(vectors.at(4, builder.add(j, builder.mul(stride, stride.type(t))))) for t in range(LANES)]
         for b, column in enumerate(_turned(builder, rows)):
@@ -267,7 +261,7 @@ def _turned(builder, rows):
 @intrinsic
 def _raise_eight(typing_context, best, i, where, values, j, cost, name):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, _, _, j, cost, name = arguments
         best_at, where_at = vectors.at(0, i), vectors.at(2, i)
         before, known = vectors.load(best_at), vectors.load(where_at)
@@ -284,7 +278,7 @@ def _raise_eight(typing_context, best, i, where, values, j, cost, name):
 @intrinsic
 def _add_products(typing_context, target, i, factors, q, stride, source, j):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, _, q, stride, _, j = arguments
         at = vectors.at(0, i)
         total = vectors.load(at)
@@ -300,7 +294,7 @@ def _add_products(typing_context, target, i, factors, q, stride, source, j):
 @intrinsic
 def _add_ramp(typing_context, target, i, step, x, k):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, step, x, k = arguments
         at = vectors.at(0, i)
         number = step.type
@@ -359,7 +353,7 @@ def _adder(width):
     @intrinsic
     def add_vector(typing_context, total, k, x, row, c):
         def generate(context, builder, signature, arguments):
-            vectors = _Vectors(context, builder, signature, arguments, width)
+            vectors = Vectors(context, builder, signature, arguments, width)
             _, k, x, _, c = arguments
             at = vectors.at(0, k)
             total = vectors.plus_product(vectors.load(at), vectors.repeated(x), vectors.load(vectors.at(3, c)))
@@ -381,7 +375,7 @@ add_four, add_eight = map(_adder, (4, 8))
 @intrinsic
 def _inner_stride(typing_context, x, i, y, j):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, _, j = arguments
         products = []
         for t in range(0, STRIDE, LANES):
@@ -401,7 +395,7 @@ def _compiled_inner(x, i, y, j):
 @intrinsic
 def _multiply_strip(typing_context, out, x, i, width, strip, j):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, _, i, width, _, j = arguments
         kind = ir.VectorType(context.get_data_type(signature.args[0].dtype), LANES)
         zero = ir.Constant(kind, [0.0] * LANES)
@@ -431,7 +425,7 @@ def _compiled_multiply(out, x, i, width, strip, j):
 @intrinsic
 def _largest_sum(typing_context, x, y, i):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, _, i = arguments
         sums = [
             builder.fadd(vectors.load(vectors.at(0, i, t)), vectors.apply("fabs", vectors.load(vectors.at(1, i, t))))
@@ -448,34 +442,9 @@ def _compiled_largest(x, y, i):
 
 
 @intrinsic
-def _reaching(typing_context, scores, p, tails, offsets, j, factor, threshold):
-    def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
-        _, p, _, _, j, factor, threshold = arguments
-        factor, threshold, word = vectors.repeated(factor), vectors.repeated(threshold), ir.IntType(32)
-        mask = word(0)
-        for t in range(0, STRIDE, LANES):
-            score, tail, offset = (vectors.load(vectors.at(a, at, t)) for a, at in ((0, p), (2, j), (3, j)))
-            bound = builder.fadd(vectors.plus_product(score, tail, factor), offset)
-            bits = builder.bitcast(builder.fcmp_ordered(">=", bound, threshold), ir.IntType(LANES))
-            mask = builder.or_(mask, builder.shl(builder.zext(bits, word), word(t)))
-        return mask
-
-    number = scores.dtype
-    return types.uint32(scores, types.uintp, tails, offsets, types.uintp, number, number), generate
-
-
-@overload(reaching, inline="always")
-def _compiled_reaching(scores, p, tails, offsets, j, factor, threshold):
-    return lambda scores, p, tails, offsets, j, factor, threshold: _reaching(
-        scores, p, tails, offsets, j, factor, threshold
-    )
-
-
-@intrinsic
 def _phase_bits(typing_context, products, i, phases, j, factor, margin):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         _, i, _, j, factor, margin = arguments
         phase, product = vectors.load(vectors.at(2, j)), vectors.load(vectors.at(0, i))
         t = vectors.plus_product(phase, product, vectors.repeated(factor))
@@ -518,7 +487,7 @@ def _compiled_lowest(mask):
 @intrinsic
 def _prefetch(typing_context, array, k):
     def generate(context, builder, signature, arguments):
-        vectors = _Vectors(context, builder, signature, arguments)
+        vectors = Vectors(context, builder, signature, arguments)
         number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         hint = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)

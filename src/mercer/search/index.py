@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
-from mercer._base.parameters.search import KERNEL_INDEX
+from mercer._base.parameters.search import CONFIDENCE, KERNEL_INDEX
 from mercer._base.progress import told
 from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
@@ -250,7 +250,8 @@ class KernelIndex(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ search
 
-    def search(self, Q, k=10, *, filter=None, where=None, exact=False, rerank=True, as_frame=False):
+    def search(self, Q, k=10, *, filter=None, where=None, exact=False, confidence=CONFIDENCE.default, rerank=True,
+               as_frame=False):  # fmt: skip
         """The k nearest rows of each query.
 
         Parameters
@@ -264,7 +265,10 @@ class KernelIndex(BaseEstimator):
             ``"precursor > 300 and mode = 'positive'"``, or ``{"precursor": (300, 400), "mode": ["positive"]}``.
         exact : {False, True, "stored", "probable"}
             True: proven to be what brute force finds, see ``certificate_``. ``"stored"``: the same on rows that are
-            kept rounded. ``"probable"``: with relaxed bounds, whose confidence the certificate gives.
+            kept rounded. ``"probable"``: with relaxed bounds.
+        confidence : float between 0 and 1
+            Of ``exact="probable"``: the share of the nearest rows that is to be found. The lower, the fewer rows get
+            their exact value. The certificate has the share that was measured on stored rows.
         rerank : bool
             Whether the best of the scan get their exact value; without, the estimates of the codes rank.
         as_frame : {False, True, "pandas", "polars", "pyarrow"}
@@ -288,7 +292,9 @@ class KernelIndex(BaseEstimator):
             elif exact is False:
                 positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
             else:
-                (positions, scores), self.certificate_ = self._exact(rows, exact).nearest(Q, int(k), allowed)
+                (positions, scores), self.certificate_ = self._exact(rows, exact, confidence).nearest(
+                    Q, int(k), allowed
+                )
         measure = rows.measure
         values = np.where(positions < 0, measure.nothing, measure.reported(scores))
         if as_frame:
@@ -323,7 +329,16 @@ class KernelIndex(BaseEstimator):
         return (values, ids) if return_distance else ids
 
     def range_search(
-        self, Q, *, min_similarity=None, max_distance=None, filter=None, where=None, exact=False, as_frame=False
+        self,
+        Q,
+        *,
+        min_similarity=None,
+        max_distance=None,
+        filter=None,
+        where=None,
+        exact=False,
+        confidence=CONFIDENCE.default,
+        as_frame=False,
     ):
         """All rows within a limit, for each query.
 
@@ -345,7 +360,7 @@ class KernelIndex(BaseEstimator):
             elif exact is False:
                 found = range_codes(rows, Q, limit, allowed)
             else:
-                found, self.certificate_ = self._exact(rows, exact).within(Q, limit, allowed)
+                found, self.certificate_ = self._exact(rows, exact, confidence).within(Q, limit, allowed)
         queries, positions, scores = found
         ids, values = rows.ids.at(positions), measure.reported(scores)
         if as_frame:
@@ -380,9 +395,9 @@ class KernelIndex(BaseEstimator):
             check_searchable(rows, exact)
         return ListSearch(rows)
 
-    def _exact(self, rows, exact):
+    def _exact(self, rows, exact, confidence):
         seed = self.random_state if isinstance(self.random_state, Integral) else 0
-        return ExactSearch(rows, exact, self.n_landmarks, seed, self.n_jobs)
+        return ExactSearch(rows, exact, self.n_landmarks, seed, confidence)
 
     # ---------------------------------------------------------------------------------------------- what was fitted
 

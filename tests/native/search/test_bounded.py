@@ -3,44 +3,42 @@
 import numpy as np
 import pytest
 
-from mercer._native import lanes
+from mercer._native import byte_lanes, lanes
 from mercer._native.jit import jit
 from mercer._native.search.bounded import keep_candidates
 from tests.reference.search import bounded as reference
 
 LEVELS = {"one level": [0], "two levels": [0, 32], "four levels": [0, 32, 64, 128]}
-N_QUERIES, N_STRIPS, N_COMPONENTS = 6, 20, 5
+N_QUERIES, N_STRIPS, WIDTH = 6, 20, 6
 N_ROWS = 32 * N_STRIPS
 
 
-def eighths(rng, shape, low=-8, high=8):
-    """Numbers whose sums and products are exact in float32, so that the order of a sum does not matter."""
-    return (rng.integers(low, high, shape) / 8).astype(np.float32)
-
-
 def chunk(rng, ends, first=0, last=N_STRIPS):
-    """The arguments of `keep_candidates`: the last rows are padding, and one row is not looked for."""
-    offsets = eighths(rng, N_ROWS)
-    offsets[[40, *range(N_ROWS - 11, N_ROWS)]] = -np.inf
+    """The arguments of `keep_candidates`, of which all products and sums are exact in float32: no order matters."""
+    whole = rng.integers
+    wanted = whole(0, 2**32, N_STRIPS, dtype=np.uint32)
+    wanted[[2, N_STRIPS - 1]] = 0, 2**31
     return [
-        eighths(rng, (N_QUERIES, N_COMPONENTS)),
-        eighths(rng, (N_STRIPS, N_COMPONENTS, 32)),
+        whole(-9, 10, (N_QUERIES, WIDTH), dtype=np.int16),
+        whole(-128, 128, (N_STRIPS, WIDTH // 2, 32, 2), dtype=np.int8),
+        wanted,
         first,
         last,
-        eighths(rng, (N_QUERIES, ends[-1])),
-        eighths(rng, N_ROWS * ends[-1]),
+        whole(-3, 4, (N_QUERIES, ends[-1]), dtype=np.int16),
+        whole(-128, 128, N_ROWS * ends[-1], dtype=np.int8),
         np.array(ends, dtype=np.int64),
-        eighths(rng, (len(ends), N_ROWS), low=0),
-        eighths(rng, (len(ends), N_QUERIES), low=0),
-        offsets,
+        2.0 ** whole(-3, 1, N_QUERIES).astype(np.float32),
+        whole(-80, 1500, (len(ends), N_QUERIES)).astype(np.float32),
+        np.float32(0.5),
+        2.0 ** whole(-1, 3, N_ROWS).astype(np.float32),
     ]
 
 
-def run(function, arguments, thresholds):
+def run(function, arguments, thresholds, together=3):
     """(pairs, bounds), in the order of pairs: the loop finds them strip by strip."""
-    n = N_QUERIES * N_ROWS
+    n, room = N_QUERIES * N_ROWS, 32 * together * N_QUERIES
     found, bounds = np.full((n, 2), -1, dtype=np.int32), np.full(n, np.nan, dtype=np.float32)
-    scratch = np.empty(64, np.float32), np.empty((n, 2), np.int32), np.empty(n, np.float32)
+    scratch = np.empty(64, np.int32), np.empty((room, 2), np.int32), np.empty(room, np.int32)
     limits = np.broadcast_to(thresholds, N_QUERIES).astype(np.float32)
     count = function(*arguments, limits, *scratch, found, bounds)
     order = np.lexsort(found[:count].T[::-1])
@@ -49,10 +47,12 @@ def run(function, arguments, thresholds):
 
 @pytest.mark.parametrize("ends", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("part", [(0, N_STRIPS), (1, 18)])
-def test_what_every_level_allows_is_kept_with_its_last_bound(rng, ends, part):
+@pytest.mark.parametrize("together", [1, 64])
+def test_what_every_level_allows_is_kept_with_its_last_bound(rng, ends, part, together):
     arguments = chunk(rng, ends, *part)
-    thresholds = rng.integers(-1, 3, N_QUERIES)
-    got, want = (run(function, arguments, thresholds) for function in (keep_candidates, reference.keep_candidates))
+    thresholds = rng.integers(-200, 200, N_QUERIES)
+    want = run(reference.keep_candidates, arguments, thresholds)
+    got = run(keep_candidates, arguments, thresholds, together)
     assert 100 < len(want[0]) < N_QUERIES * N_ROWS - 100
     np.testing.assert_array_equal(got[0], want[0])
     np.testing.assert_array_equal(got[1], want[1])
@@ -60,25 +60,46 @@ def test_what_every_level_allows_is_kept_with_its_last_bound(rng, ends, part):
 
 def test_a_bound_that_equals_the_threshold_is_kept_and_one_below_is_not(rng):
     arguments = chunk(rng, [0])
-    pairs, bounds = run(keep_candidates, arguments, -1000)
-    looked_for = [j for j in range(N_ROWS - 11) if j != 40]  # not the padding, not the row left out
-    assert pairs[pairs[:, 0] == 0][:, 1].tolist() == looked_for
+    pairs, bounds = run(keep_candidates, arguments, -1e9)
+    bits = np.unpackbits(arguments[2].view(np.uint8), bitorder="little")
+    assert pairs[pairs[:, 0] == 0][:, 1].tolist() == np.flatnonzero(bits).tolist()
     lowest = bounds.min()
     assert lowest in run(keep_candidates, arguments, lowest)[1]
     assert lowest not in run(keep_candidates, arguments, np.nextafter(lowest, np.float32(np.inf)))[1]
 
 
-def plain_steps(x, strip, tails, offsets, products):
-    lanes.multiply_strip(products, x, 2, 7, strip, 64)
-    mask = lanes.reaching(products, 32, tails, offsets, 3, np.float32(0.5), np.float32(0.25))
-    return lanes.inner_stride(x, 1, strip, 5), mask, lanes.lowest_bit(mask)
+def test_sums_of_the_largest_bytes_and_factors_are_exact():
+    ends = [0, 32, 96]
+    widths, n = (32, 32, 64), 32
+    first, rest = np.full((2, 32), 32767, np.int16), np.full((2, 96), -32767, np.int16)
+    strips = np.full((1, 16, n, 2), -128, np.int8)
+    arguments = [
+        first, strips, np.full(1, 2**32 - 1, np.uint32), 0, 1, rest, np.full(96 * n, 127, np.int8),
+        np.array(ends, np.int64), np.ones(2, np.float32), np.zeros((3, 2), np.float32), np.float32(0),
+        np.ones(n, np.float32),
+    ]  # fmt: skip
+    found, bounds = np.empty((64, 2), np.int32), np.empty(64, np.float32)
+    scratch = np.empty(64, np.int32), np.empty((64, 2), np.int32), np.empty(64, np.int32)
+    count = keep_candidates(*arguments, np.full(2, -1e30, np.float32), *scratch, found, bounds)
+    # of each level but the last its tail is replaced
+    total = -128 * 32767 * (widths[0] - 1) - 127 * 32767 * (widths[1] - 1) - 127 * 32767 * widths[2]
+    assert count == 64
+    assert (bounds == np.float32(total)).all()
+
+
+def plain_steps(x, strip, norms, products):
+    byte_lanes.multiply_bytes(products, x, 2, 6, strip, 64)
+    mask = byte_lanes.reaching(
+        products, 32, norms, 3, np.float32(0.5), np.float32(0.25), np.float32(0.5), np.float32(40)
+    )
+    return byte_lanes.inner_bytes(x, 1, strip, 5), mask, lanes.lowest_bit(mask)
 
 
 def test_the_steps_do_what_the_plain_functions_do(rng):
-    x, strip, tails, offsets = (eighths(rng, n) for n in (40, 400, 40, 40))
-    offsets[10] = -np.inf
-    wanted, got = np.zeros(64, np.float32), np.zeros(64, np.float32)
-    expected = plain_steps(x, strip, tails, offsets, wanted)
-    assert jit(plain_steps)(x, strip, tails, offsets, got) == expected
+    x, strip = rng.integers(-900, 900, 40, dtype=np.int16), rng.integers(-128, 128, 400, dtype=np.int8)
+    norms = 2.0 ** rng.integers(-2, 3, 40).astype(np.float32)
+    wanted, got = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    expected = plain_steps(x, strip, norms, wanted)
+    assert jit(plain_steps)(x, strip, norms, got) == expected
     assert 0 < expected[1] < 2**32 - 1
     np.testing.assert_array_equal(got, wanted)

@@ -6,22 +6,24 @@ import numpy as np
 
 
 def keep_candidates(
-    queries, strips, first, last, query_rest, rest, ends, tails, query_tails, offsets, thresholds, products,
-    marked, scores, found, bounds,
+    queries, strips, wanted, first, last, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds, products,
+    marked, sums, found, bounds,
 ):  # fmt: skip
-    n_strips, n_components, side = strips.shape
+    n_strips, pairs, side, _ = strips.shape
     n_rows = n_strips * side
-    rows = strips.transpose(0, 2, 1).reshape(n_rows, n_components)
-    levels = [rest[n_rows * start : n_rows * stop].reshape(n_rows, stop - start) for start, stop in pairwise(ends)]
-    rows = np.concatenate([rows, *levels], axis=1)
-    queries = np.concatenate([queries, query_rest], axis=1)
-    reached = np.stack([
-        queries[:, : n_components + end] @ rows[:, : n_components + end].T + np.outer(query_tails[level], tails[level])
-        for level, end in enumerate(ends)
-    ])  # fmt: skip
-    kept = (reached.min(axis=0) + offsets >= thresholds[:, None]) & np.isfinite(offsets)
+    levels = [strips.transpose(0, 2, 1, 3).reshape(n_rows, 2 * pairs)]
+    levels += [rest[n_rows * start : n_rows * stop].reshape(n_rows, stop - start) for start, stop in pairwise(ends)]
+    factors = [queries] + [query_rest[:, start:stop] for start, stop in pairwise(ends)]
+    total, reached = np.zeros((len(queries), n_rows), dtype=np.int64), []
+    for factor, level, intercept in zip(factors, levels, intercepts, strict=True):
+        products_of_bytes = factor.astype(np.int64)[:, :, None] * level.T.astype(np.int64)
+        with_tail = (total + products_of_bytes.sum(axis=1)).astype(np.float32)
+        reached.append((with_tail * slopes[:, None] + intercept[:, None] - half * norms) * norms)
+        total += products_of_bytes[:, :-1].sum(axis=1)
+    bits = np.unpackbits(wanted.astype("<u4").view(np.uint8), bitorder="little").astype(bool)
+    kept = (np.min(reached, axis=0) >= thresholds[:, None]) & bits
     kept[:, : first * side] = kept[:, last * side :] = False
     pairs = np.argwhere(kept)
     found[: len(pairs)] = pairs
-    bounds[: len(pairs)] = reached[-1][kept] + offsets[pairs[:, 1]]
+    bounds[: len(pairs)] = reached[-1][kept]
     return len(pairs)

@@ -1,5 +1,7 @@
 """Exact search finds what brute force finds: the same rows in the same order, whatever kernel, data and filter."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,11 @@ from mercer import InputError, KernelIndex
 from mercer.kernels import KERNELS, Chi2, JensenShannon, get_kernel
 from mercer.search import Certificate, exact_knn
 from mercer.search.exact import bounds as _bounds
+from mercer.search.exact import directions as _directions
 from mercer.search.exact import search as _exact
 from mercer.search.exact import searcher as _searcher
-from mercer.search.exact.bounds import Bounds, level_ends
+from mercer.search.exact.bounds import Bounds
+from mercer.search.exact.directions import Directions, level_ends
 from mercer.search.exact.search import search_bounded
 from mercer.search.model.measure import Measure
 from tests.pairs import all_pairs
@@ -27,16 +31,11 @@ CASES = {name: get_kernel(name) for name in KERNELS} | {
 @pytest.fixture(autouse=True)
 def many_small_chunks(monkeypatch):
     """Several chunks, rounds and levels, on few rows."""
-    small_chunks(monkeypatch, 64)
-    monkeypatch.setattr(_bounds, "FIRST_LEVEL", 3)
+    monkeypatch.setattr(_bounds, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(_directions, "WIDTHS", (4, 32, 96))
+    monkeypatch.setattr(_exact, "SEED_STRIPS", 2)
+    monkeypatch.setattr(_exact, "ROUNDS", (0, 0.5, 1))
     monkeypatch.setattr(_searcher, "BRUTE_FORCE_ROWS", 0)
-
-
-def small_chunks(monkeypatch, n_rows):
-    for module in (_bounds, _searcher):
-        monkeypatch.setattr(module, "CHUNK_ROWS", n_rows)
-    monkeypatch.setattr(_exact, "SEED_CHUNK_ROWS", 32)
-    monkeypatch.setattr(_exact, "ROUNDS", (slice(0, 32), slice(32, None)))
 
 
 def adversarial(seed=0, n=140, d=7):
@@ -51,15 +50,19 @@ def adversarial(seed=0, n=140, d=7):
     return X
 
 
-def exact(measure, X, Q, k, keys=None, allowed=None, limits=None, n_landmarks=24):
+def made_bounds(measure, X, n_landmarks=24):
+    """Bounds of rows that came in two parts."""
+    directions = Directions(measure, n_landmarks=n_landmarks, random_state=0).fit(X)
+    some = Bounds(directions).extended(min(73, X.shape[0]), lambda positions: X[positions])
+    return some.extended(X.shape[0], lambda positions: X[positions])
+
+
+def exact(measure, X, Q, k, keys=None, allowed=None, limits=None, n_landmarks=24, first_of=None):
     """`search_bounded` of rows that came in two parts, (positions, scores) and the evaluations."""
-    bounds = Bounds(measure, n_components=14, n_landmarks=n_landmarks, random_state=0).fit(X)
-    bounds.add(X[:73])
-    first = bounds.drop_last_partial()
-    assert first == (64 if X.shape[0] > 64 else 0)
-    bounds.add(X[first:])
+    bounds = made_bounds(measure, X, n_landmarks)
     keys_of = (lambda positions: positions) if keys is None else (lambda positions: keys[positions])
-    return search_bounded(bounds, measure, Q, k, lambda positions: X[positions], keys_of, allowed, limits)
+    take = X.__getitem__
+    return search_bounded(bounds, measure, Q, k, take, keys_of, allowed, limits, first_of=first_of)
 
 
 def assert_as_brute_force(measure, X, Q, k, keys=None, allowed=None, n_landmarks=24):
@@ -160,9 +163,9 @@ def test_all_rows_above_a_limit_and_none_below(name):
         assert list(zip(queries.tolist(), positions.tolist(), scores.tolist(), strict=True)) == want
 
 
-def test_levels_double():
+def test_every_level_ends_with_a_tail():
     assert level_ends(2) == [2]
-    assert level_ends(150) == [3, 35, 99, 150]  # whole strides of 32 after the first
+    assert level_ends(100) == [3, 34, 100]  # of 4, 32 and 96 bytes
 
 
 # ----------------------------------------------------------------------------------------------- through the index
@@ -204,7 +207,7 @@ def test_range_search_of_an_index_is_that_of_brute_force():
 
 
 def test_a_certificate_counts_what_was_computed(monkeypatch):
-    small_chunks(monkeypatch, 512)
+    monkeypatch.setattr(_bounds, "CHUNK_ROWS", 512)
     X, Q = histograms(4000, 24, n_centres=60), histograms(50, 24, seed=5, n_centres=60)
     made = index(X, n_landmarks=256)
     made.search(Q, 5, exact=True)
@@ -215,6 +218,59 @@ def test_a_certificate_counts_what_was_computed(monkeypatch):
     assert (certificate.kernel_evaluations >= 5).all()
     assert np.median(certificate.kernel_evaluations) < 400  # a tenth of the rows; brute force takes all
     assert "50 queries over 4,000 rows, identical to brute force" in str(certificate)
+
+
+def words(n, seed, n_topics=30, d=600):
+    """Bags of words: rows of few words each, of which two topics share most."""
+    topics = np.random.default_rng(98).dirichlet(np.full(d, 0.05), n_topics)
+    rng = np.random.default_rng(seed)
+    mixed = rng.dirichlet(np.full(n_topics, 0.1), n) @ topics
+    counts = rng.multinomial(60, mixed / mixed.sum(axis=1, keepdims=True)).astype(np.float32)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("ask", ["nearest", "range"])
+def test_the_lower_the_confidence_the_fewer_rows_are_evaluated_and_it_holds(ask):
+    X, Q = words(1500, 0), words(700, 1)
+    made = index(X, n_landmarks=256)
+    search = partial(made.search, Q, 5) if ask == "nearest" else partial(made.range_search, Q, min_similarity=0.35)
+    truth = [set(row) for row in search(exact=True)[0]]
+    counts = [made.certificate_.kernel_evaluations.mean()]
+    assert counts[0] > 300  # bounds exclude little here
+    for confidence in (0.98, 0.9, 0.7):
+        found = [set(row) for row in search(exact="probable", confidence=confidence)[0]]
+        certificate = made.certificate_
+        covered = [len(some & every) / len(every) for some, every in zip(found, truth, strict=True) if every]
+        assert np.mean(covered) >= confidence
+        assert certificate.confidence >= confidence
+        assert 0 <= certificate.share_of_tails < 1
+        counts.append(certificate.kernel_evaluations.mean())
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] < counts[0] / 4
+
+
+def test_a_confidence_that_is_none_is_refused():
+    made = index(histograms(60))
+    for confidence in (0, 1, 1.5, np.nan, True, "high"):
+        with pytest.raises(InputError, match="`confidence` must be"):
+            made.search(histograms(2), 3, exact="probable", confidence=confidence)
+
+
+@pytest.mark.parametrize("found", [0, 2, 20])
+def test_candidates_of_a_store_give_the_first_threshold_and_change_no_answer(found):
+    X, Q = adversarial(), adversarial(1)[:6]
+    measure = Measure(Chi2(), True, "similarity")
+
+    def first_of(Q, k):
+        rng = np.random.default_rng(0)
+        chosen = np.stack([rng.choice(len(X), found, replace=False) for _ in Q])
+        return np.repeat(np.arange(len(Q)), found), chosen.ravel()
+
+    (positions, scores), evaluations = exact(measure, X, Q, 5, first_of=first_of)
+    (wanted, values), _ = exact(measure, X, Q, 5)
+    assert positions.tolist() == wanted.tolist()
+    assert scores.tolist() == values.tolist()
+    assert ((evaluations >= found) & (evaluations <= len(X))).all()
 
 
 def test_a_probable_search_says_how_probable_and_finds_most():

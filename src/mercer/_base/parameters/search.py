@@ -1,6 +1,8 @@
 """Parameters of an index; ``INDEX`` are those of the command line, where the word none stands for None."""
 
-__all__ = ["EF", "EXACT", "INDEX", "KERNEL_INDEX", "KERNEL_NEIGHBORS", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K"]
+__all__ = [
+    "CONFIDENCE", "EF", "EXACT", "INDEX", "KERNEL_INDEX", "KERNEL_NEIGHBORS", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K",
+]  # fmt: skip
 
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import (
@@ -57,6 +59,14 @@ KERNEL_INDEX = (
     VERBOSE,
 )  # fmt: skip
 K = integer("k", 10, "Nearest rows.", least=1)
+CONFIDENCE = number(
+    "confidence",
+    0.999,
+    "Share of the nearest rows that relaxed bounds are to find; the lower, the fewer rows get their exact value.",
+    "SHARE",
+    above=0,
+    below=1,
+)
 EF = integer("ef", None, "Candidates that an HNSW graph keeps while it is searched.", least=1)
 EXACT = flag("exact", "Whether all rows are compared, and not only candidates.")
 KERNEL_NEIGHBORS = (

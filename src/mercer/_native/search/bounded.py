@@ -1,109 +1,125 @@
-"""Dropping rows that cannot be among the nearest, by bounds that tighten component by component.
+"""Dropping rows that cannot be among the nearest, by bounds of one-byte components that tighten level by level.
 
-The products of the first level are made here and not by BLAS: 32 rows by two queries at a time they are compared with
-the thresholds while they are in registers, and never written out (measured: two thirds of the time of a product of
-matrices and a pass over it).
+The products of the first level are made 32 rows by two queries at a time and compared with the thresholds while they
+are in registers: rows that are dropped there, nearly all, cost their first bytes and nothing else.
 """
 
 import numpy as np
 
+from mercer._native.byte_lanes import inner_bytes, multiply_bytes, reaching
 from mercer._native.jit import jit
-from mercer._native.lanes import ROWS, STRIDE, fetch, inner_stride, lowest_bit, multiply_strip, reaching
-
-LINE = 16  # numbers of a line of the cache
-TOGETHER = 16  # strips whose pairs go on together: their components arrive meanwhile
+from mercer._native.lanes import ROWS, STRIDE, fetch, lowest_bit
 
 
 @jit
 def keep_candidates(
-    queries, strips, first, last, query_rest, rest, ends, tails, query_tails, offsets, thresholds, products,
-    marked, scores, found, bounds,
+    queries, strips, wanted, first, last, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds, products,
+    marked, sums, found, bounds,
 ):  # fmt: skip
     """The pairs (query, row) of some strips whose bound reaches the threshold at every level; returns their number.
 
-    queries      (Q, E)      float32   components of the first level; Q a multiple of 2
-    strips       (S, E, 32)  float32   and of the rows, 32 side by side
-    first, last              int64     the strips looked at are first, ..., last - 1
-    query_rest   (Q, E')     float32   the components after the first level, a multiple of 32
-    rest         (32 S E',)  float32   and of the rows: level after level, in each of them row after row
-    ends         (L,)        int64     components of `rest` used up to each level, multiples of 32; ends[0] = 0
-    tails        (L, 32 S)   float32   norm of what the components up to a level lose of a row
-    query_tails  (L, Q)      float32   and of a query
-    offsets      (32 S,)     float32   added to the score of a row; -inf for rows that are not looked for
-    thresholds   (Q,)        float32   a pair is dropped as soon as its bound is below
-    products     (64,)       float32   scratch: two queries by a strip
-    marked       (512 Q, 2)  int32     scratch: query and row of pairs that the first level keeps
-    scores       (512 Q,)    float32   scratch: their products
-    found        (P, 2)      int32     written: query, row; P = 32 (last - first) Q
-    bounds       (P,)        float32   written: their last bound
+    queries      (Q, W)         int16    components of the first level and, last, its tail; Q a multiple of 2
+    strips       (S, W/2, 32, 2) int8    and of the rows, 32 side by side, two components of each together
+    wanted       (S,)           uint32   bit t: whether row t of the strip is looked for
+    first, last                 int64    the strips looked at are first, ..., last - 1
+    query_rest   (Q, W')        int16    components and tail of each level after the first, in multiples of 32
+    rest         (32 S W',)     int8     and of the rows: level after level, in each of them row after row
+    ends         (L,)           int64    bytes of `rest` used up to each level, multiples of 32; ends[0] = 0
+    slopes       (Q,)           float32  what a sum of products is multiplied with
+    intercepts   (L, Q)         float32  and what is added to that
+    half                        float32  the share of its squared norm that a row loses: one half for distances
+    norms        (32 S,)        float32  of the rows
+    thresholds   (Q,)           float32  a pair is dropped as soon as its bound is below
+    products     (64,)          int32    scratch: two queries by a strip
+    marked       (32 G Q, 2)    int32    scratch: query and row of pairs that the levels so far keep, of G strips at a
+                                         time: their next bytes arrive while other strips are looked at
+    sums         (32 G Q,)      int32    scratch: their products, without those of tails that are replaced
+    found        (P, 2)         int32    written: query, row; P = 32 (last - first) Q
+    bounds       (P,)           float32  written: their last bound
 
-    The bound at level l: |<x, q>_H - partial product| <= tail of x times tail of q. [bourrier15explicit] (25)
+    The bound at a level: norm ((products of components up to it + product of its tail) slope + intercept - half norm).
     """
-    width = ends[1] if ends.shape[0] > 1 else 0
+    together = marked.shape[0] // (STRIDE * queries.shape[0])
     count = 0
-    for start in range(first, last, TOGETHER):
-        n_marked = 0
-        for strip in range(start, min(start + TOGETHER, last)):
-            n_marked = _mark(
-                queries, strips, strip, tails[0], query_tails[0], offsets, thresholds, rest, width, products, marked,
-                scores, n_marked,
-            )  # fmt: skip
-        count = _refine(
-            marked[:n_marked], scores, query_rest, rest, ends, tails, query_tails, offsets, thresholds, found, bounds,
-            count,
+    for start in range(first, last, together):
+        n_marked = _mark(
+            queries, strips, wanted, start, min(start + together, last), rest, ends, slopes, intercepts[0], half, norms,
+            thresholds, products, marked, sums,
         )  # fmt: skip
+        for level in range(1, ends.shape[0]):
+            n_marked = _refine(
+                marked, sums, n_marked, level, query_rest, rest, ends, slopes, intercepts[level], half, norms,
+                thresholds,
+            )  # fmt: skip
+        level = ends.shape[0] - 1
+        for pair in range(n_marked):
+            i, j = marked[pair, 0], marked[pair, 1]
+            found[count, 0] = i
+            found[count, 1] = j
+            bounds[count] = (np.float32(sums[pair]) * slopes[i] + intercepts[level, i] - half * norms[j]) * norms[j]
+            count += 1
     return count
 
 
 @jit
 def _mark(
-    queries, strips, strip, tails, query_tails, offsets, thresholds, rest, width, products, marked, scores, count
-):
-    """Add the pairs of a strip that the first level keeps to the `count` marked ones; returns their number.
+    queries, strips, wanted, first, last, rest, ends, slopes, intercepts, half, norms, thresholds, products, marked,
+    sums,
+):  # fmt: skip
+    """Note the pairs of some strips that the first level keeps; returns their number.
 
-    Their next components, `width` of `rest` for each row, are asked for meanwhile: memory is what takes time here.
+    Their next bytes are asked for meanwhile: memory is what takes time here.
     """
-    n_queries, n_components = queries.shape
+    n_queries, width = queries.shape
     left, right = queries.reshape(-1), strips.reshape(-1)
-    size, j = np.uint64(n_components), np.uint64(strip * STRIDE)
-    for i in range(0, n_queries, ROWS):
-        multiply_strip(products, left, np.uint64(i) * size, size, right, j * size)
-        for r in range(ROWS):
-            place = np.uint64(r * STRIDE)
-            mask = reaching(products, place, tails, offsets, j, query_tails[i + r], thresholds[i + r])
-            while mask != 0:
-                t = lowest_bit(mask)
-                mask &= mask - np.uint32(1)
-                row = strip * STRIDE + t
-                marked[count, 0] = i + r
-                marked[count, 1] = row
-                scores[count] = products[r * STRIDE + t]
-                for k in range(0, width, LINE):
-                    fetch(rest, np.uint64(row * width + k))
-                count += 1
+    size = np.uint64(width)
+    following = ends[1] if ends.shape[0] > 1 else 0
+    count = 0
+    for strip in range(first, last):
+        if wanted[strip] == 0:
+            continue
+        j = np.uint64(strip * STRIDE)
+        for i in range(0, n_queries, ROWS):
+            multiply_bytes(products, left, np.uint64(i) * size, size, right, j * size)
+            for r in range(ROWS):
+                q, place = i + r, np.uint64(r * STRIDE)
+                mask = wanted[strip] & reaching(
+                    products, place, norms, j, slopes[q], intercepts[q], half, thresholds[q]
+                )
+                while mask != 0:
+                    t = lowest_bit(mask)
+                    mask &= mask - np.uint32(1)
+                    marked[count, 0] = q
+                    marked[count, 1] = strip * STRIDE + t
+                    sums[count] = products[r * STRIDE + t]
+                    if following:
+                        tail = np.int32(queries[q, width - 1]) * np.int32(strips[strip, width // 2 - 1, t, 1])
+                        sums[count] -= tail
+                        fetch(rest, np.uint64((strip * STRIDE + t) * following))
+                    count += 1
     return count
 
 
 @jit
-def _refine(marked, scores, query_rest, rest, ends, tails, query_tails, offsets, thresholds, found, bounds, count):
-    """The marked pairs that further levels keep, written from place `count` on; returns the place after them."""
-    n_rows, width = tails.shape[1], query_rest.shape[1]
-    components = query_rest.reshape(-1)
-    for pair in range(marked.shape[0]):
-        i, j, score = marked[pair, 0], marked[pair, 1], scores[pair]
-        threshold = thresholds[i]
-        bound = score + tails[0, j] * query_tails[0, i] + offsets[j]
-        for level in range(1, ends.shape[0]):
-            start, stop = ends[level - 1], ends[level]
-            at = n_rows * start + j * (stop - start)
-            for k in range(start, stop, STRIDE):
-                score += inner_stride(components, np.uint64(i * width + k), rest, np.uint64(at + k - start))
-            bound = score + tails[level, j] * query_tails[level, i] + offsets[j]
-            if not bound >= threshold:
-                break
-        if bound >= threshold:
-            found[count, 0] = i
-            found[count, 1] = j
-            bounds[count] = bound
+def _refine(
+    marked, sums, n_marked, level, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds
+):  # fmt: skip
+    """Put the marked pairs that a further level keeps in front; returns their number."""
+    n_rows, width, n_levels = norms.shape[0], query_rest.shape[1], ends.shape[0]
+    components, start, stop = query_rest.reshape(-1), ends[level - 1], ends[level]
+    count = 0
+    for pair in range(n_marked):
+        i, j = np.int64(marked[pair, 0]), np.int64(marked[pair, 1])
+        at = n_rows * start + j * (stop - start)
+        total = np.int64(sums[pair])
+        for k in range(start, stop, STRIDE):
+            total += inner_bytes(components, np.uint64(i * width + k), rest, np.uint64(at + k - start))
+        if (np.float32(total) * slopes[i] + intercepts[i] - half * norms[j]) * norms[j] >= thresholds[i]:
+            if level + 1 < n_levels:
+                total -= np.int64(components[i * width + stop - 1]) * np.int64(rest[at + stop - start - 1])
+                fetch(rest, np.uint64(n_rows * stop + j * (ends[level + 1] - stop)))
+            marked[count, 0] = i
+            marked[count, 1] = j
+            sums[count] = total
             count += 1
     return count

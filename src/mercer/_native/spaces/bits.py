@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from mercer._native.jit import jit
-from mercer._native.lanes import _Vectors
+from mercer._native.lanes import Vectors
 
 LINE = 64  # bytes of a cache line
 BYTES = 4  # that are added together
@@ -167,7 +167,7 @@ def add_four_lines(target, i, tables, k0, k1, k2, k3):
 
 
 def _line(context, builder, signature, arguments):
-    return _Vectors(context, builder, signature, arguments, LINE * 8 // signature.args[0].dtype.bitwidth)
+    return Vectors(context, builder, signature, arguments, LINE * 8 // signature.args[0].dtype.bitwidth)
 
 
 @intrinsic

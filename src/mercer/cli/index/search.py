@@ -8,6 +8,7 @@ from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import argument, flag, integer, number, text
+from mercer._base.parameters.search import CONFIDENCE
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
@@ -57,6 +58,7 @@ class Question:
     where: str | None = None
     place: str = ""
     exact: bool | str = False
+    confidence: float | None = None
     rerank: bool = True
     at: StorePlace | None = None
 
@@ -108,21 +110,25 @@ def search(place, q, rerank, out, out_format, question, at, rules, settings: Set
 EXACT_OPTIONS = (
     DIR, QUERIES,
     flag("probable", "Faster, by relaxed bounds; the certificate says how sure it is."),
+    CONFIDENCE.but(default=None, shown=f"{CONFIDENCE.default}, with --probable"),
     flag("stored", "Exact on the rows as the index keeps them, should they be rounded."),
     MATCHES_OUT, MATCHES_FORMAT,
 )  # fmt: skip
 
 
 @options(EXACT_OPTIONS, examples=EXACT_EXAMPLES, question=QUESTION, rules=INPUT, settings=COMMON)
-def exact(place, q, probable, stored, out, out_format, question, rules, settings: Settings) -> None:
+def exact(place, q, probable, confidence, stored, out, out_format, question, rules, settings: Settings) -> None:
     """The true nearest rows of each query, as brute force would find them, with a certificate.
 
     Bounds on the kernel rule out almost all rows; the others get their exact value. The certificate says for how many
-    rows that was. The bounds are computed anew by every command, so ask all queries at once.
+    rows that was. The bounds are computed by the first such command and kept beside the rows.
     """
     exclude(probable=probable, stored=stored)
+    if confidence is not None and not probable:
+        raise ArgumentError("A confidence is of relaxed bounds: say --probable too, or leave out --confidence.")
     way: bool | str = "probable" if probable else "stored" if stored else True
-    _run(settings, replace(question, place=place, exact=way), q, rules, out, out_format)
+    sure = CONFIDENCE.default if confidence is None else confidence
+    _run(settings, replace(question, place=place, exact=way, confidence=sure), q, rules, out, out_format)
 
 
 def _run(
@@ -196,13 +202,16 @@ def _fitted(question: Question, index) -> Question:
 def _ask(index, data: RowSource, question: Question, allowed):
     """(matches, certificate or None, times)."""
     evaluations = []
+    how = {"filter": allowed, "where": question.where, "exact": question.exact}
+    if question.exact:
+        how["confidence"] = question.confidence
 
     def ask(rows):
         if question.is_range:
             limits = {"min_similarity": question.min_similarity, "max_distance": question.max_distance}
-            found = index.range_search(rows, **limits, filter=allowed, where=question.where, exact=question.exact)
+            found = index.range_search(rows, **limits, **how)
         else:
-            how = {"filter": allowed, "where": question.where, "exact": question.exact, "rerank": question.rerank}
+            how["rerank"] = question.rerank
             if question.at is not None and question.at.ef is not None:
                 how["ef"] = question.at.ef
             found = index.search(rows, question.k, **how)
@@ -211,7 +220,7 @@ def _ask(index, data: RowSource, question: Question, allowed):
         return found
 
     begun = time.perf_counter()
-    warm_up(data, ask)  # an exact search computes its bounds here
+    warm_up(data, ask)  # an exact search opens or computes its bounds here
     started = time.perf_counter()
     evaluations.clear()
     looked_at = min(len(index), (question.k or _NEIGHBOURS) * index.oversample)
@@ -261,6 +270,7 @@ def _certified(certificate) -> dict[str, Any]:
             "confidence": certificate.confidence,
             "rows": certificate.n_rows,
             "components": certificate.n_components,
+            "tails": certificate.share_of_tails,
             "kernel_evaluations": evaluations,
         }
     }

@@ -5,19 +5,21 @@ the next. In each round a row is dropped as soon as a bound shows that it cannot
 left get their final score. So the answer is that of brute force, whatever the order; only the cost depends on it.
 """
 
-__all__ = ["Certificate", "probable_share", "search_bounded"]
+__all__ = ["Certificate", "search_bounded"]
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from mercer._base.progress import track
-from mercer.search.exact.best import Best
+from mercer.search.exact.best import Best, joined
 
 QUERIES_AT_ONCE = 128
-SEED_CHUNKS, SEED_CHUNK_ROWS = 16, 512  # rows that are ranked by all components at first, for a first threshold
-ROUNDS = (slice(0, 1024), slice(1024, 4096), slice(4096, None))  # rows of every chunk: a 16th of all, a quarter, all
-SEED_ROWS = 2  # rows per neighbour wanted that get their final score at first
+SEED_STRIPS, SEED_CHUNKS = 256, 4  # of 32 rows, which are ranked by all components at first, for a first threshold
+ROUNDS = (0, 1 / 16, 1 / 4, 1)  # shares of every chunk that were looked at before and after each round
+SEED_ROWS = 2  # rows per neighbor wanted that get their final score in each round
+LAST_ROWS = 8  # and at first when all rows were looked at
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ class Certificate:
     exact : bool
         Whether the answer is proven to be that of brute force on the stored rows.
     confidence : float
-        1.0 if proven; else the share of neighbours that the relaxed bounds keep, measured on held-out rows.
+        1.0 if proven; else the share of neighbors that the relaxed bounds keep, measured on stored rows as queries.
     n_components : int
         Components that the bounds were made of; 0 where all rows were looked at because there are few, and of lists.
     share_read : float or None
         Of inverted lists: the share that was read of the postings in the columns of the queries.
+    share_of_tails : float
+        Of what components lose of a row, the share that bounds counted: 1.0 if proven.
 
     Examples
     --------
@@ -56,10 +60,13 @@ class Certificate:
     confidence: float
     n_components: int
     share_read: float | None = None
+    share_of_tails: float = 1.0
 
     def __str__(self):
         median, most = np.median(self.kernel_evaluations), self.kernel_evaluations.max()
-        kind = "identical to brute force" if self.exact else f"probable, confidence {self.confidence:.4f}"
+        kind = "identical to brute force"
+        if not self.exact:
+            kind = f"probable, confidence {self.confidence:.4f} with {self.share_of_tails:.3f} of the tails"
         read = "" if self.share_read is None else f"; {self.share_read:.1%} of the postings read"
         return (
             f"{len(self.kernel_evaluations)} queries over {self.n_rows:,} rows, {kind}; kernel evaluations per query: "
@@ -67,7 +74,7 @@ class Certificate:
         )
 
 
-def search_bounded(bounds, measure, Q, k, take, keys_of, allowed=None, limits=None, share=1.0):
+def search_bounded(bounds, measure, Q, k, take, keys_of, allowed=None, limits=None, share=1.0, first_of=None):
     """The k nearest rows, or all that reach a limit.
 
     Parameters
@@ -79,39 +86,108 @@ def search_bounded(bounds, measure, Q, k, take, keys_of, allowed=None, limits=No
     keys_of : positions -> sort keys of equal scores
     allowed : bool (n_rows,) or None
     limits : objective that rows must reach, instead of k
-    share : of the bounds, see `Bounds.candidates`
+    share : of the tails that count, see `Directions.aim`
+    first_of : (queries, k) -> (queries, positions) of rows that are likely to be near, or None
+        Their k-th best score is the first threshold.
 
     Returns
     -------
     (queries, positions, scores) with k None, else (positions, scores) of shape (n_queries, k); kernel evaluations
     """
     evaluations = np.zeros(Q.shape[0], dtype=np.int64)
-    parts = [slice(i, min(i + QUERIES_AT_ONCE, Q.shape[0])) for i in range(0, Q.shape[0], QUERIES_AT_ONCE)]
-    search = _nearest if k is not None else _within
-    wanted = k if k is not None else limits
-    found = [
-        search(bounds, measure, Q[part], wanted, take, keys_of, allowed, share, evaluations[part], part.start)
-        for part in track(parts, "exact search")
-    ]
+    task = _Search(bounds, measure, take, keys_of, allowed, share)
+    found = []
+    for start in track(range(0, Q.shape[0], QUERIES_AT_ONCE), "exact search"):
+        part = slice(start, min(start + QUERIES_AT_ONCE, Q.shape[0]))
+        if k is None:
+            found.append(task.within(Q[part], limits, evaluations[part], start))
+        else:
+            found.append(task.nearest(Q[part], k, evaluations[part], first_of))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True)), evaluations
 
 
-def _nearest(bounds, measure, Q, k, take, keys_of, allowed, share, evaluations, first):
-    queries = bounds.project_queries(Q)
-    best = Best(Q.shape[0], k, keys_of)
-    seeds = bounds.best_approximate(queries, SEED_CHUNKS, SEED_CHUNK_ROWS, SEED_ROWS * k, allowed)
-    _score(measure, Q, take, best, *seeds, evaluations)
-    scored = np.sort(seeds[0] * bounds.n_rows + seeds[1])
-    for rows in ROUNDS:
-        limits = _thresholds(bounds, measure, queries, best.thresholds)
-        found = bounds.candidates(queries, limits, rows, allowed, share)
-        left, positions, reached = _without(scored, bounds.n_rows, *found)
-        # those with the highest bounds first: they raise the threshold, which spares many of the others
-        chosen = _highest(left, reached, Q.shape[0], SEED_ROWS * k)
-        _score(measure, Q, take, best, left[chosen], positions[chosen], evaluations)
-        rest = ~chosen & (reached >= _thresholds(bounds, measure, queries, best.thresholds)[left])
-        _score(measure, Q, take, best, left[rest], positions[rest], evaluations)
-    return best.positions, best.scores
+class _Search:
+    """Some queries at a time; ``evaluations`` counts the final scores of each."""
+
+    def __init__(self, bounds, measure, take, keys_of, allowed, share):
+        self.bounds, self.measure, self.allowed, self.share = bounds, measure, allowed, share
+        self._take, self._keys_of = take, keys_of
+
+    def nearest(self, Q, k, evaluations, first_of):
+        bounds, aim = self.bounds, self.bounds.directions.aim(Q, self.share)
+        best = Best(Q.shape[0], k, self._keys_of)
+        scored, shares = self._start(aim, Q, k, best, evaluations, first_of)
+        pool = [_without(scored, bounds.n_rows, *bounds.loose(aim, self.allowed))]
+        for begin, end in pairwise(shares):
+            found = bounds.candidates(aim, best.thresholds, _shares(begin, end), self.allowed)
+            # those with the highest bounds raise the threshold; the others wait for what it will be in the end
+            found = _without(scored, bounds.n_rows, *found)
+            chosen = _highest(found[0], found[2], Q.shape[0], SEED_ROWS * k)
+            self._score(Q, best, found[0][chosen], found[1][chosen], evaluations)
+            pool.append(tuple(column[~chosen] for column in found))
+        left, positions, reached = joined(pool)
+        rest = reached >= bounds.limits(aim, best.thresholds)[left]
+        left, positions, reached = left[rest], positions[rest], reached[rest]
+        chosen = _highest(left, reached, Q.shape[0], LAST_ROWS * k)
+        self._score(Q, best, left[chosen], positions[chosen], evaluations)
+        rest = ~chosen & (reached >= bounds.limits(aim, best.thresholds)[left])
+        self._score(Q, best, left[rest], positions[rest], evaluations)
+        return best.positions, best.scores
+
+    def _start(self, aim, Q, k, best, evaluations, first_of):
+        """Score rows for a first threshold; (their pairs as sorted numbers, shares of chunks to look at in turn)."""
+        scored, shares = np.empty(0, dtype=np.int64), ROUNDS
+        if first_of is not None:
+            left, positions = first_of(Q, k)
+            self._score(Q, best, left, positions, evaluations)
+            scored = np.sort(left * self.bounds.n_rows + positions)
+            shares = (0, 1)  # the threshold is near its end: nothing is gained by looking at few rows first
+        if not np.isfinite(best.thresholds).all():  # also where a store has found too few
+            left, positions, _ = _without(scored, self.bounds.n_rows, *self._seeds(aim, Q, k))
+            self._score(Q, best, left, positions, evaluations)
+            scored = np.sort(np.concatenate([scored, left * self.bounds.n_rows + positions]))
+            shares = ROUNDS
+        return scored, shares
+
+    def within(self, Q, limit, evaluations, first):
+        aim = self.bounds.directions.aim(Q, self.share)
+        objectives = np.full(Q.shape[0], limit)
+        left, positions, reached = self.bounds.loose(aim, self.allowed)
+        kept = reached >= self.bounds.limits(aim, objectives)[left]
+        found = self.bounds.candidates(aim, objectives, _shares(0, 1), self.allowed)
+        left, positions = (np.concatenate(pair) for pair in ((left[kept], found[0]), (positions[kept], found[1])))
+        evaluations += np.bincount(left, minlength=Q.shape[0])
+        scores = self._final_scores(Q, left, positions)
+        kept = scores >= limit
+        left, positions, scores = left[kept], positions[kept], scores[kept]
+        order = np.lexsort((self._keys_of(positions), -scores, left))
+        return left[order] + first, positions[order], scores[order]
+
+    def _seeds(self, aim, Q, k):
+        """For each query the rows with the highest bounds among a few of every chunk."""
+        nothing, chunks = np.full(Q.shape[0], -np.inf), self.bounds.chunks
+        chosen = {chunk.first for chunk in chunks[:: -(-len(chunks) // SEED_CHUNKS)]}
+
+        def part(chunk):
+            return (0, min(chunk.n_strips, SEED_STRIPS // len(chosen))) if chunk.first in chosen else (0, 0)
+
+        found = self.bounds.candidates(aim, nothing, part, self.allowed)
+        chosen = _highest(found[0], found[2], Q.shape[0], SEED_ROWS * k)
+        return tuple(column[chosen] for column in found)
+
+    def _score(self, Q, best, left, positions, evaluations):
+        if len(left):
+            evaluations += np.bincount(left, minlength=Q.shape[0])
+            best.merge(left, positions, self._final_scores(Q, left, positions))
+
+    def _final_scores(self, Q, left, positions):
+        rows, where = np.unique(positions, return_inverse=True)
+        return self.measure.scores(Q, self._take(rows), left, where)
+
+
+def _shares(begin, end):
+    """From a chunk to the first and the last of the strips between two shares of them."""
+    return lambda chunk: (int(begin * chunk.n_strips), int(end * chunk.n_strips))
 
 
 def _without(scored, n_rows, left, positions, reached):
@@ -132,51 +208,3 @@ def _highest(left, reached, n_queries, n):
         pairs = order[starts[i] : starts[i + 1]]
         flags[pairs[np.argpartition(-reached[pairs], n - 1)[n:]]] = False
     return flags
-
-
-def _within(bounds, measure, Q, limit, take, keys_of, allowed, share, evaluations, first):
-    queries = bounds.project_queries(Q)
-    thresholds = _thresholds(bounds, measure, queries, np.full(Q.shape[0], limit))
-    left, positions, _ = bounds.candidates(queries, thresholds, slice(None), allowed, share)
-    evaluations += np.bincount(left, minlength=Q.shape[0])
-    scores = _final_scores(measure, Q, take, left, positions)
-    kept = scores >= limit
-    left, positions, scores = left[kept], positions[kept], scores[kept]
-    order = np.lexsort((keys_of(positions), -scores, left))
-    return left[order] + first, positions[order], scores[order]
-
-
-def _thresholds(bounds, measure, queries, objectives):
-    """What score + product of tails + offset must reach, for an objective."""
-    energy = queries[3]
-    if measure.is_distance:  # objective = 2 (K - K(x, x) / 2) - K(q, q)
-        objectives = (objectives + energy) / 2
-    return objectives - bounds.margins(energy, bounds.highest_energy)
-
-
-def _score(measure, Q, take, best, left, positions, evaluations):
-    evaluations += np.bincount(left, minlength=Q.shape[0])
-    best.merge(left, positions, _final_scores(measure, Q, take, left, positions))
-
-
-def _final_scores(measure, Q, take, left, positions):
-    rows, where = np.unique(positions, return_inverse=True)
-    return measure.scores(Q, take(rows), left, where)
-
-
-def probable_share(bounds, measure, rows, neighbours, left, right, confidence):
-    """The beta of [bourrier15explicit] (28): bounds beta R(q) R(x) hold for the wanted share of neighbours.
-
-    Parameters
-    ----------
-    rows, neighbours : validated rows and rows that are near to them
-    left, right : the pairs that are neighbours
-    confidence : share of the pairs for which the relaxed bounds hold at every level
-
-    Returns
-    -------
-    (beta, share of the pairs, measured, for which it holds)
-    """
-    tightest = np.maximum.reduce(bounds.shares_of_tails(measure, rows, neighbours, left, right))
-    beta = float(np.clip(np.quantile(tightest, confidence, method="higher"), 0.0, 1.0))
-    return beta, float(np.mean(tightest <= beta))

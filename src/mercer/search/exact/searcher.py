@@ -7,17 +7,17 @@ from threading import Lock
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer.search.exact.bounds import CHUNK_ROWS, Bounds
+from mercer._base.parameters.search import CONFIDENCE
 from mercer.search.exact.oracle import nearest_rows
-from mercer.search.exact.search import Certificate, probable_share, search_bounded
+from mercer.search.exact.relaxed import measure_needs, share_for
+from mercer.search.exact.search import Certificate, search_bounded
 
 EXACT = (False, True, "stored", "probable")
-CONFIDENCE = 0.999  # wanted of relaxed bounds
+CANDIDATES = 2  # rows per neighbor wanted that a store is asked for, for a first threshold
+KEPT_NEEDS = 8  # numbers of neighbors whose needs are remembered
 BRUTE_FORCE_ROWS = 2**14  # so few rows are all looked at, unless there are bounds already
-FIT_ROWS = 2**16  # rows that the directions of the bounds are found from
-PROBED_ROWS, PROBED_BASE = 256, 2**15  # rows that the relaxed bounds are measured on
 
-_BUILDING = Lock()  # threads may search one index together: the first of them builds its bounds, the others wait
+_BUILDING = Lock()  # threads may search one index together: the first of them measures needs, the others wait
 
 
 class ExactSearch:
@@ -28,13 +28,17 @@ class ExactSearch:
     rows : Collection
     exact : {True, "stored", "probable"}
         What is to be proven: see `KernelIndex.search`.
-    n_landmarks, seed, n_jobs : of the bounds, if they are still to be built
+    n_landmarks, seed : of the bounds, if they are still to be built
+    confidence : float
+        Share of the neighbors that ``"probable"`` is to find.
     """
 
-    def __init__(self, rows, exact, n_landmarks, seed, n_jobs):
+    def __init__(self, rows, exact, n_landmarks, seed, confidence):
         check_searchable(rows, exact)
+        CONFIDENCE.check(confidence, "KernelIndex")
         self.rows, self.exact, self.measure = rows, exact, rows.measure
-        self._bounds_of = {"n_landmarks": n_landmarks, "random_state": seed, "n_jobs": n_jobs}
+        self.confidence = float(confidence)
+        self._projection = {"n_landmarks": n_landmarks, "random_state": seed}
 
     def nearest(self, Q, k, allowed):
         """((positions, scores) of the k nearest rows of validated queries, certificate)."""
@@ -58,52 +62,38 @@ class ExactSearch:
         return (found.positions, found.scores), Certificate(len(rows), evaluations, True, 1.0, 0)
 
     def _search_bounded(self, Q, k, allowed, limit=None):
-        rows = self.rows
-        bounds, share, confidence = self._bounds()
-        found, evaluations = search_bounded(
-            bounds, self.measure, Q, k, rows.take, rows.ids.keys, self.rows.may_be_found(allowed), limit, share
-        )
+        rows, bounds = self.rows, self.rows.bounds(self._projection)
         proven = self.exact != "probable"
-        return found, Certificate(len(rows), evaluations, proven, confidence, bounds.n_components)
+        share, confidence = (1.0, 1.0) if proven else self._relaxed(bounds, k, limit)
+        found, evaluations = search_bounded(
+            bounds, self.measure, Q, k, rows.take, rows.ids.keys, rows.may_be_found(allowed), limit, share,
+            self._first_of(allowed),
+        )  # fmt: skip
+        made_of = bounds.n_components
+        return found, Certificate(len(rows), evaluations, proven, confidence, made_of, share_of_tails=share)
 
-    def _bounds(self):
-        """(bounds of all rows, share of them that is used, confidence)."""
-        with _BUILDING:
-            view = self.rows.view
-            bounds = self._complete_bounds(view)
-            if self.exact != "probable":
-                return bounds, 1.0, 1.0
-            if view.relaxed is None:
-                view.relaxed = self._measure_relaxed(bounds)
-            return bounds, *view.relaxed
-
-    def _complete_bounds(self, view):
-        """Bounds of all positions, built at the first exact search and extended after further rows."""
+    def _first_of(self, allowed):
+        """Where the store of the index finds candidates in less time than bounds do: their function, else None."""
         rows = self.rows
-        bounds, view.bounds = view.bounds, None  # put back when they are complete: interrupted, they are built again
-        if bounds is None:
-            alive = rows.alive
-            sample = alive[:: max(1, -(-len(alive) // FIT_ROWS))]
-            bounds = Bounds(self.measure, **self._bounds_of).fit(rows.take(sample))
-        n = rows.snapshot.n_positions
-        if bounds.n_rows < n:
-            first = bounds.drop_last_partial()
-            for start in range(first, n, CHUNK_ROWS):
-                bounds.add(rows.take(np.arange(start, min(start + CHUNK_ROWS, n))))
-        view.bounds = bounds
-        return bounds
+        if not rows.finds_quickly:
+            return None
 
-    def _measure_relaxed(self, bounds):
-        rows, alive = self.rows, self.rows.alive
-        rng = np.random.default_rng(0)
-        asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
-        base = np.sort(rng.choice(alive, min(PROBED_BASE, len(alive)), replace=False))
-        left_rows, right_rows = rows.take(asked), rows.take(base)
-        found = nearest_rows(self.measure, right_rows, left_rows, min(10, len(base)))
-        left, places = np.nonzero(found.positions >= 0)
-        right = found.positions[left, places]
-        other = base[right] != asked[left]  # a row is no neighbour of itself
-        return probable_share(bounds, self.measure, left_rows, right_rows, left[other], right[other], CONFIDENCE)
+        def first_of(Q, k):
+            positions, _ = rows.store.search(rows.model.embed_queries(Q), min(CANDIDATES * k, len(rows)), allowed)
+            queries, places = np.nonzero(positions >= 0)
+            return queries, positions[queries, places].astype(np.int64)
+
+        return first_of
+
+    def _relaxed(self, bounds, k, limit):
+        """(share of the tails that counts, share of the neighbors that are found then)."""
+        with _BUILDING:
+            known, wanted = self.rows.view.relaxed, (k, limit)
+            if wanted not in known:
+                needs = measure_needs(self.rows, self.measure, bounds.directions, k, limit)
+                known = dict([*known.items(), (wanted, needs)][-KEPT_NEEDS:])
+                self.rows.view.relaxed = known
+        return share_for(known[wanted], self.confidence)
 
 
 def check_searchable(rows, exact):

@@ -2,6 +2,7 @@
 
 __all__ = ["Collection", "columns_of", "format_of"]
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -18,6 +19,8 @@ from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, pytho
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
 from mercer.search.exact.few import FEW_VALUES, FewRows
+from mercer.search.exact.files import StoredBounds
+from mercer.search.exact.keeping import complete_bounds
 from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
@@ -36,7 +39,7 @@ from mercer.search.stores import CodeStore, FaissStore, FastScanStore
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
 KEPT_MASKS = 8  # conditions whose rows are remembered
-_BUILDING = Lock()  # of lists: threads may search one index together
+_BUILDING = Lock()  # of lists and bounds: threads may search one index together
 
 
 @dataclass(eq=False)
@@ -53,7 +56,7 @@ class View:
     lists: Any = None
     few: Any = None  # of few dense rows: all of them, prepared
     bounds: Any = None
-    relaxed: Any = None
+    relaxed: dict = field(default_factory=dict)  # needs of neighbors, by how many there are: see exact/relaxed.py
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
 
     @cached_property
@@ -124,7 +127,7 @@ class Collection:
             model = before.model if same else load_model(storage, self._n_jobs)
         view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
         if view.snapshot.generation == before.snapshot.generation:
-            view.bounds, view.relaxed, view.lists = before.bounds, before.relaxed, before.lists
+            view.bounds, view.lists = before.bounds, before.lists
         return view
 
     def _new_view(self, storage, model, trusted):
@@ -155,7 +158,7 @@ class Collection:
             if len(new):
                 store.upsert(new, _gathered(snapshot, "codes", new))
             store.delete(removed)
-        self.view = replace(view, snapshot=snapshot, store=store, masks={})
+        self.view = replace(view, snapshot=snapshot, store=store, masks={}, relaxed={})
 
     @property
     def store(self):
@@ -183,6 +186,11 @@ class Collection:
         return self.model.keeps_codes
 
     @property
+    def finds_quickly(self):
+        """Whether the store looks at few rows only, so that it finds some that are near before bounds look at all."""
+        return bool(self.has_codes and self.n_lists)
+
+    @property
     def by_lists(self):
         """Whether rows are found by inverted lists."""
         return self.model.store == "lists"
@@ -198,6 +206,24 @@ class Collection:
                 lists = lists.extended(view.snapshot.n_positions, self.take, files and files.load)
             view.lists = lists
         return lists
+
+    def bounds(self, projection=None):
+        """Bounds of all positions for an exact search; None if there are none yet and no ``projection`` says how.
+
+        They are extended after further rows; in a directory they are kept beside the rows.
+        """
+        with _BUILDING:
+            files = None if self.path is None else StoredBounds(self.storage.model_path.parent)
+            view = self.view
+            view.bounds = complete_bounds(self, view.measure, view.bounds, files, projection, self._n_jobs)
+            return view.bounds
+
+    def _save_derived(self):
+        """Extend what is kept beside the rows. The rows are committed: what fails is made when needed."""
+        self._save_lists()
+        if not self.by_lists and self.path is not None and self.vectors is not None:
+            with suppress(InputError, OSError):
+                self.bounds()
 
     def _list_files(self, lists):
         """Where full blocks of lists are kept, None in memory."""
@@ -339,7 +365,7 @@ class Collection:
                 transaction.append(arrays)
             transaction.remove(replaced)
         self._advance(ids, replaced)
-        self._save_lists()
+        self._save_derived()
 
     def _append_with_columns(self, X, ids, replaced, who, data):
         """The same where rows have had no columns so far: a new generation, in which the old rows have no values."""
@@ -356,7 +382,7 @@ class Collection:
         new = self._blocks(X, ids, who, data)
         self.storage.rewrite(columns, chain(old, new), None, header, who, model)
         self.settled()
-        self._save_lists()
+        self._save_derived()
 
     def _blocks(self, X, ids, who, data):
         """New rows as a storage takes them, some at a time."""
@@ -403,7 +429,7 @@ class Collection:
         header = {**self.storage.header, "highest_id": self.ids.highest}
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
-        self._save_lists()
+        self._save_derived()
 
     def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
@@ -413,7 +439,7 @@ class Collection:
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
-        self._save_lists()
+        self._save_derived()
 
     def known(self, ids, who):
         """Where ids stand, all of which must be in the index."""
