@@ -75,12 +75,13 @@ class FaissStore:
         """Rows that can be found."""
         return int(len(self._deleted) - np.count_nonzero(self._deleted))
 
-    def search(self, Z, k, allowed=None):
-        """(positions, scores) of the k largest scores in the lists looked at."""
-        return self._search(self._coder.blocks(Z).reshape(len(Z), -1), k, allowed, self._probes)
+    def search(self, Z, k, allowed=None, n_probe=None):
+        """(positions, scores) of the k largest scores in the lists looked at: ``n_probe``, or as many as were chosen."""
+        return self._search(self._coder.blocks(Z).reshape(len(Z), -1), k, allowed, n_probe or self.probes)
 
     @property
-    def _probes(self):
+    def probes(self):
+        """Lists looked at for each query."""
         return self.n_probe or self._measured_probes
 
     def _search(self, rotated, k, allowed, n_probe):
