@@ -29,9 +29,9 @@ from mercer._base.parameters.language import (
 
 INDEX = (
     text("kernel", "chi2", "By the names of mercer kernel."),
-    choice("store", "auto codes lists graph", "auto", "What finds rows: codes of embedded rows, inverted lists of sparse "
-        "rows, which are exact, or a graph of embedded rows; auto: lists for sparse rows under a kernel that allows it, a "
-        "graph for many dense ones."),
+    choice("store", "auto codes lists graph", "auto", "What finds rows: codes of embedded rows, inverted lists of "
+        "sparse rows, which are exact, or a graph of embedded rows; auto: lists for sparse rows under a kernel that "
+        "allows it, a graph for many dense ones."),
     integer("bytes_per_item", None, "Length of a code.", "N", "--bytes", shown="16; none with lists or a graph",
         least=1),
     choice("code", "pq opq lsh universal flat", "pq", "pq: product quantisation; opq: after a learnt rotation; lsh, "
@@ -69,16 +69,8 @@ KERNEL_INDEX = (
 )  # fmt: skip
 K = integer("k", 10, "Nearest rows.", least=1)
 EF = integer("ef", None, "Candidates that an HNSW graph keeps while it is searched.", least=1)
-RECALL = number(
-    "recall",
-    None,
-    "The share of the true nearest rows that a search is to find, 0.95, 0.99 or 0.999 say; 1 "
-    "looks at all that could be among them.",
-    "SHARE",
-    shown="about 0.99 with a graph",
-    above=0.0,
-    most=1.0,
-)
+RECALL = number("recall", None, "The share of the true nearest rows that is to be found, such as 0.99; 1 searches "
+    "exactly.", "SHARE", shown="0.99 with a graph", above=0.0, most=1.0)  # fmt: skip
 EXACT = flag("exact", "Whether all rows are compared, and not only candidates.")
 KERNEL_NEIGHBORS = (
     KERNEL,

@@ -32,96 +32,90 @@ class Graph:
     Parameters
     ----------
     width : int, components of a row
+
+    Attributes
+    ----------
+    index, storage : what faiss has of them: the graph and its vectors
     """
 
     def __init__(self, width):
         faiss = load_faiss()
         self.width = width
-        self._index = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, LINKS)
-        self._index.hnsw.efConstruction = BUILD_CANDIDATES
-        self._storage = faiss.downcast_index(self._index.storage)
+        self.index = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, LINKS)
+        self.index.hnsw.efConstruction = BUILD_CANDIDATES
+        self.storage = faiss.downcast_index(self.index.storage)
 
     @classmethod
     def of_arrays(cls, vectors, levels, neighbors, entry):
         """The graph that arrays describe, which were checked: see `mercer.search.graph.files`."""
         made, faiss = cls(vectors.shape[1]), load_faiss()
-        hnsw = made._index.hnsw
+        hnsw = made.index.hnsw
         levels = levels.astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(made.slots[levels])]).astype(np.uint64)
         faiss.copy_array_to_vector(levels, hnsw.levels)
         faiss.copy_array_to_vector(offsets, hnsw.offsets)
         hnsw.neighbors.resize(len(neighbors))
         _view(hnsw.neighbors)[:] = neighbors
-        made._storage.add_sa_codes(np.ascontiguousarray(vectors).view(np.uint8))
+        made.storage.add_sa_codes(np.ascontiguousarray(vectors).view(np.uint8))
         hnsw.entry_point, hnsw.max_level = int(entry), int(levels[entry]) - 1
-        made._index.ntotal = len(levels)
+        made.index.ntotal = len(levels)
         return made
 
     @property
     def n_rows(self):
-        return self._index.ntotal
+        return self.index.ntotal
 
     @property
     def slots(self):
         """How many links the first layers have together, by their number."""
-        return load_faiss().vector_to_array(self._index.hnsw.cum_nneighbor_per_level).astype(np.int64)
+        return load_faiss().vector_to_array(self.index.hnsw.cum_nneighbor_per_level).astype(np.int64)
 
     @property
     def arrays(self):
         """The arrays above, levels and links as they are in memory; ``entry`` is apart."""
-        hnsw = self._index.hnsw
+        hnsw = self.index.hnsw
         levels = load_faiss().vector_to_array(hnsw.levels)
         return {"vectors": self.vectors, "levels": levels.astype(np.uint8), "neighbors": _view(hnsw.neighbors)}
 
     @property
     def entry(self):
-        return int(self._index.hnsw.entry_point)
+        return int(self.index.hnsw.entry_point)
 
     @property
     def vectors(self):
         """The embedded rows, where faiss keeps them."""
-        return _view(self._storage.codes).view(np.float16).reshape(-1, self.width)
+        return _view(self.storage.codes).view(np.float16).reshape(-1, self.width)
 
     @property
     def nbytes(self):
-        hnsw = self._index.hnsw
+        hnsw = self.index.hnsw
         return self.vectors.nbytes + 4 * hnsw.neighbors.size() + 4 * hnsw.levels.size() + 8 * hnsw.offsets.size()
 
     def extended(self, vectors):
         """A graph of these rows and further ones; this one stays as it is."""
         made, faiss = self._copy(), load_faiss()
         levels = levels_of(0, self.n_rows + len(vectors))
-        hnsw, codes = made._index.hnsw, made._storage.codes
-        made._reserve(levels)
+        hnsw, codes = made.index.hnsw, made.storage.codes
+        _reserve(made, levels)
         starts = range(0, len(vectors), BUILD_ROWS)
         for start in track(starts, "Building the graph") if len(starts) > 1 else starts:
             part = vectors[start : start + BUILD_ROWS]
             faiss.copy_array_to_vector(levels[: made.n_rows + len(part)], hnsw.levels)
-            made._index.add(np.ascontiguousarray(part, dtype=np.float32))
+            made.index.add(np.ascontiguousarray(part, dtype=np.float32))
         assert codes.size() == 2 * self.width * len(levels)
         return made
 
     def _copy(self):
         return Graph.of_arrays(**self.arrays, entry=self.entry) if self.n_rows else Graph(self.width)
 
-    def _reserve(self, levels):
-        """Room for all rows at once: vectors that grow by doubling would keep up to twice of it."""
-        for vector, size in (
-            (self._index.hnsw.neighbors, int(self.slots[levels].sum())),
-            (self._storage.codes, 2 * self.width * len(levels)),
-        ):
-            n = vector.size()
-            vector.resize(size)
-            vector.resize(n)
-
     def is_lowest(self, positions):
         """Whether rows are in the lowest layer only."""
-        return load_faiss().vector_to_array(self._index.hnsw.levels)[positions] == 1
+        return load_faiss().vector_to_array(self.index.hnsw.levels)[positions] == 1
 
     def without(self, positions):
         """A copy in which no link leads to some rows, all of them in the lowest layer only."""
         made = self._copy()
-        hnsw = made._index.hnsw
+        hnsw = made.index.hnsw
         links, first = _view(hnsw.neighbors), made.slots[1]
         gone = np.zeros(self.n_rows + 1, dtype=bool)  # the last for -1
         gone[positions] = True
@@ -147,21 +141,21 @@ class Graph:
         faiss = load_faiss()
         selector = None if bits is None else faiss.IDSelectorBitmap(bits)
         settings = faiss.SearchParametersHNSW(efSearch=max(candidates, k), sel=selector)
-        distances, positions = self._index.search(np.ascontiguousarray(Z, dtype=np.float32), k, params=settings)
+        distances, positions = self.index.search(np.ascontiguousarray(Z, dtype=np.float32), k, params=settings)
         return positions, distances
 
     def scan(self, Z, k, bits=None):
         """The same by looking at all rows."""
         faiss = load_faiss()
         settings = None if bits is None else faiss.SearchParameters(sel=faiss.IDSelectorBitmap(bits))
-        distances, positions = self._storage.search(np.ascontiguousarray(Z, dtype=np.float32), k, params=settings)
+        distances, positions = self.storage.search(np.ascontiguousarray(Z, dtype=np.float32), k, params=settings)
         return positions, distances
 
     def within(self, z, radius, bits=None):
         """(positions, squared distances) of all rows nearer to one embedded query than a squared distance."""
         faiss = load_faiss()
         settings = None if bits is None else faiss.SearchParameters(sel=faiss.IDSelectorBitmap(bits))
-        _, distances, positions = self._storage.range_search(np.ascontiguousarray(z), radius, params=settings)
+        _, distances, positions = self.storage.range_search(np.ascontiguousarray(z), radius, params=settings)
         return positions, distances
 
 
@@ -180,6 +174,17 @@ def levels_of(first, stop):
         levels += uniform < threshold
         threshold /= LINKS
     return levels
+
+
+def _reserve(graph, levels):
+    """Room for all rows at once: vectors that grow by doubling would keep up to twice of it."""
+    for vector, size in (
+        (graph.index.hnsw.neighbors, int(graph.slots[levels].sum())),
+        (graph.storage.codes, 2 * graph.width * len(levels)),
+    ):
+        n = vector.size()
+        vector.resize(size)
+        vector.resize(n)
 
 
 def _view(vector):

@@ -224,11 +224,11 @@ class Collection:
         if before is None:
             return
         with _BUILDING, thread_limit(effective_threads(self._n_jobs)):
-            same = len(left) == before.n_rows
-            kept = (
-                before.saved(0) if same else GraphOfRows.empty(self.model).joined(before.at(left[left < before.n_rows]))
-            )
-            self.view.graph = kept
+            if len(left) == before.n_rows:
+                self.view.graph = before.saved(0)
+            else:
+                vectors = before.at(left[left < before.n_rows])
+                self.view.graph = GraphOfRows.empty(self.model).joined(vectors)
 
     def close(self):
         """Write what is derived and not written yet, and give back the files."""

@@ -76,7 +76,7 @@ class FaissStore:
         return int(len(self._deleted) - np.count_nonzero(self._deleted))
 
     def search(self, Z, k, allowed=None, n_probe=None):
-        """(positions, scores) of the k largest scores in the lists looked at: ``n_probe``, or as many as were chosen."""
+        """(positions, scores) of the k largest scores in ``n_probe`` lists, or as many as were chosen."""
         return self._search(self._coder.blocks(Z).reshape(len(Z), -1), k, allowed, n_probe or self.probes)
 
     @property
