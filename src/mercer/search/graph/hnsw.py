@@ -115,14 +115,13 @@ class Graph:
     def without(self, positions):
         """A copy in which no link leads to some rows, all of them in the lowest layer only."""
         made = self._copy()
-        hnsw = made.index.hnsw
-        links, first = _view(hnsw.neighbors), made.slots[1]
+        hnsw, width = made.index.hnsw, int(made.slots[1])
+        links = _view(hnsw.neighbors)
+        begins = load_faiss().vector_to_array(hnsw.offsets).astype(np.int64)
         gone = np.zeros(self.n_rows + 1, dtype=bool)  # the last for -1
         gone[positions] = True
-        begins = load_faiss().vector_to_array(hnsw.offsets).astype(np.int64)
-        places = np.flatnonzero(gone[links])
-        for begin in np.unique(begins[np.searchsorted(begins, places, side="right") - 1]).tolist():
-            part = links[begin : begin + first]
+        for row in np.unique(np.searchsorted(begins, np.flatnonzero(gone[links]), side="right") - 1).tolist():
+            part = links[begins[row] : begins[row] + width]
             kept = part[~gone[part]]
             part[:] = -1
             part[: len(kept)] = kept

@@ -40,7 +40,7 @@ class GraphStore:
         return self._n if self._removed is None else int(np.count_nonzero(~self._removed))
 
     def without(self, positions):
-        """The same, but no link leads to some rows: as if they had never been added."""
+        """The same, but no link leads to some rows, as if the graph had never had them."""
         inside = positions[positions < self._graph.n_rows]
         graph = self._graph.without(inside) if len(inside) else self._graph
         removed = np.zeros(self._n, dtype=bool) if self._removed is None else self._removed
