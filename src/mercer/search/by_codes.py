@@ -22,7 +22,7 @@ def search_codes(rows, Q, k, allowed, oversample=None, n_probe=None):
     """
     rerank = oversample is not None and rows.vectors is not None
     wanted = min(oversampled(k, oversample) if rerank else k, len(rows))
-    how = {} if n_probe is None else {"n_probe": n_probe}
+    how = {"least": min(k, wanted)} if rows.by_graph else {} if n_probe is None else {"n_probe": n_probe}
     positions, scores = rows.store.search(rows.model.embed_queries(Q), wanted, allowed, **how)
     queries, places = np.nonzero(positions >= 0)
     positions, scores = positions[queries, places], scores[queries, places]
