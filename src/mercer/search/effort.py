@@ -135,13 +135,12 @@ def planned(rows, k, exact, rerank, recall, oversample):
 
 def measured_curve(rows, size):
     """The curve for ``size`` neighbors, measured if there is none that suits; None of an index with few rows."""
-    view = rows.view
-    curve = next((curve for curve in view.curves if curve.k == size), None)
+    curve = next((curve for curve in rows.curves if curve.k == size), None)
     if curve is not None and curve.suits(rows):
         return curve
     made = _measure(rows, size)
     if made is not None:
-        view.curves = [*(curve for curve in view.curves if curve.k != size), made]
+        rows.view.curves = [*(curve for curve in rows.curves if curve.k != size), made]
     return made
 
 

@@ -11,8 +11,6 @@ still, or where a walk came to an end with fewer rows than were wanted: the allo
 
 __all__ = ["GraphStore"]
 
-from functools import partial, reduce
-
 import numpy as np
 
 LEAST_CANDIDATES = 64  # of a walk, however few rows are wanted
@@ -64,8 +62,7 @@ class GraphStore:
         found = [self._by_graph(Z, k, may, least)]
         if len(self._tail):
             found.append(self._behind(Z, k, may))
-        found = found if found[0][0].shape[1] == k else [*found, _nothing(len(Z), k)]
-        positions, distances = found[0] if len(found) == 1 else reduce(partial(_merged, k=k), found)
+        positions, distances = found[0] if len(found) == 1 else _merged(*found, k)
         scores = self._scores(Z, distances)
         scores[positions < 0] = -np.inf
         return positions, scores
@@ -128,10 +125,10 @@ class GraphStore:
         bits = None if mask is None else np.packbits(mask, bitorder="little")
         if n * STEPS_PER_SCANNED <= candidates:
             return graph.scan(Z, k, bits)
-        positions, distances = graph.search(Z, wanted, candidates, bits)
-        short = np.flatnonzero(positions[:, -1] < 0) if wanted <= count else []
+        positions, distances = _widened(graph.search(Z, wanted, candidates, bits), k)
+        short = np.flatnonzero(positions[:, wanted - 1] < 0) if wanted <= count else []
         if len(short):
-            positions[short], distances[short] = graph.scan(Z[short], wanted, bits)
+            positions[short], distances[short] = graph.scan(Z[short], k, bits)
         return positions, distances
 
     def _picked(self, Z, k, rows):
@@ -166,6 +163,12 @@ def _sq_norms(Z):
 
 def _nothing(n_queries, k):
     return np.full((n_queries, k), -1, dtype=np.int64), np.full((n_queries, k), np.inf, dtype=np.float32)
+
+
+def _widened(found, k):
+    """The same with places for k rows."""
+    n_queries, n_found = found[0].shape
+    return found if n_found == k else _merged(found, _nothing(n_queries, k - n_found), k)
 
 
 def _nearest(Z, rows, k):

@@ -220,9 +220,10 @@ class Collection:
                 view.graph = known.joined(np.concatenate(fresh))
 
     def _carry_graph(self, before, left):
-        """The graph of a generation with the rows ``left`` of the one before, none of which is embedded again."""
-        if before is None:
+        """The graph of a generation with the rows ``left`` of the view before, none of which is embedded again."""
+        if before is None or before.graph is None:
             return
+        self.view.curves, before = before.curves, before.graph
         with _BUILDING, thread_limit(effective_threads(self._n_jobs)):
             if len(left) == before.n_rows:
                 self.view.graph = before.saved(0)
@@ -241,6 +242,11 @@ class Collection:
     def is_writable(self):
         """Whether rows can be changed."""
         return self.path is None or self.storage.is_writable
+
+    @property
+    def curves(self):
+        """Recall by effort, as far as it was measured; what a graph has in its file comes with it."""
+        return self.view.curves if not self.by_graph or self.graph else []
 
     @property
     def folder(self):
@@ -431,7 +437,7 @@ class Collection:
         }
         columns = columns_of(model, self.vectors, data.columns)
         new = self._blocks(X, ids, who, data)
-        before = self.view.graph
+        before = self.view
         self.storage.rewrite(columns, chain(old, new), None, header, who, model)
         self.settled()
         self._carry_graph(before, left)
@@ -488,7 +494,7 @@ class Collection:
         columns = columns_of(model or self.model, self.vectors, self.data)
         # the largest id may be that of a removed row, whose number must not be given again
         header = {**self.storage.header, "highest_id": self.ids.highest}
-        before, alive = None if model else self.view.graph, self.alive
+        before, alive = None if model else self.view, self.alive
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
         self._carry_graph(before, alive)
@@ -496,7 +502,7 @@ class Collection:
 
     def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
-        before, alive = self.view.graph, self.alive
+        before, alive = self.view, self.alive
         self._moving = storage = DirectoryStorage.at(path)
         try:
             columns = columns_of(self.model, self.vectors, self.data)
