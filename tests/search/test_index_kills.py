@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from mercer import KernelIndex
+from mercer.search.graph import rows as _graphs
 from tests.search.index_samples import histograms
 
-WIDTH, FIRST = 6, 40
+WIDTH, FIRST, TAIL = 6, 40, 8
 WRITER = f"""
 import sys
 import numpy as np
 from mercer import KernelIndex
+from mercer.search.graph import rows as graphs
 
+graphs.TAIL_ROWS = {TAIL}  # so that there is a graph of so few rows
 path, seed = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(seed)
 index = KernelIndex.open(path, "w", verify=False)
@@ -41,8 +44,13 @@ while True:
 @pytest.mark.process
 @pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
 @pytest.mark.parametrize("n_kills", [4, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("parameters", [{"bytes_per_item": 2, "effort": "low"}, {"store": "lists"}], ids=repr)
-def test_kills_lose_nothing_and_invent_nothing(tmp_path, parameters, n_kills):
+@pytest.mark.parametrize(
+    "parameters",
+    [{"bytes_per_item": 2, "effort": "low"}, {"store": "lists"}, {"store": "graph", "n_components": 4}],
+    ids=repr,
+)
+def test_kills_lose_nothing_and_invent_nothing(tmp_path, parameters, n_kills, monkeypatch):
+    monkeypatch.setattr(_graphs, "TAIL_ROWS", TAIL)
     rows = histograms(FIRST, WIDTH)
     path = tmp_path / "index"
     KernelIndex("chi2", **parameters, random_state=0).fit(rows).add(rows).persist(path).close()
@@ -51,6 +59,8 @@ def test_kills_lose_nothing_and_invent_nothing(tmp_path, parameters, n_kills):
         expected, begun = _killed(path, kill, expected, rng)
         with KernelIndex.open(path) as index:
             found = set(index.search(rows[:1], len(index), exact="stored")[0][0].tolist())
+            if index.plan_["store"] == "graph":  # of all rows, whatever its file has
+                assert set(index.search(rows[:1], len(index))[0][0].tolist()) == found
         assert found in (expected, begun)
         expected = found
 

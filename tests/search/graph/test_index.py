@@ -1,6 +1,7 @@
 """An index with a graph: near rows are found, scores are exact, and what is on the disk is opened and not built."""
 
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -208,11 +209,19 @@ def test_many_dense_rows_get_a_graph_unless_codes_are_asked_for(monkeypatch):
 # -------------------------------------------------------------------------------------------------- in a directory
 
 
+@pytest.fixture(scope="module")
+def stored(fitted, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_rows, "TAIL_ROWS", 100)
+        made = tmp_path_factory.mktemp("graph") / "index"
+        pickle.loads(fitted).add(X).persist(made).add(X[:30], range(5000, 5030)).close()
+    return made
+
+
 @pytest.fixture
-def path(index, tmp_path):
+def path(stored, tmp_path):
     """A directory with a graph of 1,200 rows and 30 rows behind it."""
-    index.persist(tmp_path / "index").add(X[:30], range(5000, 5030)).close()
-    return tmp_path / "index"
+    return shutil.copytree(stored, tmp_path / "index")
 
 
 def refuse_to_build(monkeypatch):
