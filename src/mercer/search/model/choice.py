@@ -13,8 +13,8 @@ DEFAULT_BYTES = 16  # of a code
 # Dense rows of a fit from which on they get a graph. A scan of so many codes takes as long as the walk and the final
 # scores of its candidates; below it is quicker and found without building anything.
 GRAPH_FROM = 2**15
-UNSET = {"bytes_per_item": (None,), "code": ("pq",), "embedding": ("auto",), "n_lists": ("auto", 0)}
-UNSET_OF_DENSE = {"bytes_per_item": (None,), "code": ("pq",), "n_lists": ("auto", 0), "oversample": (10,)}
+UNSET = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "embedding": ("auto",), "n_lists": ("auto", 0)}
+UNSET_OF_DENSE = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "n_lists": ("auto", 0), "oversample": (10,)}
 
 
 def chosen_store(index, X):
