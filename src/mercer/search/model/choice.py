@@ -10,8 +10,8 @@ from mercer.search.lists.formula import formula_of
 from mercer.search.model.measure import Measure
 
 DEFAULT_BYTES = 16  # of a code
-# Dense rows of a fit from which on they get a graph. A scan of so many codes takes as long as the walk and the final
-# scores of its candidates; below it is quicker and found without building anything.
+# Dense rows of a fit from which on they get a graph: to look at so many embedded rows takes about as long as a walk
+# through a graph of them. Fewer are found sooner by a scan, and without building anything.
 GRAPH_FROM = 2**15
 UNSET = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "embedding": ("auto",), "n_lists": ("auto", 0)}
 UNSET_OF_DENSE = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "n_lists": ("auto", 0), "oversample": (10,)}
