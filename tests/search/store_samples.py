@@ -8,6 +8,7 @@ from scipy import sparse
 
 from mercer._base.errors import ApproximationWarning
 from mercer.search import KernelIndex, exact_knn
+from mercer.search.graph import rows as _graphs
 from mercer.search.lists import block as _block
 from mercer.search.lists import files as _files
 from mercer.search.lists import ranking as _ranking
@@ -52,6 +53,7 @@ STORES = {
     "codes": Store(SMALL, recall=0.98, is_killed=True),  # measured 1
     "embedded rows": Store({**SMALL, "code": "flat", "bytes_per_item": 48}, recall=0.98),  # measured 1
     "codes in lists": Store({**SMALL, "n_lists": 6}, recall=0.95, proves=False),  # measured 0.99
+    "a graph": Store({"store": "graph", "effort": "low", "n_landmarks": 48}, recall=0.95, proves=False, is_killed=True),
     "inverted lists": Store({"store": "lists"}, is_sparse=True, is_killed=True),
     "inverted lists of dense rows": Store({"store": "lists"}),
     "inverted lists beside codes": Store({**SMALL, "store": "lists"}, is_sparse=True),
@@ -59,11 +61,12 @@ STORES = {
 
 
 def cut_lists(monkeypatch, n_rows=128):
-    """Lists of several blocks, as many rows would have them, with files of the full ones."""
+    """What many rows have: lists of several blocks, with files of the full ones, and a graph."""
     for module in BLOCKS:
         monkeypatch.setattr(module, "BLOCK_ROWS", n_rows)
     monkeypatch.setattr(_ranking, "WORTH", 1)  # rows are looked for in lists that are not read
     monkeypatch.setattr(_ranking, "LEAST_LEFT", 1000)
+    monkeypatch.setattr(_graphs, "TAIL_ROWS", 16)  # and a graph of so few rows
 
 
 class Rows:

@@ -11,19 +11,24 @@ import pytest
 
 from mercer import KernelIndex
 from mercer.search import exact_knn
+from mercer.search.graph import rows as _graphs
+from mercer.search.rows import collection as _collection
 from tests.search.index_samples import histograms
 from tests.search.store_samples import BLOCKS, STORES
 
 WIDTH, FIRST = 6, 40
 BLOCK_ROWS = 16  # of a block of lists: full ones, which have files, come and go all the time
+TAIL_ROWS = 8  # behind a graph, so that there is one of so few rows
 WRITER = f"""
 import sys
 from importlib import import_module
 import numpy as np
 from mercer import KernelIndex
+from mercer.search.graph import rows as graphs
 
 for name in {[module.__name__ for module in BLOCKS]}:
     import_module(name).BLOCK_ROWS = {BLOCK_ROWS}
+graphs.TAIL_ROWS = {TAIL_ROWS}
 path, seed = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(seed)
 index = KernelIndex.open(path, "w", verify=False)
@@ -51,6 +56,8 @@ while True:
 def test_kills_lose_nothing_and_invent_nothing(tmp_path, monkeypatch, name, n_kills):
     for module in BLOCKS:
         monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK_ROWS)
+    monkeypatch.setattr(_graphs, "TAIL_ROWS", TAIL_ROWS)
+    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
     rows = histograms(FIRST, WIDTH)
     path = tmp_path / "index"
     STORES[name].index(rows).add(rows).persist(path).close()
@@ -63,6 +70,8 @@ def test_kills_lose_nothing_and_invent_nothing(tmp_path, monkeypatch, name, n_ki
             true = exact_knn("chi2", index.rows_.take(alive), rows[:1], len(index))
             np.testing.assert_array_equal(ids, index.rows_.ids.at(alive[true[0]]))
             np.testing.assert_array_equal(values, true[1])
+            if index.plan_["store"] == "graph":  # of all rows, whatever its file has
+                assert set(index.search(rows[:1], len(index))[0][0].tolist()) == set(ids[0].tolist())
         found = set(ids[0].tolist())
         assert found in (expected, begun)
         expected = found

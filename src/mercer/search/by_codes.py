@@ -10,20 +10,22 @@ from mercer.search.model.measure import Measure
 FIRST_ASKED = 128  # rows that a range search begins with, four times as many each time some query may have more
 
 
-def search_codes(rows, Q, k, allowed, oversample=None):
-    """(positions, scores) of the k nearest rows of validated queries.
+def search_codes(rows, Q, k, allowed, oversample=None, n_probe=None):
+    """(positions, scores) of the k nearest rows of validated queries, by codes or by a graph.
 
     Parameters
     ----------
     rows : Collection
     allowed : bool per position, or None
-    oversample : candidates per row wanted that get their exact value; None ranks by what the codes tell
+    oversample : candidates per row wanted that get their exact value; None ranks by what the store tells
+    n_probe : lists of codes that are looked at; None: as many as the store has chosen
     """
     rerank = oversample is not None and rows.vectors is not None
     if rerank and rows.few is not None:
         return rows.few.nearest(Q, k, rows.may_be_found(allowed), rows.ids.keys)
     wanted = min(oversampled(k, oversample) if rerank else k, len(rows))
-    positions, scores = rows.store.search(rows.model.embed_queries(Q), wanted, allowed)
+    how = {"least": min(k, wanted)} if rows.by_graph else {} if n_probe is None else {"n_probe": n_probe}
+    positions, scores = rows.store.search(rows.model.embed_queries(Q), wanted, allowed, **how)
     queries, places = np.nonzero(positions >= 0)
     positions, scores = positions[queries, places], scores[queries, places]
     scores = final_scores(rows, Q, queries, positions) if rerank else _estimates(rows.model, scores)
@@ -48,12 +50,10 @@ def _estimates(model, scores):
 
 def range_codes(rows, Q, limit, allowed):
     """(queries, positions, scores) of the rows that reach a limit, and whose codes do within the slack of the model."""
-    found = (
-        _near_codes(rows, Q, limit, allowed)
-        if rows.few is None
-        else rows.few.within(Q, limit, rows.may_be_found(allowed))
-    )
-    queries, positions, scores = found
+    if rows.few is None:
+        queries, positions, scores = _near_codes(rows, Q, limit, allowed)
+    else:
+        queries, positions, scores = rows.few.within(Q, limit, rows.may_be_found(allowed))
     order = np.lexsort((rows.ids.keys(positions), -scores, queries))
     return queries[order], positions[order], scores[order]
 
@@ -61,14 +61,20 @@ def range_codes(rows, Q, limit, allowed):
 def _near_codes(rows, Q, limit, allowed):
     model = rows.model
     reach = (limit - model.slack_ - model.intercept_) / model.slope_
-    Z = model.embed_queries(Q)
+    queries, positions, scores = _reaching(rows, model.embed_queries(Q), reach, allowed)
+    final = final_scores(rows, Q, queries, positions) if rows.vectors else _estimates(model, scores)
+    kept = final >= limit
+    return queries[kept], positions[kept], final[kept]
+
+
+def _reaching(rows, Z, reach, allowed):
+    """(queries, positions, scores) of the rows whose score reaches a limit."""
+    if rows.by_graph:
+        return rows.store.within(Z, reach, allowed)
     k = min(len(rows), FIRST_ASKED)
     positions, scores = rows.store.search(Z, k, allowed)
     while k < len(rows) and (scores[:, -1] >= reach).any():
         k = min(len(rows), 4 * k)
         positions, scores = rows.store.search(Z, k, allowed)
     queries, places = np.nonzero((positions >= 0) & (scores >= reach))
-    positions, scores = positions[queries, places], scores[queries, places]
-    final = final_scores(rows, Q, queries, positions) if rows.vectors else _estimates(model, scores)
-    kept = final >= limit
-    return queries[kept], positions[kept], final[kept]
+    return queries, positions[queries, places], scores[queries, places]

@@ -28,6 +28,7 @@ from mercer.maps.dask import is_dask, named, rows_to_fit
 from mercer.search.by_codes import final_scores, range_codes, search_codes
 from mercer.search.columns.frames import as_data_frame, check_frame
 from mercer.search.databases.pushing import connect, push
+from mercer.search.effort import planned
 from mercer.search.exact.searcher import ExactSearch, check_searchable
 from mercer.search.lists.searcher import ListSearch
 from mercer.search.model.choice import DEFAULT_BYTES, chosen_store
@@ -51,10 +52,12 @@ class KernelIndex(BaseEstimator):
     embedding : {"auto", "kpca", "map"} or FeatureMap
         ``"kpca"``: kernel principal components through landmarks, for any kernel. ``"map"``: the explicit map of an
         additive kernel, projected at random. ``"auto"`` measures which finds more on a sample of the rows.
-    store : {"auto", "codes", "lists"}
+    store : {"auto", "codes", "lists", "graph"}
         What finds rows. ``"codes"``: a scan of codes of embedded rows. ``"lists"``: inverted lists of sparse rows, for
         kernels that are functions of sums over shared columns; every answer is exact, and nothing is embedded.
-        ``"auto"``: lists for sparse rows where the kernel allows it and nothing asks for codes.
+        ``"graph"``: a navigable graph of embedded rows, whose candidates are ranked by the exact kernel. ``"auto"``:
+        lists for sparse rows where the kernel allows it, a graph for 32,768 dense rows or more, and codes for fewer or
+        where something asks for them.
     code : {"pq", "opq", "lsh", "universal", "flat"}
         Product quantisation; the same after a learnt rotation; signs of projections; universal bits; the embedded
         rows as float32.
@@ -62,9 +65,9 @@ class KernelIndex(BaseEstimator):
         Of a word of product quantisation. Words of 4 bits lie two to a byte, so that there are twice as many of them;
         they are scanned faster, by faiss, and tell a little less.
     bytes_per_item : int or None
-        Length of a code. None: 16, and no codes with lists.
+        Length of a code. None: 16, and no codes with lists or a graph.
     oversample : float
-        The best ``oversample * k`` rows of the scan get their exact kernel value.
+        The best ``oversample * k`` rows of a scan of codes get their exact kernel value.
     normalize : bool
         Compare by K(x, y) / sqrt(K(x, x) K(y, y)). Changes nothing for histogram kernels on rows that sum to 1.
     measure : {"similarity", "distance"}
@@ -251,7 +254,7 @@ class KernelIndex(BaseEstimator):
     # ------------------------------------------------------------------------------------------------------ search
 
     def search(self, Q, k=10, *, filter=None, where=None, exact=False, confidence=CONFIDENCE.default, rerank=True,
-               as_frame=False):  # fmt: skip
+               recall=None, as_frame=False):  # fmt: skip
         """The k nearest rows of each query.
 
         Parameters
@@ -270,7 +273,12 @@ class KernelIndex(BaseEstimator):
             Of ``exact="probable"``: the share of the nearest rows that is to be found. The lower, the fewer rows get
             their exact value. The certificate has the share that was measured on stored rows.
         rerank : bool
-            Whether the best of the scan get their exact value; without, the estimates of the codes rank.
+            Whether the best candidates get their exact value; without, the estimates of the codes or the graph rank.
+        recall : float or None
+            The share of the true nearest rows that is to be found, such as 0.95, 0.99 or 0.999. As many candidates are
+            looked at as rows of the index, each asked for among the others, have needed for it; ``plan_["recall"]``
+            has the measurements. What candidates cannot reach is searched exactly, and so is 1. None: 0.99 with a
+            graph, and ``oversample`` candidates of codes.
         as_frame : {False, True, "pandas", "polars", "pyarrow"}
             Whether the answer is a data frame (True: of pandas) with a line for each row that was found: query, rank,
             id, similarity or distance, and the columns of ``data``.
@@ -287,10 +295,11 @@ class KernelIndex(BaseEstimator):
         allowed = rows.allowed(filter, "KernelIndex.search", where)
         check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):
+            exact, effort = planned(rows, int(k), exact, rerank, recall, self.oversample)
             if rows.by_lists:
                 (positions, scores), self.certificate_ = self._by_lists(rows, exact).nearest(Q, int(k), allowed)
             elif exact is False:
-                positions, scores = search_codes(rows, Q, int(k), allowed, self.oversample if rerank else None)
+                positions, scores = search_codes(rows, Q, int(k), allowed, *effort)
             else:
                 (positions, scores), self.certificate_ = self._exact(rows, exact, confidence).nearest(
                     Q, int(k), allowed
@@ -430,14 +439,17 @@ class KernelIndex(BaseEstimator):
 
     @property
     def plan_(self):
-        """What was chosen and why."""
-        return self.rows_.model.plan_
+        """What was chosen and why; ``recall`` has the curves of `search` that were measured."""
+        rows = self.rows_
+        curves = [curve.document for curve in rows.view.curves]
+        return {**rows.model.plan_, "recall": curves} if curves else rows.model.plan_
 
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""
         rows = self.rows_
         far = int(np.count_nonzero(rows.flags & 1))
-        n_bytes, limit = (rows.model.coder_.n_bytes, rows.model.residual_limit_) if rows.has_codes else (0, 1.0)
+        n_bytes = rows.model.coder_.n_bytes if rows.has_codes else 0
+        limit = rows.model.residual_limit_ if rows.model.embeds else 1.0
         return {
             "rows": len(rows),
             "removed": int(np.count_nonzero(rows.snapshot.removed)),
@@ -454,9 +466,11 @@ class KernelIndex(BaseEstimator):
             "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
             "lists": rows.n_lists if rows.has_codes else 0,
             "lists_bytes": rows.view.lists.nbytes if rows.view.lists else 0,
+            "graph_bytes": rows.view.graph.nbytes if rows.view.graph else 0,
+            "graph_rows": rows.view.graph.graph.n_rows if rows.view.graph else 0,
             "data": self.columns_,
             "path": None if rows.path is None else os.fspath(rows.path),
-            "plan": rows.model.plan_,
+            "plan": self.plan_,
         }
 
     def _fitted(self, X, before=None):
@@ -521,7 +535,7 @@ class KernelIndex(BaseEstimator):
     def close(self):
         """Give back files and the writer's lock."""
         if hasattr(self, "_collection"):
-            self.rows_.storage.close()
+            self.rows_.close()
 
     def __enter__(self):
         return self

@@ -68,6 +68,13 @@ def test_a_search_finds_what_the_library_finds(succeeds, made, index, X):
     assert matches(raw) != matches(document)
 
 
+def test_the_whole_of_the_nearest_rows_is_found_on_request(succeeds, made):
+    asked = made / "similar", made / "Q.npy", "-k", 4, "--json"
+    document = succeeds("index", "search", *asked, "--recall", 1)
+    assert document["recall"] == 1
+    assert matches(document) == matches(succeeds("index", "exact", *asked))
+
+
 def test_queries_are_answered_block_by_block(succeeds, made, monkeypatch):
     arguments = ("index", "exact", made / "similar", made / "Q.npy", "-k", 4, "--json")
     whole = succeeds(*arguments)
@@ -190,6 +197,9 @@ def test_the_table_shows_labels_and_the_first_queries(succeeds, made, tmp_path, 
         (["--out", "nowhere/found.csv"], ["no directory nowhere"]),
         (["--min-similarity", "0.9", "--no-rerank"], ["--no-rerank"]),
         (["--filter", "none.txt"], ["no file none.txt"]),
+        (["--recall", "0.9", "--no-rerank"], ["--no-rerank and --recall exclude each other"]),
+        (["--recall", "0.9", "--min-similarity", "0.9"], ["--recall is for the nearest rows"]),
+        (["--recall", "1.5"], ["--recall"]),
     ],
 )
 def test_a_search_that_cannot_be_is_a_command_line_to_change(command, made, arguments, words):

@@ -182,7 +182,7 @@ def test_lists_are_looked_at_until_nearly_all_is_found(coders, embedded):
     store = FaissStore(16)
     store.create(coder)
     store.upsert(np.arange(N), codes)
-    assert 1 <= store._probes < 16
+    assert 1 <= store.probes < 16
     _, scores = store.search(embedded[N:], 10)
     best = -np.sort(-scores_of(coder, embedded[N:], codes), axis=1)[:, 9:10]
     assert np.mean(scores >= best - 1e-4) > 0.9  # 99 % of the rows' own neighbours; measured 0.96 on others

@@ -59,6 +59,13 @@ def test_a_condition_is_that_of_the_library(alone, exact):
     assert answer["data"]["x"][0][0] == "inf"
 
 
+def test_a_recall_of_one_is_an_exact_search(alone):
+    body = {"rows": X[:3].tolist()}
+    found, exact = (alone.post(f"/v1/neighbours?{query}", body).json for query in ("recall=1.0", "exact=1"))
+    assert found["ids"] == exact["ids"]
+    assert found["similarity"] == exact["similarity"]
+
+
 def test_fewer_rows_than_asked_for_are_not_filled_up(alone):
     answer = near(alone, "n in (3, 4, 9)", k=5, rows=1).json
     assert [sorted(row) for row in answer["ids"]] == [[3, 9]] * 3
@@ -83,7 +90,7 @@ def test_bits_are_searched_under_a_condition_too(both):
     [
         ("where=moed%3D1", {}, "where", "where, letter 1, at moed: there is no such column. Did you mean 'mode'?"),
         ("where=", {}, "where", "at the end: here should be the name of a column"),
-        ("filter=1", {}, "parameters", 'There is no parameter "filter". There are k, where, exact, rows.'),
+        ("filter=1", {}, "parameters", 'There is no parameter "filter". There are k, where, exact, recall, rows.'),
         ("were=n%3D1", {}, "parameters", "Did you mean 'where'?"),
         ("k=1&k=2", {}, "parameters", "there twice"),
         ("k=1", {"where": "n = 1"}, "keys", '"ids"'),
@@ -91,6 +98,9 @@ def test_bits_are_searched_under_a_condition_too(both):
         ("k=1", {"ids": [True]}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [10**9]}, "ids", "does not know the id 1000000000"),
         ("exact=yes", {}, "exact", "whole number"),
+        ("recall=most", {}, "recall", "recall must be a number"),
+        ("recall=1.5", {}, "recall", "above 0 and at most 1"),
+        ("recall=0.9&exact=1", {}, "recall", "leave recall out"),
     ],
 )
 def test_what_is_not_understood_is_refused(alone, query, body, code, message):

@@ -1,8 +1,18 @@
 """Parameters of an index; ``INDEX`` are those of the command line, where the word none stands for None."""
 
 __all__ = [
-    "CONFIDENCE", "EF", "EXACT", "INDEX", "KERNEL_INDEX", "KERNEL_NEIGHBORS", "LAYOUT", "SEARCH_MODEL", "VECTORS", "K",
-]  # fmt: skip
+    "CONFIDENCE",
+    "EF",
+    "EXACT",
+    "INDEX",
+    "KERNEL_INDEX",
+    "KERNEL_NEIGHBORS",
+    "LAYOUT",
+    "RECALL",
+    "SEARCH_MODEL",
+    "VECTORS",
+    "K",
+]
 
 from mercer._base.parameters.common import KERNEL, N_JOBS, RANDOM_STATE, VERBOSE
 from mercer._base.parameters.language import (
@@ -20,9 +30,11 @@ from mercer._base.parameters.language import (
 
 INDEX = (
     text("kernel", "chi2", "By the names of mercer kernel."),
-    choice("store", "auto codes lists", "auto", "What finds rows: codes of embedded rows, or inverted lists of sparse "
-        "rows, which are exact; auto: lists for sparse rows under a kernel that allows it."),
-    integer("bytes_per_item", None, "Length of a code.", "N", "--bytes", shown="16; none with lists", least=1),
+    choice("store", "auto codes lists graph", "auto", "What finds rows: codes of embedded rows, inverted lists of "
+        "sparse rows, which are exact, or a graph of embedded rows; auto: lists for sparse rows under a kernel that "
+        "allows it, a graph for many dense ones."),
+    integer("bytes_per_item", None, "Length of a code.", "N", "--bytes", shown="16; none with lists or a graph",
+        least=1),
     choice("code", "pq opq lsh universal flat", "pq", "pq: product quantisation; opq: after a learnt rotation; lsh, "
         "universal: bits; flat: embedded rows."),
     integer("bits", 8, "Bits of a word of pq and opq; words of 4 bits lie two to a byte and are scanned faster.",
@@ -44,7 +56,7 @@ INDEX = (
 )  # fmt: skip
 SEARCH_MODEL = (
     KERNEL,
-    choice("store", "codes lists", "codes", "What finds rows."),
+    choice("store", "codes lists graph", "codes", "What finds rows."),
     named(INDEX)["bytes_per_item"].but(default=16, shown=None, optional=True),
     *pick(INDEX, "code bits effort measure normalize n_landmarks n_components"),
     anything("embedding", "auto", "How rows are embedded: through landmarks, by a map, or what measures better.",
@@ -68,6 +80,8 @@ CONFIDENCE = number(
     below=1,
 )
 EF = integer("ef", None, "Candidates that an HNSW graph keeps while it is searched.", least=1)
+RECALL = number("recall", None, "The share of the true nearest rows that is to be found, such as 0.99; 1 searches "
+    "exactly.", "SHARE", shown="0.99 with a graph", above=0.0, most=1.0)  # fmt: skip
 EXACT = flag("exact", "Whether all rows are compared, and not only candidates.")
 KERNEL_NEIGHBORS = (
     KERNEL,

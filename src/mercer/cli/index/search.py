@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import argument, flag, integer, number, text
-from mercer._base.parameters.search import CONFIDENCE
+from mercer._base.parameters.search import CONFIDENCE, RECALL
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
@@ -25,6 +25,9 @@ SEARCH_EXAMPLES = """
   mercer index search base.index queries.npy -k 5
   mercer index search base.index queries.npy --out found.csv
   mercer index search spectra.index new.parquet --id name --json
+
+Almost all of the true nearest rows, whatever it takes:
+  mercer index search base.index queries.npy --recall 0.999
 
 All rows within a limit; only among some rows; by the codes alone:
   mercer index search base.index queries.npy --min-similarity 0.9
@@ -60,6 +63,7 @@ class Question:
     exact: bool | str = False
     confidence: float | None = None
     rerank: bool = True
+    recall: float | None = None
     at: StorePlace | None = None
 
     @property
@@ -82,17 +86,22 @@ SEARCH_OPTIONS = (
     QUERIES.but(default=None, shown=False),
     flag("rerank", "Rank the best of the scan by exact values, or by the codes alone.", "--rerank/--no-rerank",
         default=True),
+    RECALL,
     MATCHES_OUT, MATCHES_FORMAT,
 )  # fmt: skip
 
 
 @options(SEARCH_OPTIONS, examples=SEARCH_EXAMPLES, question=QUESTION, at=STORE, rules=INPUT, settings=COMMON)
-def search(place, q, rerank, out, out_format, question, at, rules, settings: Settings) -> None:
-    """The nearest rows of each query: a scan of all codes, and exact kernel values for the best of it.
+def search(place, q, rerank, recall, out, out_format, question, at, rules, settings: Settings) -> None:
+    """The nearest rows of each query: candidates of lists, a graph or codes, and exact kernel values for them.
 
     The values are exact unless the index keeps no rows or --no-rerank is said; which rows are found depends on the
-    codes. mercer index evaluate tells how well they do, mercer index exact finds the true nearest.
+    graph or the codes. --recall says what share of the true nearest is wanted; mercer index evaluate tells how well
+    the index does, mercer index exact finds the true nearest.
     """
+    exclude(no_rerank=not rerank, recall=recall is not None)
+    if recall is not None and (question.is_range or at.store is not None):
+        raise ArgumentError("--recall is for the nearest rows in the directory of an index: leave it out here.")
     if question.is_range and not rerank:
         raise ArgumentError("Rows within a limit are told by their exact values. Leave out --no-rerank, or the limit.")
     if at.store is not None:
@@ -104,7 +113,7 @@ def search(place, q, rerank, out, out_format, question, at, rules, settings: Set
     elif q is None:
         raise ArgumentError("Name the directory of an index and the file of the queries, or a store with --store.")
     at_store = None if at.store is None else at
-    _run(settings, replace(question, place=place, rerank=rerank, at=at_store), q, rules, out, out_format)
+    _run(settings, replace(question, place=place, rerank=rerank, recall=recall, at=at_store), q, rules, out, out_format)
 
 
 EXACT_OPTIONS = (
@@ -214,6 +223,8 @@ def _ask(index, data: RowSource, question: Question, allowed):
             how["rerank"] = question.rerank
             if question.at is not None and question.at.ef is not None:
                 how["ef"] = question.at.ef
+            if question.recall is not None:
+                how["recall"] = question.recall
             found = index.search(rows, question.k, **how)
         if question.exact:
             evaluations.append(index.certificate_.kernel_evaluations)
@@ -288,5 +299,6 @@ def _head(index, data: RowSource, question: Question) -> dict[str, Any]:
         "k": question.k,
         "limit": question.min_similarity if question.max_distance is None else question.max_distance,
         "exact": question.exact,
+        "recall": question.recall,
         "reranked": bool(question.exact) or (question.rerank and index.stats()["vectors"] is not None),
     }

@@ -61,7 +61,7 @@ def push(
     rows = index.rows_
     if len(rows):
         rows.check_kept("KernelIndex.push")
-    if not rows.has_codes:
+    if not rows.model.embeds:
         raise InputError("KernelIndex.push needs embedded rows, and lists embed none. Use store='codes'.")
     if vectors not in ("same", None):
         raise InputError(f"KernelIndex.push takes vectors='same' or None, got {vectors!r:.80}.")

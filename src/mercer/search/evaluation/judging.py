@@ -21,7 +21,7 @@ class SearchQuality:
 
     Attributes
     ----------
-    search : "codes", "re-ranked", "exact" or "lists"
+    search : "codes", "re-ranked", "exact", "lists" or "graph"
     n_bytes : tuple of float
         Of the code of a row, and of the row itself where that is needed.
     recall : dict, name such as "recall_1@10" -> value
@@ -45,7 +45,7 @@ class IndexEvaluation:
 
     Attributes
     ----------
-    code : str, the name of the code; "lists" where there is none
+    code : str, the name of the code; "lists" or "graph" where these find rows
     n_rows : int, of the index
     searches : list of SearchQuality, one for each way of searching
     curve : list of (rank, recall_1@rank of the codes), at many ranks
@@ -124,14 +124,17 @@ def evaluate_index(index, Q, k=10, ranks=(1, 10, 100), *, true_ids=None):
     else:
         exact, true = None, (_positions(index, true_ids, k), None)
     searches, curve = _judged_searches(index, Q, k, ranks, true, exact)
-    return IndexEvaluation(index.plan_.get("code", "lists"), len(index), searches, curve, _selves(index, exact))
+    store = index.rows_.model.store
+    return IndexEvaluation(
+        index.plan_["code"] if store == "codes" else store, len(index), searches, curve, _selves(index, exact)
+    )
 
 
 def _judged_searches(index, Q, k, ranks, true, exact):
     """What each way of searching comes to, and the curve of the codes."""
     n_bytes = _bytes(index)
-    if not index.rows_.has_codes:
-        return _judged_lists(index, Q, k, ranks, true, n_bytes)
+    if index.rows_.model.store != "codes":
+        return _judged_store(index, Q, k, ranks, true, exact, n_bytes)
     coded = _search(index, Q, max(*ranks, k), rerank=False)
     recall = judged(index, Q, coded, true)
     figures = {f"recall_1@{R}": recall(1, R) for R in ranks} | {f"recall_{k}@{k}": recall(k, k)}
@@ -146,13 +149,16 @@ def _judged_searches(index, Q, k, ranks, true, exact):
     return found, [(R, recall(1, R)) for R in curve_ranks(ranks[-1])]
 
 
-def _judged_lists(index, Q, k, ranks, true, n_bytes):
-    """The one way of searching by lists, which is exact."""
+def _judged_store(index, Q, k, ranks, true, exact, n_bytes):
+    """The one way of searching by lists, which is exact, or by a graph."""
     found = _search(index, Q, max(*ranks, k))
     recall = judged(index, Q, found, true)
     figures = {f"recall_1@{R}": recall(1, R) for R in ranks} | {f"recall_{k}@{k}": recall(k, k)}
-    quality = SearchQuality("lists", n_bytes[1:], figures, _milliseconds(index, Q, k))
-    return [quality], [(R, recall(1, R)) for R in curve_ranks(ranks[-1])]
+    qualities = [SearchQuality(index.rows_.model.store, n_bytes[1:], figures, _milliseconds(index, Q, k))]
+    if index.rows_.by_graph and exact is not None:
+        ones = dict.fromkeys(figures, 1.0)
+        qualities.append(SearchQuality("exact", n_bytes[1:], ones, 1000 * exact.seconds / Q.shape[0]))
+    return qualities, [(R, recall(1, R)) for R in curve_ranks(ranks[-1])]
 
 
 def judged(index, Q, found, true):

@@ -25,7 +25,7 @@ from mercer._base.files.models import load, save
 from mercer.maps import KernelPCA
 from mercer.search.exact.chunk import CHUNK_ROWS, Chunk
 from mercer.search.exact.directions import Directions
-from mercer.search.lists.files import mapped_arrays
+from mercer.search.storage.directory.derived import mapped_arrays
 from mercer.search.storage.directory.files import derived_name
 
 SAVED_ROWS = 1024  # by which a chunk that is not full must have grown to be written again
@@ -107,7 +107,7 @@ def _regular(path):
 
 def _read(path):
     """(header, arrays) of a file whose checksum matches, mapped privately: see `mercer.search.lists.files`."""
-    return container.verify(_regular(path)), mapped_arrays(path)
+    return container.verify(_regular(path)), mapped_arrays(path)[1]
 
 
 def _rounding(arrays, pca):

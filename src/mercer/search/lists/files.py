@@ -6,9 +6,8 @@ the structure is checked when it is mapped, lists when they are used. The rows o
 their lists are built in memory.
 """
 
-__all__ = ["StoredBlocks", "mapped_arrays"]
+__all__ = ["StoredBlocks"]
 
-import mmap
 import os
 import stat
 from contextlib import suppress
@@ -20,6 +19,7 @@ from mercer._base.errors import ModelFileError
 from mercer._base.files import container
 from mercer._base.files.container import FileProblem
 from mercer.search.lists.block import BLOCK_ROWS, build_block, checked_block
+from mercer.search.storage.directory.derived import mapped_arrays
 from mercer.search.storage.directory.files import derived_name
 
 
@@ -45,7 +45,7 @@ class StoredBlocks:
         path = self.path(first)
         with suppress(ModelFileError, FileProblem, OSError):
             if stat.S_ISREG(os.lstat(path).st_mode):
-                return checked_block(first, BLOCK_ROWS, self._width, self._n_sums, mapped_arrays(path))
+                return checked_block(first, BLOCK_ROWS, self._width, self._n_sums, mapped_arrays(path)[1])
         return None
 
     def save(self, block):
@@ -68,15 +68,3 @@ class StoredBlocks:
                     f"has damaged lists: {self.path(first).name!r} does not hold those of its rows. Delete that file, "
                     "and they are made again."
                 )
-
-
-def mapped_arrays(path):
-    """The arrays of a file, mapped privately: see `mercer.search.storage.directory.files`."""
-    header = container.read_header(path)
-    with open(path, "rb") as file:
-        flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
-        data = mmap.mmap(file.fileno(), header.file_bytes, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-    whole = np.frombuffer(data, np.uint8)
-    return {
-        entry.name: whole[entry.start : entry.stop].view(entry.dtype).reshape(entry.shape) for entry in header.arrays
-    }

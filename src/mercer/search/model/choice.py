@@ -1,6 +1,6 @@
 """Which store an index has: the one place where that is decided."""
 
-__all__ = ["DEFAULT_BYTES", "chosen_store", "refuse_unserved"]
+__all__ = ["DEFAULT_BYTES", "GRAPH_FROM", "chosen_store", "refuse_unserved"]
 
 from scipy import sparse
 
@@ -10,28 +10,34 @@ from mercer.search.lists.formula import formula_of
 from mercer.search.model.measure import Measure
 
 DEFAULT_BYTES = 16  # of a code
+# Dense rows of a fit from which on they get a graph: to look at so many embedded rows takes about as long as a walk
+# through a graph of them. Fewer are found sooner by a scan, and without building anything.
+GRAPH_FROM = 2**15
+UNSET = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "embedding": ("auto",), "n_lists": ("auto", 0)}
+UNSET_OF_DENSE = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "n_lists": ("auto", 0), "oversample": (10,)}
 
 
 def chosen_store(index, X):
     """(store, the reason in a sentence) of a `KernelIndex` for rows X."""
     if index.store != "auto":
-        return index.store, f"{index.store} were asked for."
-    asked = _asked_for_codes(index)
+        return index.store, f"store={index.store!r} was asked for."
+    asked = _asked_for_codes(index, UNSET if sparse.issparse(X) else UNSET_OF_DENSE)
     if asked is not None:
         return "codes", f"{asked} asks for codes."
     if not sparse.issparse(X):
-        return "codes", "The rows are dense."
+        if X.shape[0] < GRAPH_FROM:
+            return "codes", f"The rows are dense, and those of the fit fewer than {GRAPH_FROM:,}."
+        return "graph", f"The rows are dense, and those of the fit {GRAPH_FROM:,} or more."
     reason = _unserved(index)
     if reason is not None:
         return "codes", f"Inverted lists cannot serve this kernel: {reason}."
     return "lists", "The rows are sparse, and inverted lists find the nearest ones exactly."
 
 
-def _asked_for_codes(index):
+def _asked_for_codes(index, unset):
     """The parameter that only codes have a use for, None if there is none."""
     if index.vectors is None:
         return "vectors=None"
-    unset = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "embedding": ("auto",), "n_lists": ("auto", 0)}
     for name, values in unset.items():
         value = getattr(index, name)
         if not any(value is each or (isinstance(value, (str, int)) and value == each) for each in values):
@@ -49,14 +55,16 @@ def _unserved(owner):
 
 
 def refuse_unserved(owner):
-    """Refuse what ``store="lists"`` cannot do."""
-    reason = _unserved(owner)
+    """Refuse what ``store="lists"`` or ``"graph"`` cannot do."""
+    store = owner.store
+    reason = _unserved(owner) if store == "lists" else None
     if reason is not None:
         raise InputError(
             f"KernelIndex(store='lists') serves kernels that are functions of sums over shared columns, and {reason}. "
             "Use store='codes'."
         )
     if getattr(owner, "vectors", "auto") is None:
-        raise InputError("KernelIndex(store='lists') needs the rows themselves, and vectors=None keeps none.")
+        raise InputError(f"KernelIndex(store={store!r}) needs the rows themselves, and vectors=None keeps none.")
     if getattr(owner, "n_lists", "auto") not in ("auto", 0):
-        raise InputError("KernelIndex(store='lists') has a list for every column; n_lists is for lists of codes.")
+        what = "has a list for every column" if store == "lists" else "has no lists"
+        raise InputError(f"KernelIndex(store={store!r}) {what}; n_lists is for lists of codes.")

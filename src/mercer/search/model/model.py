@@ -101,7 +101,7 @@ class SearchModel(BaseEstimator):
         check_model(self)
         X = self._validated(X, reset=True)
         with thread_limit(self.n_jobs):
-            if self.keeps_codes:
+            if self.embeds:
                 fit_plan(self, X, check_random_state(self.random_state))
             else:
                 self._fit_lists(X)
@@ -110,8 +110,18 @@ class SearchModel(BaseEstimator):
 
     @property
     def keeps_codes(self):
-        """Whether rows are embedded and coded, which lists do without."""
+        """Whether rows are coded, which lists and graphs do without."""
         return self.store == "codes" or self.bytes_per_item is not None
+
+    @property
+    def embeds(self):
+        """Whether rows are embedded, which lists do without."""
+        return self.keeps_codes or self.store == "graph"
+
+    @property
+    def embedded_width(self):
+        """Components of an embedded row."""
+        return self.embedding_._n_features_out + Measure.of(self).levels_norms
 
     def _fit_lists(self, X):
         """What lists need: the kernel with its width."""
@@ -170,7 +180,7 @@ class SearchModel(BaseEstimator):
         if isinstance(self.quantizer_, ProductQuantizer):
             return WordCoder(self.quantizer_, self.scale_)
         if self.quantizer_ is None:
-            return FlatCoder(self.embedding_._n_features_out + Measure.of(self).levels_norms, self.scale_)
+            return FlatCoder(self.embedded_width, self.scale_)
         return BitCoder(self.quantizer_, asymmetric=isinstance(self.quantizer_, SignHash))
 
     def estimates(self, scores):
@@ -221,7 +231,7 @@ class SearchModel(BaseEstimator):
         if type(self.kernel_) is not type(kernel):
             raise ValueError("kernel_ is not the kernel of the parameters.")
         check_kind(self, "plan_", dict)
-        if not self.keeps_codes:
+        if not self.embeds:
             return
         check_kind(self, "embedding_", FeatureMap)
         if self.embedding_.kernel_ not in (self.kernel_, Measure.of(self).kernel):
@@ -239,12 +249,11 @@ class SearchModel(BaseEstimator):
     def _check_loaded_code(self):
         expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
         code = self.quantizer_
-        if not isinstance(code, expected.get(self.code, type(None))):
+        if not isinstance(code, expected.get(self.code, type(None)) if self.keeps_codes else type(None)):
             raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
-        width = self.embedding_._n_features_out + Measure.of(self).levels_norms
         if isinstance(code, ProductQuantizer) and code.bits != self.bits:
             raise ValueError("quantizer_ has words of other bits than the parameters say.")
-        if code is not None and code.n_features_in_ != width:
+        if code is not None and code.n_features_in_ != self.embedded_width:
             raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
         other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
         if other_kernel or getattr(code, "map_", None) is not None:

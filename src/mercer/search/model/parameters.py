@@ -18,7 +18,7 @@ def check_index(index):
     """Refuse a `KernelIndex` whose parameters cannot be."""
     check_parameters(index, KERNEL_INDEX, "KernelIndex")
     check_model(index, "KernelIndex")
-    if index.store == "lists":
+    if index.store in ("lists", "graph"):
         refuse_unserved(index)
     if index.n_lists not in ("auto", 0) and index.code not in ("pq", "opq"):
         raise InputError(f"KernelIndex keeps inverted lists of codes 'pq' and 'opq', not of {index.code!r}.")
@@ -29,7 +29,7 @@ def check_model(model, who="SearchModel"):
     kernel = get_kernel(model.kernel)
     if who == "SearchModel":  # an index has checked its own
         check_parameters(model, SEARCH_MODEL, who)
-        if model.store == "lists":
+        if model.store in ("lists", "graph"):
             refuse_unserved(model)
         elif model.bytes_per_item is None:
             named(SEARCH_MODEL)["bytes_per_item"].refuse(None, who)

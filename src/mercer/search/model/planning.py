@@ -37,6 +37,7 @@ FIT_ROWS = 2**17  # rows that embeddings and words are learnt from
 SCALES = (0.85, 0.925, 1.0, 1.075, 1.15, 1.25, 1.4)
 COMPONENTS_PER_BYTE = {"kpca": (3, 4, 5, 6, 8), "map": (4, 8, 16)}
 FIRST_GUESS = {"kpca": 4, "map": 8}
+GRAPH_COMPONENTS = 64  # of a graph, for whose recall they are enough: see `python -m benchmarks search-graph`
 LEAST_COMPONENTS = 16  # of a map that is projected at random
 TRIAL_ITERATIONS, TRIAL_SAMPLES = 12, 2**15
 ITERATIONS = {"low": 10, "default": 25, "high": 40}
@@ -66,6 +67,9 @@ class Planner:
     """What the choices share: the sample, its exact neighbours, the parameters of the model."""
 
     def __init__(self, model, X, random_state):
+        # a graph without codes compares embedded rows as they are
+        plain = not model.keeps_codes
+        self.code, self.n_bytes = ("flat", 4 * GRAPH_COMPONENTS) if plain else (model.code, model.bytes_per_item)
         self.seed = int(random_state.randint(2**31))
         most = min(X.shape[0], FIT_ROWS)
         chosen = X if X.shape[0] == most else X[np.sort(sample_rows(X.shape[0], most, random_state))]
@@ -120,7 +124,7 @@ class Planner:
         """A code learnt from the embedded base (a trial) or given rows."""
         model = self.model
         Z = model.levelled(trial.base)
-        if model.code == "flat":
+        if self.code == "flat":
             return FlatCoder(Z.shape[1])
         if model.code == "lsh":
             return BitCoder(SignHash(n_bits=8 * model.bytes_per_item, random_state=self.seed).fit(Z), asymmetric=True)
@@ -168,24 +172,28 @@ def fit_plan(model, X, random_state):
     final = _with_more_rows(planner, trial)
     coder = planner.coder(final, rotation, final=True)
     model.quantizer_ = getattr(coder, "quantizer", None) or getattr(coder, "hasher", None)
-    model.scale_ = _choose_scale(planner, trial, coder)
-    _calibrate(model, planner, trial, coder)
+    is_graph = model.store == "graph"
+    model.scale_ = 1.0 if is_graph and not model.keeps_codes else _choose_scale(planner, trial, coder)
+    # what finds the rows tells what they may be: a graph compares embedded rows
+    _calibrate(model, planner, trial, FlatCoder(trial.width) if is_graph else coder)
     _, lost = model.embed(planner.rows[planner.base[: 4 * QUERIES]])
     middle, high = np.quantile(lost, [0.5, 0.99])
     model.residual_limit_ = float(middle + DRIFT_SPREADS * max(high - middle, 1e-3))
     model.plan_ = {
         "embedding": trial.name,
         "n_components": int(trial.width),
-        "code": model.code,
-        "bytes_per_item": int(coder.n_bytes),
-        **({"bits": model.bits} if isinstance(coder, WordCoder) else {}),
-        "rotation": rotation,
-        "scale": round(model.scale_, 3),
+        **(_plan_of_code(model, coder, rotation) if model.keeps_codes else {}),
         "lost_energy": round(float(np.mean(lost)), 4),
         "sample": {"rows": len(planner.base), "queries": int(planner.n_queries)},
         "tried": planner.log,
         "reason": _reason(planner, trial),
     }
+
+
+def _plan_of_code(model, coder, rotation):
+    scale = round(model.scale_, 3)
+    words = {"bits": model.bits} if isinstance(coder, WordCoder) else {}
+    return {"code": model.code, "bytes_per_item": int(coder.n_bytes), **words, "rotation": rotation, "scale": scale}
 
 
 def _choose_embedding(planner):
@@ -219,16 +227,16 @@ def _names(planner):
     return ["kpca", "map"] if kernel.additive and kernel.homogeneity else ["kpca"]
 
 
-def _bits_or_numbers(model):
+def _bits_or_numbers(planner):
     """Components that a code of bits or numbers is made of, None for words."""
-    if model.code in ("lsh", "universal"):
-        return 8 * model.bytes_per_item  # as in [bourrier15explicit] Sec. 5.2.2
-    return max(1, model.bytes_per_item // 4 - Measure.of(model).levels_norms) if model.code == "flat" else None
+    if planner.code in ("lsh", "universal"):
+        return 8 * planner.n_bytes  # as in [bourrier15explicit] Sec. 5.2.2
+    return max(1, planner.n_bytes // 4 - planner.measure.levels_norms) if planner.code == "flat" else None
 
 
 def _most_components(planner, name):
     model = planner.model
-    fixed = model.n_components or _bits_or_numbers(model)
+    fixed = model.n_components or _bits_or_numbers(planner)
     if fixed:
         return fixed
     return max(COMPONENTS_PER_BYTE[name][-1] * model.bytes_per_item, LEAST_COMPONENTS if name == "map" else 1)
@@ -237,7 +245,7 @@ def _most_components(planner, name):
 def _widths(planner, name, trial):
     """Numbers of components to try."""
     model = planner.model
-    if model.n_components or _bits_or_numbers(model):
+    if model.n_components or _bits_or_numbers(planner):
         return [trial.width]
     if model.effort == "low":
         return [min(FIRST_GUESS[name] * model.bytes_per_item, trial.width)]
@@ -247,9 +255,9 @@ def _widths(planner, name, trial):
 
 def _choose_rotation(planner, trial):
     model = planner.model
-    if model.code not in ("pq", "opq"):
+    if planner.code not in ("pq", "opq"):
         return None
-    if model.code == "opq":
+    if planner.code == "opq":
         return "opq"
     candidates = ["allocation"] if trial.name == "kpca" or model.effort == "low" else [None, "allocation"]
     if model.effort == "high":
@@ -265,7 +273,7 @@ def _choose_rotation(planner, trial):
 
 def _with_more_rows(planner, trial):
     """All rows that the sample has, for the final code."""
-    if planner.model.code == "flat":
+    if planner.code == "flat":
         return trial
     base = features(trial.embedding, planner.measure, planner.rows)
     return Trial(trial.name, trial.embedding, base, trial.queries)

@@ -14,13 +14,17 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
 from mercer._base.progress import track
+from mercer._base.threads import effective_threads, thread_limit
 from mercer.search.columns.blocks import DataBlock, empty_block, read_block, take_stored
 from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in, python_values, storage_columns
 from mercer.search.conditions import parse_condition
 from mercer.search.conditions.evaluation import fulfilled
+from mercer.search.effort import DEFAULT_SIZE, measured_curve
 from mercer.search.exact.few import FEW_VALUES, FewRows
 from mercer.search.exact.files import StoredBounds
 from mercer.search.exact.keeping import complete_bounds
+from mercer.search.graph.files import StoredGraph
+from mercer.search.graph.rows import GraphOfRows, halves, stored_graph, unit_of
 from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
@@ -39,7 +43,8 @@ from mercer.search.stores import CodeStore, FaissStore, FastScanStore
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
 KEPT_MASKS = 8  # conditions whose rows are remembered
-_BUILDING = Lock()  # of lists and bounds: threads may search one index together
+DRIFT_SHARE = 64  # drift is counted again when so small a part of the rows has changed
+_BUILDING = Lock()  # of lists, graphs and bounds: threads may search one index together
 
 
 @dataclass(eq=False)
@@ -55,6 +60,9 @@ class View:
     store: Any = None
     lists: Any = None
     few: Any = None  # of few dense rows: all of them, prepared
+    graph: Any = None
+    curves: list = field(default_factory=list)  # recall by effort: see `mercer.search.effort`
+    drift: tuple = (0, 0.0)  # (positions when it was counted, share of rows that are unlike those of the fit)
     bounds: Any = None
     relaxed: dict = field(default_factory=dict)  # needs of neighbors, by how many there are: see exact/relaxed.py
     masks: dict = field(default_factory=dict)  # which rows fulfill a condition, by its tree
@@ -88,6 +96,7 @@ class Collection:
         self.vectors = vectors
         self._n_lists, self._n_jobs = n_lists, n_jobs
         storage = storage or MemoryStorage(columns_of(model, vectors), {})
+        self._fresh = []  # embedded rows of the present change, for the graph
         self._moving = None  # a storage in a directory that is being filled with the rows
         self.view = self._new_view(storage, model, trusted)
 
@@ -128,6 +137,7 @@ class Collection:
         view = self._new_view(storage, model, before.trusted and not hasattr(storage, "path"))
         if view.snapshot.generation == before.snapshot.generation:
             view.bounds, view.lists = before.bounds, before.lists
+            view.graph, view.curves, view.drift = before.graph, before.curves, before.drift
         return view
 
     def _new_view(self, storage, model, trusted):
@@ -165,7 +175,10 @@ class Collection:
         """What scans the codes."""
         view = self.view
         if view.store is None:
-            view.store = self._inverted(self.n_lists) if self.n_lists else self._scanner()
+            if self.by_graph:
+                view.store = self.graph.store(view.snapshot.removed)
+            else:
+                view.store = self._inverted(self.n_lists) if self.n_lists else self._scanner()
         return view.store
 
     @property
@@ -194,6 +207,90 @@ class Collection:
     def by_lists(self):
         """Whether rows are found by inverted lists."""
         return self.model.store == "lists"
+
+    @property
+    def by_graph(self):
+        """Whether rows are found by a graph."""
+        return self.model.store == "graph"
+
+    @property
+    def graph(self):
+        """The graph of all positions, read or built at the first search and extended after further rows."""
+        view = self.view
+        with _BUILDING:
+            found = view.graph
+            if found is None:
+                stored = stored_graph(self)
+                found, view.curves = stored or (GraphOfRows.empty(view.model), view.curves)
+            view.graph = found.completed(view.snapshot.n_positions, self)
+        return view.graph
+
+    def _extend_graph(self):
+        """Add committed rows to the graph, and write it when it has grown: what fails is made when needed."""
+        if self.by_graph:
+            with thread_limit(effective_threads(self._n_jobs)):
+                found = self.graph
+                if found.graph.n_rows and len(self):
+                    measured_curve(self, DEFAULT_SIZE)
+            if found.is_to_be_saved:
+                self._save_graph(found)
+
+    def _save_graph(self, found):
+        if self.path is not None:
+            StoredGraph(self.folder, found.graph.width).save(found.graph, self.view.curves)
+            self.view.graph = found.saved(found.graph.n_rows)
+
+    def _join_graph(self, first):
+        """The rows of the present change, which begin at a position, join the graph; they are embedded already."""
+        fresh, self._fresh = self._fresh, []
+        view = self.view
+        known = view.graph or (GraphOfRows.empty(view.model) if fresh and first == 0 else None)
+        if fresh and known is not None and known.n_rows == first:
+            with _BUILDING, thread_limit(effective_threads(self._n_jobs)):
+                view.graph = known.joined(np.concatenate(fresh))
+
+    def _carry_graph(self, before, left):
+        """The graph of a generation with the rows ``left`` of the view before, none of which is embedded again."""
+        if before is None or before.graph is None:
+            return
+        self.view.curves, before = before.curves, before.graph
+        with _BUILDING, thread_limit(effective_threads(self._n_jobs)):
+            if len(left) == before.n_rows:
+                self.view.graph = before.saved(0)
+            else:
+                vectors = before.at(left[left < before.n_rows])
+                self.view.graph = GraphOfRows.empty(self.model).joined(vectors)
+
+    def close(self):
+        """Write what is derived and not written yet, and give back the files."""
+        found = self.view.graph
+        if found is not None and found.graph.n_rows > found.n_saved and self.is_writable:
+            self._save_graph(found)
+        self.storage.close()
+
+    @property
+    def is_writable(self):
+        """Whether rows can be changed."""
+        return self.path is None or self.storage.is_writable
+
+    @property
+    def curves(self):
+        """Recall by effort, as far as it was measured; what a graph has in its file comes with it."""
+        return self.view.curves if not self.by_graph or self.graph else []
+
+    @property
+    def folder(self):
+        """Where the files of this generation are."""
+        return self.storage.model_path.parent
+
+    @property
+    def drift(self):
+        """The share of rows that are unlike those of the fit, counted again when enough of them are new."""
+        view, n = self.view, self.snapshot.n_positions
+        if abs(n - view.drift[0]) * DRIFT_SHARE > n:
+            flags = self.flags
+            view.drift = n, float(np.count_nonzero(flags & 1)) / max(1, len(flags))
+        return view.drift[1]
 
     @property
     def lists(self):
@@ -229,7 +326,15 @@ class Collection:
         """Where full blocks of lists are kept, None in memory."""
         if self.path is None:
             return None
-        return StoredBlocks(self.storage.model_path.parent, self.vectors.width, len(lists.formula.sums))
+        return StoredBlocks(self.folder, self.vectors.width, len(lists.formula.sums))
+
+    def _derive(self):
+        """Bring up to date what is derived from committed rows: what fails is made when needed."""
+        self._save_lists()
+        self._extend_graph()
+        if not self.by_lists and self.path is not None and self.vectors is not None:
+            with suppress(InputError, OSError):
+                self.bounds()
 
     def _save_lists(self):
         """Write the blocks of lists that have become full. The rows are committed: what fails is made when needed."""
@@ -333,6 +438,9 @@ class Collection:
         """Look at all rows, so that they need not be looked at when they are taken."""
         with damages_named(self.storage):
             check_rows(self, self._n_jobs)
+            if self.by_graph:
+                found = stored_graph(self, verify=True) or (GraphOfRows.empty(self.model), [])
+                self.view.graph, self.view.curves = found
             if self.by_lists:
                 empty = ListStore(self.measure)
                 self._list_files(empty).verify(self.snapshot.n_positions, self.take, empty.formula.sums)
@@ -360,12 +468,14 @@ class Collection:
         """Add validated rows; remove the positions ``replaced`` in the same step."""
         if data.columns != self.data:
             return self._append_with_columns(X, ids, replaced, who, data)
+        first = self.snapshot.n_positions
         with self.storage.transaction(who) as transaction:
             for arrays in self._blocks(X, ids, who, data):
                 transaction.append(arrays)
             transaction.remove(replaced)
         self._advance(ids, replaced)
-        self._save_derived()
+        self._join_graph(first)
+        self._derive()
 
     def _append_with_columns(self, X, ids, replaced, who, data):
         """The same where rows have had no columns so far: a new generation, in which the old rows have no values."""
@@ -380,20 +490,28 @@ class Collection:
         }
         columns = columns_of(model, self.vectors, data.columns)
         new = self._blocks(X, ids, who, data)
+        before = self.view
         self.storage.rewrite(columns, chain(old, new), None, header, who, model)
         self.settled()
-        self._save_derived()
+        self._carry_graph(before, left)
+        self._join_graph(len(left))
+        self._derive()
 
     def _blocks(self, X, ids, who, data):
         """New rows as a storage takes them, some at a time."""
+        self._fresh = []
         for start in track(range(0, X.shape[0], ADD_ROWS), "Adding rows"):
             part = slice(start, start + ADD_ROWS)
             yield {**self._packed(X[part], ids[part], who), **data[part].packed()}
 
     def _packed(self, X, ids, who):
         arrays, flags = pack_ids(ids), np.zeros(X.shape[0], dtype=np.uint8)
-        if self.has_codes:
-            arrays["codes"], flags = _encoded(self.model, X)
+        if self.model.embeds:
+            Z, flags = _embedded(self.model, X)
+            if self.has_codes:
+                arrays["codes"] = self.model.coder_.encode(Z)
+            if self.by_graph:
+                self._fresh.append(halves(Z, unit_of(self.model)))
         if self.vectors:
             kept, exact = self.vectors.pack(X, who)
             arrays.update(kept)
@@ -412,9 +530,11 @@ class Collection:
         for start in range(0, len(alive), ADD_ROWS):
             positions = alive[start : start + ADD_ROWS]
             arrays = {name: _gathered(self.snapshot, name, positions) for name in self._names}
-            if model is not None and model.keeps_codes:
+            if model is not None and model.embeds:
                 rounded = arrays["flags"] & np.uint8(2)
-                arrays["codes"], far = _encoded(model, self.take(positions))
+                Z, far = _embedded(model, self.take(positions))
+                if model.keeps_codes:
+                    arrays["codes"] = model.coder_.encode(Z)
                 arrays["flags"] = rounded | far
             yield arrays
 
@@ -427,19 +547,23 @@ class Collection:
         columns = columns_of(model or self.model, self.vectors, self.data)
         # the largest id may be that of a removed row, whose number must not be given again
         header = {**self.storage.header, "highest_id": self.ids.highest}
+        before, alive = None if model else self.view, self.alive
         self.storage.rewrite(columns, self.batches(model), write_model, header, who, model or self.model)
         self.settled()
-        self._save_derived()
+        self._carry_graph(before, alive)
+        self._derive()
 
     def move(self, path, header):
         """Go over to a directory, which has all rows that are left or none."""
+        before, alive = self.view, self.alive
         self._moving = storage = DirectoryStorage.at(path)
         try:
             columns = columns_of(self.model, self.vectors, self.data)
             storage.fill(columns, lambda path: save(self.model, path), header, self.batches(), self.model)
         finally:
             self.settled()
-        self._save_derived()
+        self._carry_graph(before, alive)
+        self._derive()
 
     def known(self, ids, who):
         """Where ids stand, all of which must be in the index."""
@@ -510,10 +634,10 @@ def format_of(name, is_sparse, width):
     return None if name is None else VectorFormat(name, is_sparse, width)
 
 
-def _encoded(model, X):
-    """(codes, flags of rows of which much is lost)."""
+def _embedded(model, X):
+    """(embedded rows, flags of those of which much is lost)."""
     Z, lost = model.embed(X)
-    return model.coder_.encode(Z), (lost > model.residual_limit_).astype(np.uint8)
+    return Z, (lost > model.residual_limit_).astype(np.uint8)
 
 
 def _ids_of(storage):

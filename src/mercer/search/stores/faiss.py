@@ -75,11 +75,14 @@ class FaissStore:
         """Rows that can be found."""
         return int(len(self._deleted) - np.count_nonzero(self._deleted))
 
-    def search(self, Z, k, allowed=None):
-        """(positions, scores) of the k largest scores in the lists looked at, or in all where those hold fewer."""
+    def search(self, Z, k, allowed=None, n_probe=None):
+        """(positions, scores) of the k largest scores in ``n_probe`` lists (None: as many as were chosen).
+
+        Where a filter leaves too few rows in these, more lists are looked at, and all of them where k are not found.
+        """
         rotated = self._coder.blocks(Z).reshape(len(Z), -1)
         allowed = self._may_be_found(allowed)
-        n_probe = self._probes_for(allowed)
+        n_probe = self._probes_for(allowed, n_probe or self.probes)
         positions, scores = self._search(rotated, k, allowed, n_probe)
         short = np.flatnonzero(positions[:, -1] < 0)
         if len(short) and n_probe < self.n_lists:
@@ -92,15 +95,16 @@ class FaissStore:
             return allowed
         return ~self._deleted if allowed is None else allowed & ~self._deleted
 
-    def _probes_for(self, allowed):
+    def _probes_for(self, allowed, n_probe):
         """Lists to look at: so many that as many rows are seen as without a filter, wherever the filter leaves them."""
         if allowed is None:
-            return self._probes
+            return n_probe
         share = np.count_nonzero(allowed) / max(1, len(allowed))
-        return self.n_lists if share == 0 else min(self.n_lists, int(np.ceil(self._probes / share)))
+        return self.n_lists if share == 0 else min(self.n_lists, int(np.ceil(n_probe / share)))
 
     @property
-    def _probes(self):
+    def probes(self):
+        """Lists looked at for each query."""
         return self.n_probe or self._measured_probes
 
     def _search(self, rotated, k, allowed, n_probe):

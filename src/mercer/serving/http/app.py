@@ -176,14 +176,17 @@ def _add_questions(app, service):
     @app.post("/v1/neighbours", openapi_extra=descriptions.NEIGHBOURS, dependencies=_TOKEN)
     async def neighbours(request: Request):
         """The nearest rows of the index."""
-        _check_parameters(request, "k", "where", "exact", "rows")
+        _check_parameters(request, "k", "where", "exact", "recall", "rows")
         k = _whole(request, "k", NEIGHBOURS)
         most = service.settings.max_neighbours
         if not 1 <= k <= most:
             raise Fault(422, "k", f"k must be a whole number from 1 to {most}.")
         exact, rows = (bool(_whole(request, name, 0)) for name in ("exact", "rows"))
+        recall = _share(request, "recall")
+        if exact and recall is not None:
+            raise Fault(422, "recall", "exact=1 finds all of the nearest rows: leave recall out.")
         where = request.query_params.get("where")
-        return _json(await service.neighbours(request, Wanted(k, where, None, exact, rows)))
+        return _json(await service.neighbours(request, Wanted(k, where, None, exact, rows, recall)))
 
     @app.get("/v1/model")
     async def model(request: Request):
@@ -244,6 +247,16 @@ def _check_parameters(request, *known):
         raise Fault(422, "parameters", message)
     if len(set(given)) < len(given):
         raise Fault(422, "parameters", "A parameter is there twice, and nobody can tell which is meant.")
+
+
+def _share(request, name):
+    """A share of the query string, None if it has none."""
+    text = request.query_params.get(name)
+    if text is not None and not (re.fullmatch(r"[0-9.]{1,9}", text) and text.count(".") <= 1 and text != "."):
+        raise Fault(422, name, f"{name} must be a number.")
+    if text is not None and not 0 < float(text) <= 1:
+        raise Fault(422, name, f"{name} must be above 0 and at most 1.")
+    return None if text is None else float(text)
 
 
 def _whole(request, name, default):

@@ -94,6 +94,7 @@ NEIGHBOURS = {
         _parameter("k", "Rows wanted for each query.", type="integer", minimum=1, default=10),
         _parameter("where", "A condition on the columns of the index that rows must fulfill.", type="string"),
         _parameter("exact", "1 for the true nearest rows, of raw rows only.", type="integer", enum=[0, 1]),
+        _parameter("recall", "The share of the true nearest rows that is to be found.", type="number", maximum=1),
         _parameter("rows", "1 for the rows themselves, where the service shows them.", type="integer", enum=[0, 1]),
     ],
     "responses": _responses("Ids and similarities, nearest first.", _POSTED),

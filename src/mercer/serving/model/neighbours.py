@@ -46,6 +46,7 @@ class Wanted:
     ids: list | None = None
     exact: bool = False
     with_rows: bool = False
+    recall: float | None = None
 
 
 class Neighbours:
@@ -144,7 +145,7 @@ class Neighbours:
 
     def _by_kernel(self, rows, wanted):
         """(positions, similarities or distances) for each query."""
-        how = {"filter": wanted.ids, "where": wanted.where, "exact": wanted.exact}
+        how = {"filter": wanted.ids, "where": wanted.where, "exact": wanted.exact, "recall": wanted.recall}
         ids, values = self._found(rows, min(wanted.k, len(self)), **how)
         nothing = np.inf if self._index.measure == "distance" else -np.inf
         there = values != nothing

@@ -32,7 +32,7 @@ def facts_of_plan(index) -> list[list[str]]:
         *facts,
         ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
         ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
-        ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{words}{rotation}"],
+        *([["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{words}{rotation}"]] if "code" in plan else []),
         ["chosen", str(plan["reason"])],
     ]
 
@@ -54,7 +54,9 @@ def facts_of_rows(index, place: str) -> list[list[str]]:
     facts.append(["on the disk", f"{_size(size['total'])}{codes}"])
     if found["lists"]:
         facts.append(["inverted lists", f"{found['lists']:,}"])
-    if not found["bytes_per_item"]:
+    if found["graph_rows"]:
+        facts.append(["graph", f"of {found['graph_rows']:,} rows, {_size(found['graph_bytes'])} in memory"])
+    if "embedding" not in found["plan"]:
         return facts
     drift = found["drift"]
     unlike = f"{drift['rows']:,} rows ({drift['share']:.1%}), of which more than {drift['limit']:.1%} is lost"

@@ -228,6 +228,11 @@ class DirectoryStorage(Storage):
         return self._state[0]
 
     @property
+    def is_writable(self) -> bool:
+        """Whether this is open, and open for writing in this process."""
+        return not self._closed and self._catalogue is not None and self._process == os.getpid()
+
+    @property
     def header(self) -> dict[str, Any]:
         """The dictionary that was given to ``create`` or to the last ``rewrite``."""
         return self._contents.header
