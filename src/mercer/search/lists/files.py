@@ -6,7 +6,7 @@ the structure is checked when it is mapped, lists when they are used. The rows o
 their lists are built in memory.
 """
 
-__all__ = ["StoredBlocks"]
+__all__ = ["StoredBlocks", "mapped"]
 
 import mmap
 import os
@@ -45,7 +45,7 @@ class StoredBlocks:
         path = self.path(first)
         with suppress(ModelFileError, FileProblem, OSError):
             if stat.S_ISREG(os.lstat(path).st_mode):
-                return checked_block(first, BLOCK_ROWS, self._width, self._n_sums, _mapped(path))
+                return checked_block(first, BLOCK_ROWS, self._width, self._n_sums, mapped(path))
         return None
 
     def save(self, block):
@@ -70,7 +70,7 @@ class StoredBlocks:
                 )
 
 
-def _mapped(path):
+def mapped(path):
     """The arrays of a file, mapped privately: see `mercer.search.storage.directory.files`."""
     header = container.read_header(path)
     with open(path, "rb") as file:
