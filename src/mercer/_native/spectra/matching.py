@@ -11,7 +11,7 @@ FRAGMENTS, LOSSES, HYBRID = range(3)
 
 
 @inline
-def shared(a, b):
+def _shared(a, b):
     """(f(a + b) - f(a) - f(b)) / 2 with f(x) = x log2 x: what two matched peaks share"""
     return 0.5 * (a * math.log2((a + b) / a) + b * math.log2((a + b) / b))
 
@@ -27,14 +27,16 @@ def match_spectra(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
     tolerance     float64   in Da, or, if `ppm`, in millionths of the m/z of a
     """
     if kind == COSINE:
-        return _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm)
-    if mode != HYBRID:
-        return _two_pointers(mz_a, a, mz_b, b, shift if mode == LOSSES else 0.0, tolerance, ppm)
-    free_a = np.ones(mz_a.shape[0], dtype=np.bool_)
-    free_b = np.ones(mz_b.shape[0], dtype=np.bool_)
-    score, matched = _two_pointers_among(mz_a, a, mz_b, b, 0.0, tolerance, ppm, free_a, free_b)
-    more, others = _two_pointers_among(mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
-    return score + more, matched + others
+        score, matched = _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm)
+    elif mode != HYBRID:
+        score, matched = _two_pointers(mz_a, a, mz_b, b, shift if mode == LOSSES else 0.0, tolerance, ppm)
+    else:
+        free_a = np.ones(mz_a.shape[0], dtype=np.bool_)
+        free_b = np.ones(mz_b.shape[0], dtype=np.bool_)
+        score, matched = _two_pointers_among(mz_a, a, mz_b, b, 0.0, tolerance, ppm, free_a, free_b)
+        more, others = _two_pointers_among(mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
+        score, matched = score + more, matched + others
+    return min(score, 1.0), matched  # rounding may leave it above
 
 
 @inline
@@ -49,7 +51,7 @@ def _two_pointers(mz_a, a, mz_b, b, shift, tolerance, ppm):
         elif difference > width:
             j += 1
         else:
-            score += shared(np.float64(a[i]), np.float64(b[j]))
+            score += _shared(np.float64(a[i]), np.float64(b[j]))
             matched += 1
             i += 1
             j += 1
@@ -69,7 +71,7 @@ def _two_pointers_among(mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
         elif not free_b[j] or difference > width:
             j += 1
         else:
-            score += shared(np.float64(a[i]), np.float64(b[j]))
+            score += _shared(np.float64(a[i]), np.float64(b[j]))
             matched += 1
             free_a[i] = free_b[j] = False
             i += 1
@@ -119,7 +121,9 @@ def _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
 
 
 @jit
-def match_pairs(kind, mode, mz_a, a, offsets_a, rows_a, mz_b, b, offsets_b, rows_b, shifts, tolerance, ppm, scores, matched):
+def match_pairs(
+    kind, mode, mz_a, a, offsets_a, rows_a, mz_b, b, offsets_b, rows_b, shifts, tolerance, ppm, scores, matched
+):
     """scores[i], matched[i] = match_spectra of the rows rows_a[i] and rows_b[i]
 
     offsets_a, offsets_b  int64     where the rows begin

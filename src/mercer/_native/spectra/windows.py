@@ -82,8 +82,8 @@ def _worse(score, row, other, other_row):
     return score < other or (score == other and row > other_row)
 
 
-@jit
-def offer(scores, matched, places, n, score, n_matched, place):
+@inline
+def _offer(scores, matched, places, n, score, n_matched, place):
     """Put a row among the best, which are ordered; returns how many there are
 
     scores, matched, places  (k,)  float64, int64, int64   the first n of them; written
@@ -114,8 +114,8 @@ def match_candidates(
     first, start               int64    position of the segment, and row of it where the block begins
     allowed     (N,)           uint8    rows of the block that are looked for
     least, least_matched       float64, int64   score and matched peaks that are wanted
-    sums, counts (2**16,)      float32, uint16  of `add_windows`; sums of matched rows become 0
-    scores, matched, places (k,)  see `offer`
+    sums, counts (2**16,)      float32, uint16  of `add_windows`; some sums become 0
+    scores, matched, places (k,)  the best so far; written
     """
     k, n_rows = scores.shape[0], allowed.shape[0]
     # rounding of as many sums as there are peaks
@@ -141,7 +141,7 @@ def match_candidates(
                 if sums[row] < needed or counts[row] < least_matched or not allowed[row]:
                     continue
                 if phase == 0:
-                    n_chosen = offer(bounds, unused, chosen, n_chosen, sums[row] * slack + 1e-6, 0, row)
+                    n_chosen = _offer(bounds, unused, chosen, n_chosen, sums[row] * slack + 1e-6, 0, row)
                 else:
                     n = _match_row(kind, mode, mz_a, a, precursor, tolerance, ppm, mz, values, offsets, precursors,
                                    first, start + row, least, least_matched, scores, matched, places, n)  # fmt: skip
@@ -164,4 +164,4 @@ def _match_row(
     score, n_matched = match_spectra(kind, mode, mz_a, a, mz[low:high], values[low:high], shift, tolerance, ppm)
     if n_matched < least_matched or score < least:
         return n
-    return offer(scores, matched, places, n, score, n_matched, first + row)
+    return _offer(scores, matched, places, n, score, n_matched, first + row)

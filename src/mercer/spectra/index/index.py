@@ -34,6 +34,7 @@ from mercer.spectra.similarity import MODES
 _COLUMNS = (Column("mz", "<f8", ragged=True), Column("intensity", "<f4", ragged=True), *storage_columns(FIELDS))
 _PRECURSORS = f"data_{NAMES.index('precursor_mz')}"
 _ADDED = 2**14  # spectra prepared together
+_ASKED = 256  # library spectra that are compared with all others in one step
 _FORMAT = 1
 
 
@@ -217,6 +218,43 @@ class SpectrumIndex:
 
         answers = run_blocks(found, range(len(queries)), self.n_jobs)
         return self._hits(snapshot, queries, precursors, answers)
+
+    def pairs(self, min_score, *, mode="open", min_matched_peaks=1):
+        """All pairs of library spectra whose score reaches ``min_score``, which must be above 0.
+
+        Returns
+        -------
+        first, second : ndarrays of int64, numbers of spectra, first[i] < second[i], ascending
+        scores : ndarray of float64
+        matched_peaks : ndarray of int64
+        """
+        who = "SpectrumIndex.pairs"
+        check_parameters(_Asked(mode, min_score, min_matched_peaks, 0.0), SEARCH, who)
+        if min_score <= 0 or mode == "identity":
+            raise InputError(f"{who} needs min_score above 0 and a mode other than identity.")
+        snapshot, settings = self._storage.snapshot, self.settings
+        question = Question(settings.kind, MODES[mode], settings.tolerance, settings.ppm, None, float(min_score),
+                            int(min_matched_peaks))  # fmt: skip
+        peaks, losses = self._all_blocks(mode in ("loss", "hybrid"))
+        tasks = [(number, start, min(start + _ASKED, block.n_rows)) for number, block in enumerate(peaks)
+                 for start in range(0, block.n_rows, _ASKED)]  # fmt: skip
+
+        def found(task):
+            number, start, stop = task
+            block, others = peaks[number], (peaks[number:], losses and losses[number:])
+            (mz, offsets), (intensity, _) = block.segment.arrays["mz"], block.segment.arrays["intensity"]
+            parts = []
+            for row in range(block.start + start, block.start + stop):
+                part = slice(offsets[row], offsets[row + 1])
+                scores, matched, ids = nearest(question, mz[part], intensity[part], block.precursors[row], *others, None)
+                own, order = block.segment.first + row, np.argsort(ids)
+                order = order[ids[order] > own]
+                parts.append((np.full(len(order), own), ids[order], scores[order], matched[order]))
+            return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+        answers = run_blocks(found, tasks, self.n_jobs, title="pairs")
+        empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+        return tuple(np.concatenate(each) for each in zip(*[empty, *answers], strict=True))
 
     def _hits(self, snapshot, queries, precursors, answers):
         counts = [len(scores) for scores, _, _ in answers]
