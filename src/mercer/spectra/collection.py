@@ -12,6 +12,8 @@ from mercer._base.errors import InputError, MissingExtraError, did_you_mean
 from mercer.search.columns.blocks import read_block
 from mercer.spectra.names import FIELDS, NAMES, harmonized
 
+_MATCHMS = "matchms"  # of no extra: it asks for a scipy older than the one that Mercer is tested with
+
 
 class Spectrum(NamedTuple):
     """One spectrum: its peaks by ascending m/z, and what is known of it."""
@@ -115,13 +117,10 @@ class Spectra:
     def to_matchms(self):
         """A list of matchms' ``Spectrum``."""
         try:
-            matchms = import_module("matchms")
+            matchms = import_module(_MATCHMS)
         except ModuleNotFoundError as error:
             raise MissingExtraError("to_matchms needs the package 'matchms'. Run: pip install matchms.") from error
-        return [
-            matchms.Spectrum(mz=each.mz, intensities=each.intensity, metadata=dict(each.metadata), metadata_harmonization=False)
-            for each in self
-        ]  # fmt: skip
+        return [matchms.Spectrum(each.mz, each.intensity, dict(each.metadata)) for each in self]
 
     @classmethod
     def of(cls, spectra, who="Spectra"):
@@ -129,7 +128,9 @@ class Spectra:
         if isinstance(spectra, cls):
             return spectra
         if isinstance(spectra, (str, bytes, Mapping)) or not hasattr(spectra, "__iter__"):
-            raise InputError(f"{who} takes Spectra, spectra of matchms or arrays of shape (peaks, 2), got {spectra!r:.80}.")
+            raise InputError(
+                f"{who} takes Spectra, spectra of matchms or arrays of shape (peaks, 2), got {spectra!r:.80}."
+            )
         spectra = list(spectra)
         if spectra and all(isinstance(each, Spectrum) for each in spectra):
             return cls.from_records([(list(each.metadata.items()), each.mz, each.intensity) for each in spectra])

@@ -46,7 +46,7 @@ def spectral_similarity(first, second, mode="open", clean=True, **settings):
     >>> one, other = [[69.071, 8.0], [86.1, 67.0]], [[69.07, 40.0], [86.095, 37.0]]
     >>> scores, matched = spectral_similarity([one], [other])
     >>> scores.round(4).tolist(), matched.tolist()
-    ([0.9173], [2])
+    ([0.9761], [2])
     """
     who = "spectral_similarity"
     settings = Settings(**settings).check(who)

@@ -1,12 +1,14 @@
 """Cleaning of spectra, one step after the other."""
 
+import itertools
+
 import numpy as np
 
 
 def clean_spectra(mz, intensity, offsets, tops, noise, merge, ppm, most, power, clean_mz, clean_intensity, ends):
     """The peaks that are left of each spectrum"""
     stop = 0
-    for i, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (low, high) in enumerate(itertools.pairwise(offsets)):
         peaks = np.column_stack([mz[low:high], intensity[low:high]])
         peaks = peaks[(peaks > 0).all(axis=1) & ~(peaks[:, 0] > tops[i])]
         while merge > 0 and not apart(peaks[:, 0], merge, ppm):

@@ -79,10 +79,10 @@ def _reach(mz, merge, ppm):
 @inline
 def _is_apart(mz, merge, ppm):
     """Whether all gaps are at least `merge`"""
+    n_near = 0
     for p in range(1, mz.shape[0]):
-        if np.float32(mz[p]) - np.float32(mz[p - 1]) < _reach(mz[p], merge, ppm)[0]:
-            return False
-    return True
+        n_near += np.float32(mz[p]) - np.float32(mz[p - 1]) < _reach(mz[p], merge, ppm)[0]
+    return n_near == 0
 
 
 @inline

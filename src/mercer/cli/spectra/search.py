@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._base.errors import require_extra
-from mercer._base.parameters import REQUIRED, Values, choice, integer, number, text
+from mercer._base.parameters import REQUIRED, Values, choice, integer, number, pick, text
 from mercer._base.parameters.spectra import SEARCH
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder, check_standard_output
@@ -63,9 +63,17 @@ def search(place, files, k, out, out_format, format, strict, question, settings:
     note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}")
 
 
-@options((DIR, number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
-          *(each for each in SEARCH if each.name in ("mode", "min_matched_peaks")), OUT.but(default=REQUIRED), OUT_FORMAT),
-         examples=PAIRS_EXAMPLES, settings=COMMON)  # fmt: skip
+PAIRS = (
+    DIR,
+    number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
+    choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, and "
+        "with the cosine the modified cosine."),
+    *pick(SEARCH, "min_matched_peaks"),
+    OUT.but(default=REQUIRED), OUT_FORMAT,
+)  # fmt: skip
+
+
+@options(PAIRS, examples=PAIRS_EXAMPLES, settings=COMMON)
 def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: Settings) -> None:
     """All pairs of library spectra that are so similar: exact, in memory that grows with the pairs alone."""
     from mercer.spectra import SpectrumIndex
@@ -73,7 +81,12 @@ def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: 
     said = _format(out, out_format, settings)
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         first, second, scores, matched = index.pairs(min_score, mode=mode, min_matched_peaks=min_matched_peaks)
-    table = {"first": first.tolist(), "second": second.tolist(), "score": scores.tolist(), "matched_peaks": matched.tolist()}
+    table = {
+        "first": first.tolist(),
+        "second": second.tolist(),
+        "score": scores.tolist(),
+        "matched_peaks": matched.tolist(),
+    }
     _write(out, table, said)
     if settings.json:
         print_json({"index": place, "min_score": min_score, "pairs": len(first), "out": out, "seconds": watch.seconds})

@@ -31,7 +31,11 @@ from mercer.spectra.preparation import prepared
 from mercer.spectra.settings import Settings
 from mercer.spectra.similarity import MODES
 
-_COLUMNS = (Column("mz", "<f8", ragged=True), Column("intensity", "<f4", ragged=True), *storage_columns(FIELDS))
+_COLUMNS = (
+    Column("mz", np.dtype("<f8"), ragged=True),
+    Column("intensity", np.dtype("<f4"), ragged=True),
+    *storage_columns(FIELDS),
+)
 _PRECURSORS = f"data_{NAMES.index('precursor_mz')}"
 _ADDED = 2**14  # spectra prepared together
 _ASKED = 256  # library spectra that are compared with all others in one step
@@ -113,7 +117,7 @@ class SpectrumIndex:
         return peaks | spectra.packed_columns("SpectrumIndex.add")
 
     def persist(self, path):
-        """Move the index to a directory, empty or new, where every further change is durable when its method returns."""
+        """Move the index to a directory, empty or new, where every change is durable when its method returns."""
         if self.path is not None:
             raise InputError(f"SpectrumIndex.persist is for an index in memory; this one is in {self.path}.")
         storage = DirectoryStorage.at(path)
@@ -179,8 +183,8 @@ class SpectrumIndex:
             Hits of each query; None: all that reach ``min_score``, which must be above 0.
         mode : {'identity', 'open', 'loss', 'hybrid'}
             identity: precursors within ``precursor_tolerance`` Da; open: any precursor; loss: neutral losses match
-            instead of peaks; hybrid: peaks, then losses among what is left, or with ``similarity='cosine'`` the modified
-            cosine. But for open, library spectra and queries without a precursor have no part in it.
+            instead of peaks; hybrid: peaks, then losses among what is left, or with ``similarity='cosine'`` the
+            modified cosine. But for open, library spectra and queries without a precursor have no part in it.
         min_score, min_matched_peaks : of a hit
         where : str, mapping or None
             A condition on the columns of the library, as "ion_mode = 'positive' and precursor_mz > 300".
@@ -204,9 +208,11 @@ class SpectrumIndex:
         peaks, losses = self._all_blocks(mode in ("loss", "hybrid"))
         mz, intensity, offsets = prepared(queries, settings)
         intensity, precursors = intensity.astype(np.float32), queries.precursor_mz
-        library = np.concatenate([segment.arrays[_PRECURSORS] for segment in snapshot.segments] or [np.empty(0)]) if (
-            mode == "identity"
-        ) else None
+        library = (
+            np.concatenate([segment.arrays[_PRECURSORS] for segment in snapshot.segments] or [np.empty(0)])
+            if (mode == "identity")
+            else None
+        )
 
         def found(number):
             part, precursor = slice(offsets[number], offsets[number + 1]), precursors[number]
@@ -232,7 +238,7 @@ class SpectrumIndex:
         check_parameters(_Asked(mode, min_score, min_matched_peaks, 0.0), SEARCH, who)
         if min_score <= 0 or mode == "identity":
             raise InputError(f"{who} needs min_score above 0 and a mode other than identity.")
-        snapshot, settings = self._storage.snapshot, self.settings
+        settings = self.settings
         question = Question(settings.kind, MODES[mode], settings.tolerance, settings.ppm, None, float(min_score),
                             int(min_matched_peaks))  # fmt: skip
         peaks, losses = self._all_blocks(mode in ("loss", "hybrid"))
@@ -246,7 +252,9 @@ class SpectrumIndex:
             parts = []
             for row in range(block.start + start, block.start + stop):
                 part = slice(offsets[row], offsets[row + 1])
-                scores, matched, ids = nearest(question, mz[part], intensity[part], block.precursors[row], *others, None)
+                scores, matched, ids = nearest(
+                    question, mz[part], intensity[part], block.precursors[row], *others, None
+                )
                 own, order = block.segment.first + row, np.argsort(ids)
                 order = order[ids[order] > own]
                 parts.append((np.full(len(order), own), ids[order], scores[order], matched[order]))

@@ -17,7 +17,9 @@ def read_json(data, name):
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not valid JSON: {error}.") from error
     if isinstance(document, dict):
-        document = next((document[key] for key in ("spectra", "results") if isinstance(document.get(key), list)), [document])
+        document = next(
+            (document[key] for key in ("spectra", "results") if isinstance(document.get(key), list)), [document]
+        )
     if not isinstance(document, list):
         raise InputError(f"{name} holds no list of spectra.")
     for record in document:

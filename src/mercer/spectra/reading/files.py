@@ -77,7 +77,8 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     if problems:
         more = f" And {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
         warnings.warn(
-            f"Left out {len(problems):,} of {len(problems) + len(records):,} records. {' '.join(problems[:_SHOWN])}{more}",
+            f"Left out {len(problems):,} of {len(problems) + len(records):,} records. "
+            f"{' '.join(problems[:_SHOWN])}{more}",
             SkippedSpectraWarning,
             stacklevel=2,
         )

@@ -159,5 +159,7 @@ def _children(element, name):
 
 def _parameters(element, groups):
     """Its own, and those of the groups that it refers to."""
-    referred = [each for child in _children(element, "referenceableParamGroupRef") for each in groups.get(child.get("ref"), [])]
+    referred = [
+        each for child in _children(element, "referenceableParamGroupRef") for each in groups.get(child.get("ref"), [])
+    ]
     return _children(element, "cvParam") + referred
