@@ -35,7 +35,7 @@ class Watch:
         return {
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "versions": _versions(),
-            "cpu": _processor(),
+            "cpu": processor(),
             "cores": _cores(),
             "threads": self._threads,
             "memory_gib": _memory_gib(),
@@ -69,7 +69,8 @@ def _versions() -> dict[str, str | None]:
     return versions
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The model of the processor, with its widest instruction set."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

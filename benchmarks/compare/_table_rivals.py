@@ -112,7 +112,7 @@ def boosting_early(is_sparse):
 def lightgbm(is_sparse):
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(random_state=0, verbose=-1)
+    return LGBMClassifier(random_state=0, verbose=-1, n_jobs=1)
 
 
 def forest(is_sparse):

@@ -13,7 +13,7 @@ LARGE = (
 )  # fmt: skip
 HISTOGRAMS = ("digits", "microbiome", "20newsgroups", "sector", "Fashion-MNIST", "massbank", "spam")
 N_SPLITS = 20  # of sets below 5,000 rows
-MOST_ROWS, MOST_TEST = 15_000, 20_000  # of large sets: what the grid search of SVC ends on
+MOST_ROWS, MOST_TEST = 10_000, 20_000  # of large sets: what the grid search of SVC ends on
 
 
 def splits(name, quick):

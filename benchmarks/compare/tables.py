@@ -55,7 +55,7 @@ def tables(record):
     record.table("accuracy and time", columns, lines)
     record.note(
         "Sets below 5,000 rows: means over 20 seeded splits of 70 and 30 %; larger ones: their published split, at "
-        "most 15,000 training rows drawn with a fixed seed. Rivals but trees get columns scaled to [0, 1] (sparse "
+        "most 10,000 training rows drawn with a fixed seed. Rivals but trees get columns scaled to [0, 1] (sparse "
         "rows: divided by the largest); Mercer gets raw values. Each side has a process of its own for a set, on one "
         "thread; times are processor times of the first split. Spectra of one compound are on one side of the split."
     )
@@ -86,33 +86,57 @@ def _judged(record, name, known):
 
 
 class Known:
-    """What was measured on this commit so far: the whole takes hours, and goes on where it was stopped.
+    """What was measured so far: the whole takes hours, and goes on where it was stopped.
 
-    Nothing is kept of a quick run, nor of code that is not committed.
+    Figures of Mercer hold for a commit, those of rivals for their versions, the sets and the processor. Nothing is
+    kept of a quick run, nor of code that is not committed.
     """
 
     def __init__(self, quick):
-        import json
-
         from benchmarks.environment import committed_code
 
         commit = None if quick else committed_code()
-        self.path = None if commit is None else Path(f"build/tables-{commit}.json")
-        is_there = self.path is not None and self.path.exists()
-        self.found = json.loads(self.path.read_text()) if is_there else {}
+        self.path = None if commit is None else Path("build/tables")
+        self.commit, self.rivals = commit, _digest_of_rivals()
 
     def get(self, name, side):
         """The figures of a set and a side, or None."""
-        return self.found.get(f"{name}, {side}")
+        import json
+
+        path = self._file(name, side)
+        return json.loads(path.read_text()) if path is not None and path.exists() else None
 
     def keep(self, name, side, figures):
         """Remember figures."""
         import json
 
-        self.found[f"{name}, {side}"] = figures
-        if self.path is not None:
-            self.path.parent.mkdir(exist_ok=True)
-            self.path.write_text(json.dumps(self.found))
+        path = self._file(name, side)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(figures))
+
+    def _file(self, name, side):
+        from benchmarks.compare._table_rivals import OURS
+
+        if self.path is None:
+            return None
+        return self.path / (self.commit if side == OURS else self.rivals) / f"{name}, {side}.json".replace("/", " ")
+
+
+def _digest_of_rivals():
+    """Of all that the figures of a rival depend on."""
+    import hashlib
+
+    from benchmarks.compare import _table_rivals, _table_sets
+    from benchmarks.compare._peers import version_of
+    from benchmarks.environment import processor
+
+    digest = hashlib.sha256(processor().partition(" (")[0].encode())
+    for module in (_table_rivals, _table_sets):
+        digest.update(Path(module.__file__).read_bytes())
+    for package in ("scikit-learn", "lightgbm", "numpy", "scipy"):
+        digest.update(f"{package} {version_of(package)} ".encode())
+    return f"rivals-{digest.hexdigest()[:12]}"
 
 
 def _mean(figures):

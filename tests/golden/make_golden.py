@@ -162,6 +162,8 @@ def automatic_fits() -> Iterator[tuple[str, Any, str, list]]:
     yield "classifier-automatic-sparse", two, "decision_function", HISTOGRAMS
     labels = mercer.KernelClassifier("chi2", C="auto", random_state=0).fit(X, np.column_stack([y == "a", y == "b"]))
     yield "classifier-automatic-labels", labels, "predict_proba", HISTOGRAMS
+    several = mercer.KernelClassifier(random_state=0).fit(X, y)  # machines that left-out rows cannot tell apart
+    yield "classifier-panel", several, "predict_proba", HISTOGRAMS
     yield "regressor-automatic", mercer.KernelRegressor(random_state=0).fit(X, X[:, 0]), "predict", HISTOGRAMS
 
 

@@ -207,8 +207,12 @@ class DenseRows(Rows):
         return self.X
 
     def _score(self, v, out, n_jobs):
+        def score(part):
+            with np.errstate(over="ignore", invalid="ignore"):  # a solver refuses a step whose scores overflow
+                np.matmul(self.X[part], v, out=out[part])
+
         with single_threaded():  # BLAS gives other bits on other numbers of threads
-            run_blocks(lambda part: np.matmul(self.X[part], v, out=out[part]), row_tasks(len(self)), n_jobs)
+            run_blocks(score, row_tasks(len(self)), n_jobs)
 
     def add_up(self, r, n_jobs):
         def add(strip, r, total):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+FAR = 1e30  # in place of scores that overflow
+
 
 @dataclass
 class Plane:
@@ -102,4 +104,5 @@ class RowSide:
     def _scores(self, u, constants):
         scores = self.design.scores(u)
         scores += constants.astype(scores.dtype)
-        return scores
+        # A first step may be so far too long that scores overflow; it needs finite numbers to be shortened.
+        return np.nan_to_num(scores, copy=False, nan=0.0, posinf=FAR, neginf=-FAR)
