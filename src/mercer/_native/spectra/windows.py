@@ -50,7 +50,7 @@ def add_windows(kind, centers, widths, a, masses, values, rows, contributions, s
     rows     (P,)  uint16
     contributions  (STRETCH,)  float32   scratch
     sums     (2**16,)  float32   written
-    counts   (2**16,)  uint16    written
+    counts   (2**16,) or (0,)  uint16  written, if there is room for them
     """
     begin = 0
     for i in range(centers.shape[0]):
@@ -71,9 +71,10 @@ def add_windows(kind, centers, widths, a, masses, values, rows, contributions, s
                     log_b = log2_single(part[t])
                     contributions[t] = pairs.jensen_shannon_single_pair(given, log_a, part[t], log_b, np.float32(0))
             for t in range(count):
-                row = rows[start + t]
-                sums[row] += contributions[t]
-                counts[row] += 1
+                sums[rows[start + t]] += contributions[t]
+            if counts.shape[0] > 0:
+                for t in range(count):
+                    counts[rows[start + t]] += 1
 
 
 @inline
@@ -114,7 +115,7 @@ def match_candidates(
     first, start               int64    position of the segment, and row of it where the block begins
     allowed     (N,)           uint8    rows of the block that are looked for
     least, least_matched       float64, int64   score and matched peaks that are wanted
-    sums, counts (2**16,)      float32, uint16  of `add_windows`; some sums become 0
+    sums, counts (2**16,)      float32, uint16  of `add_windows`; some sums become 0. One matched peak needs no counts
     scores, matched, places (k,)  the best so far; written
     """
     k, n_rows = scores.shape[0], allowed.shape[0]
@@ -132,13 +133,15 @@ def match_candidates(
             if n_chosen == k:
                 limit = max(limit, bounds[k - 1])
             needed = max(np.float32((limit - 1e-6) / slack), SMALLEST)
-            found = 0
-            for row in range(start_of_run, end_of_run):  # most runs end here
-                found |= np.int64(sums[row] >= needed)
-            if not found:
+            found, run = np.int32(0), sums[start_of_run : start_of_run + RUN]
+            for t in range(RUN):  # of a length that is known, so that it is done in vectors; most runs end here
+                found += np.int32(run[t] >= needed)
+            if found == 0:
                 continue
             for row in range(start_of_run, end_of_run):
-                if sums[row] < needed or counts[row] < least_matched or not allowed[row]:
+                if sums[row] < needed or not allowed[row]:
+                    continue
+                if least_matched > 1 and counts[row] < least_matched:
                     continue
                 if phase == 0:
                     n_chosen = _offer(bounds, unused, chosen, n_chosen, sums[row] * slack + 1e-6, 0, row)

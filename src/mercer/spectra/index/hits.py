@@ -21,8 +21,7 @@ class SpectrumHits:
     ids : ndarray of int64, numbers of library spectra in the order they were added
     scores : ndarray of float64
     matched_peaks : ndarray of int64
-    precursor_differences : ndarray of float64, precursor of the query less that of the hit; NaN if one is not known
-    names : list, of the queries
+    names, precursors : list and ndarray, of the queries
     look_up : function of the name of a column and of ids, to what the library says of these
     """
 
@@ -30,14 +29,20 @@ class SpectrumHits:
     ids: np.ndarray
     scores: np.ndarray
     matched_peaks: np.ndarray
-    precursor_differences: np.ndarray
     names: list
+    precursors: np.ndarray
     look_up: Callable = field(repr=False)
 
     @cached_property
     def columns(self):
         """What the library says of the hits: lists by name."""
         return {name: self.look_up(name, self.ids) for name in SHOWN}
+
+    @cached_property
+    def precursor_differences(self):
+        """Precursor of the query less that of the hit, for every hit; NaN if one is not known."""
+        known = [np.nan if value is None else value for value in self.look_up("precursor_mz", self.ids)]
+        return np.repeat(self.precursors, np.diff(self.offsets)) - np.array(known, dtype=np.float64)
 
     def __len__(self):
         return len(self.offsets) - 1

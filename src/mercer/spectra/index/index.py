@@ -268,11 +268,9 @@ class SpectrumIndex:
         counts = [len(scores) for scores, _, _ in answers]
         scores, matched, ids = (np.concatenate([each[i] for each in answers]) if answers else np.empty(0, dtype)
                                 for i, dtype in enumerate((np.float64, np.int64, np.int64)))  # fmt: skip
-        place = NAMES.index("precursor_mz")
-        differences = np.repeat(precursors, counts) - take_stored(snapshot, FIELDS[place], place, ids)
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         look_up = partial(self._values, snapshot)
-        return SpectrumHits(offsets, ids, scores, matched, differences, queries.column("name"), look_up)
+        return SpectrumHits(offsets, ids, scores, matched, queries.column("name"), precursors, look_up)
 
     def _values(self, snapshot, name, ids):
         place = NAMES.index(name)

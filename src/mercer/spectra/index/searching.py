@@ -26,11 +26,11 @@ class Question:
 
 
 class Scratch:
-    """Sums over the rows of a block, and room for contributions."""
+    """Sums over the rows of a block, matches if they are ``counted``, and room for contributions."""
 
-    def __init__(self):
-        self.sums = np.zeros(BLOCK_ROWS, dtype=np.float32)
-        self.counts = np.zeros(BLOCK_ROWS, dtype=np.uint16)
+    def __init__(self, counted):
+        self.sums = np.empty(BLOCK_ROWS, dtype=np.float32)
+        self.counts = np.empty(BLOCK_ROWS if counted else 0, dtype=np.uint16)
         self.contributions = np.empty(windows.STRETCH, dtype=np.float32)
 
 
@@ -78,7 +78,7 @@ def _by_windows(question, query, peaks, losses, allowed):
         asked.append((peaks, mz, widths, intensity))
     if mode != matching.FRAGMENTS:
         asked.append((losses, *(np.ascontiguousarray(part[::-1]) for part in (precursor - mz, widths, intensity))))
-    scratch, parts = Scratch(), []
+    scratch, parts = Scratch(question.least_matched > 1), []
     k = question.k or 0
     best, n = (np.empty(k), np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)), 0
     for number, block in enumerate(peaks):
@@ -93,8 +93,10 @@ def _by_windows(question, query, peaks, losses, allowed):
         here = slice(block.first, block.first + block.n_rows)
         open_to = np.ones(block.n_rows, dtype=np.uint8) if allowed is None else allowed[here].view(np.uint8)
         if question.k is None:
-            enough = (scratch.sums * 1.001 + 1e-6 >= question.least) & (scratch.counts >= question.least_matched)
-            rows = np.flatnonzero(enough[: block.n_rows] & (open_to > 0))
+            enough = (scratch.sums[: block.n_rows] * 1.001 + 1e-6 >= question.least) & (open_to > 0)
+            if question.least_matched > 1:
+                enough &= scratch.counts[: block.n_rows] >= question.least_matched
+            rows = np.flatnonzero(enough)
             parts.append(_by_pairs(question, query, block, allowed, rows))
             continue
         values, offsets = block.segment.arrays["intensity"]
