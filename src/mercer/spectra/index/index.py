@@ -242,6 +242,8 @@ class SpectrumIndex:
         question = Question(settings.kind, MODES[mode], settings.tolerance, settings.ppm, None, float(min_score),
                             int(min_matched_peaks))  # fmt: skip
         peaks, losses = self._all_blocks(mode in ("loss", "hybrid"))
+        n = len(self)
+        ladder = np.arange(2 * n) >= n  # a part of it is true behind any position
         tasks = [(number, start, min(start + _ASKED, block.n_rows)) for number, block in enumerate(peaks)
                  for start in range(0, block.n_rows, _ASKED)]  # fmt: skip
 
@@ -252,11 +254,12 @@ class SpectrumIndex:
             parts = []
             for row in range(block.start + start, block.start + stop):
                 part = slice(offsets[row], offsets[row + 1])
+                own = block.segment.first + row
+                later = ladder[n - 1 - own : 2 * n - 1 - own]
                 scores, matched, ids = nearest(
-                    question, mz[part], intensity[part], block.precursors[row], *others, None
+                    question, mz[part], intensity[part], block.precursors[row], *others, later
                 )
-                own, order = block.segment.first + row, np.argsort(ids)
-                order = order[ids[order] > own]
+                order = np.argsort(ids)
                 parts.append((np.full(len(order), own), ids[order], scores[order], matched[order]))
             return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
