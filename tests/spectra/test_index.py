@@ -122,6 +122,33 @@ def test_a_directory_holds_what_memory_held_and_is_added_to(tmp_path, monkeypatc
                 index.add(spectra[:1])
 
 
+def test_a_damaged_file_of_sorted_peaks_is_named_and_can_be_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 16)
+    spectra = library(40)
+    SpectrumIndex().add(spectra).persist(tmp_path / "index").close()
+    path = min((tmp_path / "index").glob("generation-1/derived-*.peaks"))
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=f"{path.name}.*delete it"):
+        SpectrumIndex.open(tmp_path / "index")
+    path.unlink()
+    with SpectrumIndex.open(tmp_path / "index") as index:
+        np.testing.assert_array_equal(index.search(spectra).ids, SpectrumIndex().add(spectra).search(spectra).ids)
+
+
+def test_a_library_spectrum_has_its_columns_and_its_prepared_peaks():
+    spectra = library(5)
+    index = SpectrumIndex("unweighted", noise=0.0, merge=0.0, precursor_window="none").add(spectra[:2]).add(spectra[2:])
+    for number in range(5):
+        found, given = index.spectrum(number), spectra[number]
+        assert found.metadata == given.metadata
+        np.testing.assert_array_equal(found.mz, given.mz)
+        np.testing.assert_allclose(found.intensity, given.intensity / given.intensity.sum(), rtol=1e-6)
+    with pytest.raises(InputError, match="spectra 0 to 4"):
+        index.spectrum(5)
+
+
 def test_an_index_of_another_kind_is_refused_by_name(tmp_path):
     KernelIndex("linear", store="codes", bytes_per_item=1, n_components=2).fit(np.eye(3)).persist(tmp_path / "rows")
     with pytest.raises(ModelFileError, match="not an index of spectra"):

@@ -8,7 +8,7 @@ Nothing a file says here can lead a loop astray: windows end where the masses do
 that is full, or whose segment is, never changes while its generation lasts, so its file is written once.
 """
 
-__all__ = ["BLOCK_ROWS", "Blocks", "PeakBlock"]
+__all__ = ["BLOCK_ROWS", "Blocks", "PeakBlock", "verify_files"]
 
 import os
 import stat
@@ -126,11 +126,9 @@ def _load(path, first, n_rows):
 
 
 def verify_files(folder):
-    """Delete the files of blocks whose checksums do not match; they are made again."""
-    for kind in ("peaks", "losses"):
-        for path in Path(folder).glob(f"derived-*.{kind}"):
-            with suppress(OSError):
-                try:
-                    container.verify(path)
-                except ModelFileError as error:
-                    raise FileProblem(f"has a damaged file {path.name!r}. Delete it, and it is made again.") from error
+    """Refuse files of blocks whose checksums do not match."""
+    for path in [path for kind in ("peaks", "losses") for path in sorted(Path(folder).glob(f"derived-*.{kind}"))]:
+        try:
+            container.verify(path)
+        except ModelFileError as error:
+            raise FileProblem(f"has a damaged file {path.name!r}: delete it, and it is made again.") from error
