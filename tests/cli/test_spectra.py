@@ -75,6 +75,15 @@ def test_spectra_are_added_and_all_pairs_found(files, succeeds):
     assert found == {(0, 3), (1, 4), (2, 5), (0, 1), (0, 4), (1, 3), (3, 4)}  # one and two are within the tolerance
 
 
+def test_a_library_becomes_a_network(files, succeeds):
+    succeeds("spectra", "build", files / "library.msp", files / "library.msp", "--out", files / "index")
+    told = succeeds(
+        "spectra", "network", files / "index", "--out", files / "net.graphml", "--min-matched-peaks", 2, "--json"
+    )
+    assert (told["spectra"], told["edges"], told["joined"]) == (6, 7, 6)
+    assert (files / "net.graphml").read_text().count("<edge ") == 7
+
+
 def test_what_cannot_be_done_is_one_sentence(files, fails, succeeds):
     build = ("spectra", "build", files / "library.msp", "--out", files / "index")
     succeeds(*build)

@@ -4,6 +4,7 @@ __all__ = ["app"]
 
 from mercer.cli.framework.commands import group
 from mercer.cli.spectra.build import add, build, info
+from mercer.cli.spectra.network import network
 from mercer.cli.spectra.search import pairs, search
 
 ABOUT = """Search libraries of mass spectra, exactly, by peaks that match within a tolerance.
@@ -19,4 +20,4 @@ A library, the names of unknown spectra, and a table of them:
   mercer spectra info library.index
 """
 
-app = group(ABOUT, EXAMPLES, build, add, search, pairs, info)
+app = group(ABOUT, EXAMPLES, build, add, search, pairs, network, info)

@@ -1,6 +1,6 @@
 """``mercer spectra search`` and ``pairs``: a table of hits."""
 
-__all__ = ["PAIRS_EXAMPLES", "SEARCH_EXAMPLES", "pairs", "search"]
+__all__ = ["PAIRS_EXAMPLES", "PAIR_MODE", "SEARCH_EXAMPLES", "pairs", "search"]
 
 import json
 from pathlib import Path
@@ -63,11 +63,12 @@ def search(place, files, k, out, out_format, format, strict, question, settings:
     note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}")
 
 
+PAIR_MODE = choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, "
+    "and with the cosine the modified cosine.")  # fmt: skip
 PAIRS = (
     DIR,
     number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
-    choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, and "
-        "with the cosine the modified cosine."),
+    PAIR_MODE,
     *pick(SEARCH, "min_matched_peaks"),
     OUT.but(default=REQUIRED), OUT_FORMAT,
 )  # fmt: skip

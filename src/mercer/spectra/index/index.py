@@ -305,11 +305,21 @@ class SpectrumIndex:
         if not isinstance(number, Integral) or not 0 <= number < len(self):
             raise InputError(f"The index has the spectra 0 to {len(self) - 1}, got {number!r:.80}.")
         snapshot = self._storage.snapshot
+        columns = self.columns([number], *NAMES)
         segment = next(each for each in reversed(snapshot.segments) if each.first <= number)
         (mz, offsets), (intensity, _) = segment.arrays["mz"], segment.arrays["intensity"]
         part = slice(*offsets[number - segment.first : number - segment.first + 2])
-        columns = {name: self._values(snapshot, name, np.array([number])) for name in NAMES}
         return Spectra(mz[part], intensity[part], [0, len(mz[part])], columns)[0]
+
+    def columns(self, ids, *names):
+        """What the library says of spectra by their numbers: lists by name, None where there is nothing."""
+        ids = np.asarray(ids, dtype=np.int64)
+        if ids.size and not (ids.min() >= 0 and ids.max() < len(self)):
+            raise InputError(f"The index has the spectra 0 to {len(self) - 1}, and others were asked for.")
+        unknown = next((name for name in names if name not in NAMES), None)
+        if unknown is not None:
+            raise InputError(f"The index has no column {unknown!r:.80}. The columns are {', '.join(NAMES)}.")
+        return {name: self._values(self._storage.snapshot, name, ids) for name in names}
 
     def stats(self):
         """Sizes and settings, as a dictionary."""
