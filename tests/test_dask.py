@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from mercer import (
+    KLSH,
     RBF,
     ConvexReduction,
     HomogeneousMap,
@@ -24,6 +25,7 @@ from mercer import (
     NystroemMap,
     ProductQuantizer,
     ProjectedMap,
+    SignHash,
     UniversalEmbedding,
     open_rows,
 )
@@ -121,6 +123,8 @@ def test_a_number_that_is_not_finite_is_named(client):
         KernelClassifier("chi2", loss="crammer_singer", C=1e-3),
         KernelClassifier(map=ProductQuantizer(bits=5, random_state=0), C=1e-4, tol=1e-6),
         KernelClassifier(map=ProductQuantizer(bits=5, random_state=0), C=1e-4, tol=1e-6, expansion="immediate"),
+        KernelClassifier(map=ProductQuantizer(bits=4, random_state=0), C=1e-4, tol=1e-6),
+        KernelClassifier(map=KLSH("chi2", 64, n_landmarks=60, random_state=0), C=0.1, tol=1e-6, multi_class="ovr"),
         KernelRegressor("chi2", loss="squared", C=1e-3, tol=1e-6),
     ],
     ids=lambda learner: f"{learner.loss}-{learner.expansion}",
@@ -281,7 +285,9 @@ def test_what_needs_all_rows_at_once_is_refused(client, digits, learner, message
     [
         NystroemMap("chi2", n_landmarks=30, random_state=1),
         KernelPCA("js", n_components=5, n_landmarks=40, random_state=1),
+        KLSH("js", n_bits=20, n_landmarks=40, random_state=1),
         ProductQuantizer(block_size=8, random_state=1),
+        ProductQuantizer(bits=4, random_state=1),
         ConvexReduction(n_dims=20, random_state=1),
         ConvexReduction(n_dims=20, method="convex", random_state=1),
     ],
@@ -306,6 +312,7 @@ def test_maps_are_those_of_one_process(client, digits, map):
         ProductQuantizer(block_size=8, random_state=1),
         LevelQuantizer(),
         UniversalEmbedding(64, random_state=1),
+        SignHash(HomogeneousMap("chi2"), 20, random_state=1),
         ConvexReduction(n_dims=20, method="convex", random_state=1),
     ],
     ids=lambda map: type(map).__name__,

@@ -1,4 +1,4 @@
-"""KernelClassifier() as it comes, against what else a user would take: accuracy, log loss, times and memory."""
+"""KernelClassifier() and KernelRegressor() as they come, against what else one would take: scores, times, memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from benchmarks.registry import Bar, benchmark
 
 LEVEL = 0.3  # points that count as nothing
-LEVEL_SETS = "sets on which KernelClassifier() is level with the best rival of the set, of all sets"
-WORST = "histograms, counts, shares and spectra: accuracy of the best rival - that of KernelClassifier(), at most"
-RANK = "mean rank of KernelClassifier() by accuracy - the best mean rank of a rival"
+LEVEL_SETS = "sets on which Mercer's default is level with the best rival of the set, of all sets"
+WORST = "histograms, counts, shares and spectra: score of the best rival - that of Mercer's default, at most"
+RANK = "mean rank of Mercer's default by score - the best mean rank of a rival"
 TIME = "from {:,} rows: its fit / GridSearchCV(SVC) of 12 points and 3 folds, at most"
 TIMEOUT = 5400  # seconds that a side may take for all splits of a set
 TIME_BARS = {5_000: "<= 0.5", 10_000: "<= 0.25"}
@@ -24,7 +24,20 @@ TIME_BARS = {5_000: "<= 0.5", 10_000: "<= 0.25"}
         Bar(RANK, "<= 0", ""),
         *(Bar(TIME.format(rows), target, "x") for rows, target in TIME_BARS.items()),
     ],
-    needs=["tables", "dna", "pendigits", "covtype", "ijcnn1", "shuttle", "adult_a9a", "20newsgroups", "sector"],
+    needs=[
+        "tables",
+        "dna",
+        "pendigits",
+        "covtype",
+        "ijcnn1",
+        "shuttle",
+        "adult_a9a",
+        "20newsgroups",
+        "sector",
+        "molecules",
+        "massbank",
+        "microbiome",
+    ],
     threads=1,
 )
 def tables(record):
@@ -51,13 +64,16 @@ def tables(record):
         slowest = max(times, key=times.get)
         record.measured(TIME.format(rows), times[slowest], slowest)
     lines = [_line(name, side, one) for name, sides in found.items() for side, one in sides.items()]
-    columns = ["set", "rows", "side", "accuracy %", "std. error", "log loss", "fit, s", "predict, s", "MB", "chosen"]
-    record.table("accuracy and time", columns, lines)
+    columns = ["set", "rows", "side", "score", "std. error", "log loss", "fit, s", "predict, s", "MB", "chosen"]
+    record.table("scores and times", columns, lines)
     record.note(
-        "Sets below 5,000 rows: means over 20 seeded splits of 70 and 30 %; larger ones: their published split, at "
-        "most 10,000 training rows drawn with a fixed seed. Rivals but trees get columns scaled to [0, 1] (sparse "
-        "rows: divided by the largest); Mercer gets raw values. Each side has a process of its own for a set, on one "
-        "thread; times are processor times of the first split. Spectra of one compound are on one side of the split."
+        "The score is the accuracy in percent; of molecules 100 times the ROC-AUC, of concrete and meats, where "
+        "numbers are predicted, 100 times R^2. Sets below 5,000 rows: means over 20 seeded splits of 70 and 30 %; "
+        "larger ones: their published split, at most 10,000 training rows drawn with a fixed seed. Rivals but trees "
+        "get columns scaled to [0, 1] (sparse rows: divided by the largest); Mercer gets raw values. Each side has a "
+        "process of its own for a set, on one thread; times are processor times of the first split. Spectra of one "
+        "compound are on one side of the split. Where numbers are predicted, rivals are the regressors of the same "
+        "names, with ridge regression in place of LinearSVC and targets scaled to standard deviation 1."
     )
 
 
@@ -140,14 +156,14 @@ def _digest_of_rivals():
 
 
 def _mean(figures):
-    return sum(one["accuracy"] for one in figures) / len(figures)
+    return sum(one["score"] for one in figures) / len(figures)
 
 
 def _error(figures):
     """Standard error of the mean accuracy over splits; 0 for one split."""
     import numpy as np
 
-    values = [one["accuracy"] for one in figures]
+    values = [one["score"] for one in figures]
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

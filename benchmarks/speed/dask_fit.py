@@ -28,7 +28,7 @@ def dask_fit(record):
 
     with tempfile.TemporaryDirectory() as folder:
         rows = QUICK_ROWS if record.quick else ROWS
-        X, y = _written(Path(folder), rows)
+        X, y = written(Path(folder), rows)
         times, objectives = _times(record, X, y)
         _larger_than_memory(record, X, y)
     one, two, alone = times[ONE_WORKER], times[TWO_WORKERS], times[ONE_PROCESS]
@@ -48,7 +48,7 @@ def dask_fit(record):
     )
 
 
-def _written(folder, rows):
+def written(folder, rows):
     """Paths of rows and classes as npy files."""
     import numpy as np
 
@@ -100,22 +100,22 @@ def _times(record, X, y):
                 else:
                     options = {"n_workers": n_workers, "threads_per_worker": 1, "memory_limit": 0}
                     with LocalCluster(dashboard_address=None, **options) as cluster, Client(cluster):
-                        _learner().fit(_chunks(X)[: 2 * CHUNK], labels[: 2 * CHUNK])  # compiled code is loaded
+                        _learner().fit(chunks(X)[: 2 * CHUNK], labels[: 2 * CHUNK])  # compiled code is loaded
                         began = perf_counter()
-                        fitted = _learner().fit(_chunks(X), labels)
+                        fitted = _learner().fit(chunks(X), labels)
                         seconds = perf_counter() - began
             times.setdefault(name, []).append(seconds)
             objectives[name] = float(fitted.objective_.sum())
     return times, objectives
 
 
-def _chunks(path):
-    """The rows of a file as a Dask array whose chunks the workers read."""
+def chunks(path, size=CHUNK):
+    """The rows of a file as a Dask array whose chunks of so many rows the workers read."""
     import dask.array as da
     import numpy as np
 
     shape = np.load(path, mmap_mode="r").shape
-    parts = [slice(start, min(start + CHUNK, shape[0])) for start in range(0, shape[0], CHUNK)]
+    parts = [slice(start, min(start + size, shape[0])) for start in range(0, shape[0], size)]
     return _delayed(lambda part: np.load(path, mmap_mode="r")[part].copy(), parts, shape[1], da)
 
 

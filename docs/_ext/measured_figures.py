@@ -1,6 +1,7 @@
 """Figures of the pages, from stored results: each function takes Results and returns a figure."""
 
 from benchmarks.plotting import COLOURS, new_figure
+from measured_tables import OURS, sides_of_sets
 
 LARGE, SMALL = "default parameters", "default parameters, at most 10,000 training rows"
 EXACT = "SVC, exact intersection, C = 1"
@@ -62,4 +63,34 @@ def _finish(axes):
     axes.legend(frameon=False, fontsize=9, loc="center right", bbox_to_anchor=(1, 0.58))
 
 
-FIGURES = {"gain": gain}
+# side of the benchmark tables, its name in the figure, its mark
+RIVALS = (
+    ("SVC, grid of 12, 3 folds", "SVC, 12 points tried", "o"),
+    ("HistGradientBoosting", "HistGradientBoosting", "s"),
+    ("LightGBM", "LightGBM", "D"),
+    ("random forest", "random forest", "^"),
+)
+
+
+def against_rivals(results):
+    """Points by which Mercer's default is ahead of a rival, against the rival's training time over Mercer's."""
+    figure, axes = new_figure(7.4, 4.2)
+    sets = sides_of_sets(results)
+    for (side, label, mark), colour in zip(RIVALS, (*COLOURS[:3], "#777777"), strict=True):
+        pairs = [(sides[side], sides[OURS]) for sides in sets.values() if side in sides]
+        if pairs:
+            ahead = [ours["score"] - rival["score"] for rival, ours in pairs]
+            times = [rival["fit, s"] / ours["fit, s"] for rival, ours in pairs]
+            axes.plot(times, ahead, mark, color=colour, label=label, markersize=7, alpha=0.85)
+    axes.set(xlabel="training time of the rival, as a multiple of Mercer's", ylabel="points by which Mercer is ahead")
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=2)
+    axes.set_yticks([-2, -1, 0, 1, 2, 5, 10, 20], ["-2", "-1", "0", "1", "2", "5", "10", "20"])
+    axes.axhline(0, color="#999999", linewidth=0.8, zorder=0)
+    axes.axvline(1, color="#999999", linewidth=0.8, zorder=0)
+    if sets:
+        axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+FIGURES = {"gain": gain, "against-rivals": against_rivals}

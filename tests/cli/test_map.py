@@ -38,7 +38,7 @@ def test_the_bare_command_and_every_part_have_help_with_examples(succeeds):
         assert "--threads" in text
         assert f"mercer map {part}" in text.split("Examples")[1]
     words = {word.strip(",.│") for word in succeeds("map", "fit", "--help").split()}
-    assert set(MAPS) - {"projected"} | {"pq", "universal", "qjl", "compact"} <= words
+    assert set(MAPS) - {"projected"} | {"pq", "universal", "qjl", "compact", "sign", "klsh", "rmmh"} <= words
 
 
 # ---- fit
@@ -68,6 +68,22 @@ def test_kernels_take_parameters_and_the_seed_reaches_every_map(fitted):
     same_kernel = mercer.load(fitted("-m", "minhash", "-k", "tanimoto", "-p", "n_hashes=32", "-p", "bits=4"))
     assert isinstance(same_kernel, WeightedMinHash)
     assert same_kernel.get_params() == WeightedMinHash(32, bits=4, random_state=0).get_params()
+
+
+def test_the_map_whose_signs_are_taken_is_said_by_name_or_is_centered_components(fitted, fails, X_npy):
+    bare = mercer.load(fitted("-m", "sign:n_bits=5"))
+    assert (bare.map, bare.n_bits, bare.random_state) == (None, 5, 0)
+    components = mercer.load(
+        fitted("-m", "sign:n_bits=5,orthogonal=false,map__n_landmarks=4", "-k", "rbf", "-p", "kernel__gamma=2")
+    )
+    same = mercer.KernelPCA(RBF(2), n_components=5, n_landmarks=4, center=True, random_state=0)
+    assert components.map.get_params() == same.get_params()
+    assert components.orthogonal is False
+    named = mercer.load(fitted("-m", "sign:map=homogeneous,map__order=2", "-k", "js"))
+    assert named.map.get_params() == HomogeneousMap(mercer.JensenShannon(), order=2).get_params()
+    out = ("--out", X_npy.with_name("m.mercer"))
+    fails(2, ["no map 'kernelpca'"], "map", "fit", X_npy, "-m", "sign:map=kernelpca", *out)
+    fails(2, ["map kpca has no parameter 'bits'"], "map", "fit", X_npy, "-m", "sign:map=kpca,map__bits=3", *out)
 
 
 def test_common_options_hold_before_and_after_the_verb(succeeds, X_npy):

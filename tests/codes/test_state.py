@@ -20,7 +20,8 @@ def codebooks(words=8, sizes=(4, 4, 2), dtype=np.float32, value=0.5, repeat=1):
 
 HOSTILE = {
     "an inner product of another kind": {"inner_": Identity(24)},
-    "too many words for a byte": {"inner_": codebooks(words=257)},
+    "more words than the bits of a code can name": {"inner_": codebooks(words=9)},
+    "words of fewer bits than there are words": {"bits": 2},
     "no words": {"inner_": codebooks(words=0)},
     "words of another width": {"inner_": codebooks(sizes=(4, 4, 4))},
     "a block too few": {"inner_": codebooks(sizes=(4, 6))},

@@ -62,10 +62,10 @@ def test_a_row_of_words_is_its_own_code(case, data):
     quantizer = case().fit(data)
     codes = quantizer.transform(data)
     assert codes.dtype == np.uint8
-    assert (
-        codes.shape == (len(data), len(quantizer.block_sizes_)) == (len(data), len(quantizer.get_feature_names_out()))
-    )
-    assert all(np.array_equal(np.unique(codes[:, m]), np.arange(16)) for m in range(codes.shape[1]))
+    assert codes.shape == (len(data), quantizer.code_size_) == (len(data), len(quantizer.get_feature_names_out()))
+    words = quantizer.rows(data).codes
+    assert words.shape[1] == len(quantizer.block_sizes_)
+    assert all(np.array_equal(np.unique(words[:, m]), np.arange(16)) for m in range(words.shape[1]))
     decoded = quantizer.inverse_transform(codes)
     assert (decoded.dtype, decoded.shape) == (np.float32, data.shape)
     if quantizer.reconstruction_ is None:  # a mean in the space of a kernel is no row
@@ -83,7 +83,8 @@ def test_the_three_expansions_are_one_geometry(case, data, rng):
         for given, expansion in ((codes, "delayed"), (quantizer.rows(data), "immediate"), (data, "dense"))
     )
     full = dense.rows.toarray()
-    words = [quantizer.codebooks_[m][codes[:, m]] for m in range(codes.shape[1])]
+    of_blocks = quantizer.rows(data).codes
+    words = [quantizer.codebooks_[m][of_blocks[:, m]] for m in range(of_blocks.shape[1])]
     np.testing.assert_array_equal(full, np.hstack(words))
     u, slopes = rng.normal(size=(full.shape[1], 3)), rng.normal(size=(len(data), 3))
     for design in (delayed, immediate):

@@ -77,6 +77,10 @@ def parts() -> Iterator[tuple[str, Any, str, list]]:
     words = np.array(HISTOGRAMS * 2) + np.arange(8)[:, None]  # eight different rows
     quantizer = mercer.ProductQuantizer(2, bits=2, kernel="chi2", random_state=0).fit(words)
     yield "quantizer-chi2", quantizer, "transform", HISTOGRAMS
+    many = np.array(HISTOGRAMS * 150) + 0.125 * np.arange(600)[:, None] * [1, 2, 0.5, 3]
+    for name, bits in (("packed", 4), ("two-bytes", 9)):
+        wide = mercer.ProductQuantizer(n_blocks=3 if bits == 4 else 1, bits=bits, random_state=0)
+        yield f"quantizer-{name}", wide.fit(many), "transform", HISTOGRAMS
     weights = np.linspace(-1, 1, quantizer.inner_.n_factors)
     yield "predictor-codes", mercer.CodePredictor(quantizer, weights), "__call__", HISTOGRAMS
     yield "predictor-cells", machines_of_cells(), "__call__", HISTOGRAMS
@@ -187,6 +191,7 @@ def searches() -> Iterator[tuple[str, Any, str, list]]:
         "pq": mercer.SearchModel("chi2", **small),
         "opq": mercer.SearchModel("js", code="opq", measure="distance", **small),
         "plain": mercer.SearchModel("intersection", normalize=False, **small),
+        "packed": mercer.SearchModel("chi2", bits=4, **small | {"bytes_per_item": 1}),
         "lsh": mercer.SearchModel("chi2", code="lsh", **small),
         "universal": mercer.SearchModel(mercer.RBF(0.5), code="universal", **small),
         "flat-map": mercer.SearchModel("chi2", code="flat", **small | {"embedding": "map"}),

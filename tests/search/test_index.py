@@ -281,6 +281,25 @@ def test_inverted_lists_answer_as_the_scan():
     assert set(lists.search(rows[:5], 5, filter=[500, 501])[0].ravel()) == {500, 501, None}
 
 
+def test_words_of_four_bits_are_scanned_fast_until_something_is_filtered_or_removed(tmp_path):
+    rows = histograms(1200, 16, n_centres=50)
+    truth, _ = exact_knn("chi2", rows, rows[:80], 5)
+    made = index(rows, "chi2", bytes_per_item=8, bits=4, n_components=None)
+    assert made.plan_["bits"] == 4
+    assert made.stats()["code_bytes"] == 8 * len(made)
+    found, scores = made.search(rows[:80], 5)
+    assert recall_k_at(found, truth, 5, 5) > 0.9  # measured 1.0
+    made.persist(tmp_path / "i").close()
+    with KernelIndex.open(tmp_path / "i", mode="w") as again:
+        assert answer(again.search(rows[:80], 5)) == answer((found, scores))
+        assert set(again.search(rows[:5], 5, filter=[500, 501])[0].ravel()) == {500, 501, -1}
+        again.remove(range(0, 1200, 2))
+        left, _ = again.search(rows[:80], 5)
+        assert (left % 2 == 1).all()
+        again.add(rows[:40], range(5000, 5040))
+        assert again.search(rows[:40:2], 1)[0].ravel().tolist() == list(range(5000, 5040, 2))
+
+
 # ------------------------------------------------------------------------------------------------------- inputs
 
 
@@ -382,6 +401,8 @@ def test_a_second_fit_begins_anew():
         ({"vectors": "int8"}, "`vectors` must be one of 'auto', 'float32', 'float16', 'uint8', or None"),
         ({"n_lists": -1}, "`n_lists` must be an integer >= 0, or 'auto'"),
         ({"n_lists": "many"}, "`n_lists` must be an integer >= 0, or 'auto'"),
+        ({"code": "lsh", "bits": 4}, r"KernelIndex has words of bits=4 for codes 'pq' and 'opq', not for 'lsh'"),
+        ({"bits": 9}, "`bits` must be an integer >= 4 and <= 8"),
         ({"code": "gif"}, "`code` must be one of 'pq', 'opq', 'lsh', 'universal', 'flat'"),
         ({"bytes_per_item": 0}, "`bytes_per_item` must be an integer >= 1"),
         ({"kernel": 3}, "A kernel is a name"),
@@ -402,12 +423,14 @@ def test_an_index_is_cloned_with_its_parameters_and_without_its_rows():
     assert "bytes_per_item=3" in repr(again)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_one_seed_gives_the_same_codes_and_answers_on_one_and_two_threads(code):
+@pytest.mark.parametrize(("code", "bits"), [*((code, 8) for code in CODES), ("pq", 4)])
+def test_one_seed_gives_the_same_codes_and_answers_on_one_and_two_threads(code, bits):
     rows, found = histograms(700, 16), []
     for n_jobs in (1, 2):
         with thread_limit(n_jobs):
-            made = index(rows, code=code, effort="default", n_components=None, bytes_per_item=8, n_jobs=n_jobs)
+            made = index(
+                rows, code=code, bits=bits, effort="default", n_components=None, bytes_per_item=8, n_jobs=n_jobs
+            )
             answers = [answer(made.search(Q2, 5, exact=exact)) for Q2 in (rows[:30],) for exact in (False, True)]
             found.append((made._collection.column("codes"), answers))
     np.testing.assert_array_equal(found[0][0], found[1][0])

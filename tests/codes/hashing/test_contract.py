@@ -8,7 +8,17 @@ from scipy import sparse
 from sklearn.base import clone
 
 import mercer
-from mercer import KLSH, RMMH, HomogeneousMap, KernelPCA, ProductQuantizer, SignHash, UniversalEmbedding, thread_limit
+from mercer import (
+    KLSH,
+    RMMH,
+    HomogeneousMap,
+    KernelClassifier,
+    KernelPCA,
+    ProductQuantizer,
+    SignHash,
+    UniversalEmbedding,
+    thread_limit,
+)
 from mercer.kernels import RBF
 
 PCA = KernelPCA("chi2", n_components=6, n_landmarks=40, random_state=0)
@@ -90,6 +100,21 @@ def test_dense_sparse_single_and_double_rows_have_the_same_codes(case, data):
     single = data.astype(np.float32)
     assert share_of_different_bits(hashed.transform(single), codes, 64) < 1e-3
     assert share_of_different_bits(hashed.transform(sparse.csr_array(single)), codes, 64) < 1e-3
+
+
+def test_learners_see_the_share_of_bits_that_are_equal(case, data, tmp_path):
+    model = KernelClassifier(map=case(), loss="squared_hinge").fit(data, data[:, 0] > np.median(data[:, 0]))
+    assert model.plan_.rows == "BitRows of int8"
+    codes, n_bits = model.map_.transform(data[:30]), model.map_.n_bits
+    signs = 2.0 * np.unpackbits(codes, axis=1, bitorder="little", count=n_bits) - 1
+    length = 0.5 if isinstance(model.map_, UniversalEmbedding) else 1.0  # K(x, x)
+    expected = length * (1 - 2 * np.bitwise_count(codes[:, None] ^ codes).sum(axis=2) / n_bits)
+    np.testing.assert_allclose(model.map_.approximate_kernel(data[:30]), expected, rtol=1e-12, atol=1e-12)
+    scores = signs @ model.coef_.ravel() * np.sqrt(length / n_bits) + model.intercept_
+    np.testing.assert_allclose(model.decision_function(data[:30]), scores, rtol=1e-9, atol=1e-9)
+    mercer.save(model, tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer").decision_function(data[:30])
+    np.testing.assert_array_equal(again, model.decision_function(data[:30]))
 
 
 def test_saved_codes_are_the_same_codes(case, data, tmp_path):

@@ -35,7 +35,7 @@ def squared_error(fitted, X):
 def test_a_code_is_the_nearest_word_of_its_block(X):
     fitted = quantizer(block_size=5).fit(X)
     assert fitted.block_sizes_.tolist() == [5, 5, 5, 5, 2]
-    codes = fitted.transform(X)
+    codes = fitted.rows(X).codes
     for m, start in enumerate(range(0, 22, 5)):
         distances = ((X[:, None, start : start + 5].astype("f8") - fitted.codebooks_[m]) ** 2).sum(axis=2)
         np.testing.assert_array_equal(codes[:, m], distances.argmin(axis=1))
@@ -44,7 +44,7 @@ def test_a_code_is_the_nearest_word_of_its_block(X):
 def test_words_are_the_means_of_their_rows(X):
     # k-means has converged when every word is the mean of what it codes
     fitted = quantizer(n_iter=200).fit(X)
-    codes, words = fitted.transform(X), fitted.codebooks_[0]
+    codes, words = fitted.rows(X).codes, fitted.codebooks_[0]
     means = np.stack([X[codes[:, 0] == k, :4].mean(axis=0) for k in range(16)])
     np.testing.assert_allclose(words, means, atol=1e-4)
 
@@ -161,8 +161,8 @@ def test_numbers_beyond_float32_are_refused(X):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bits": 9}, "`bits` must be an integer >= 1 and <= 8"),
-        ({"bits": 0}, "`bits` must be an integer >= 1 and <= 8"),
+        ({"bits": 17}, "`bits` must be an integer >= 1 and <= 16"),
+        ({"bits": 0}, "`bits` must be an integer >= 1 and <= 16"),
         ({"block_size": 2.0}, "`block_size` must be an integer >= 1"),
         ({"n_iter": 0}, "`n_iter` must be an integer >= 1"),
         ({"max_samples": -1}, "`max_samples` must be an integer >= 1, or None"),
@@ -176,13 +176,13 @@ def test_parameters_out_of_range_are_refused(X, parameters, message):
 
 
 def test_codes_that_are_none_are_refused(X):
-    fitted = quantizer().fit(X)
+    fitted = quantizer(bits=5).fit(X)
     codes = fitted.transform(X)
     for wrong in (codes[:, :3], codes - 0.5, codes.astype(int) + 256, codes.astype(str), -codes.astype(int)):
         with pytest.raises(InputError, match="codes of 6 whole numbers from 0 to 255"):
             fitted.inverse_transform(wrong)
-    with pytest.raises(InputError, match="has the word 16 in block 2"):
-        fitted.inverse_transform(np.where(np.arange(6) == 2, 16, codes))
+    with pytest.raises(InputError, match="has the word 32 in block 2"):
+        fitted.inverse_transform(np.where(np.arange(6) == 2, 32, codes))
     with pytest.raises(InputError, match="not of this ProductQuantizer"):
         fitted.inverse_transform(CodeRows(codes, 99))
     with pytest.raises(InputError, match="`expansion` must be one of 'delayed', 'immediate', 'dense'"):

@@ -45,6 +45,24 @@ def test_the_nearest_words_are_found_and_of_equally_near_ones_the_first(rng, dty
     assert np.unique(some[:, [0, 4, 5]]) == 99, "blocks outside the range were written"
 
 
+def test_words_of_more_than_eight_bits_are_found_and_decoded(rng):
+    # whole numbers again; a word in every eight is a copy of word 3
+    X, words = (rng.integers(-9, 10, (n, 2)).astype(np.float32) for n in (40, 700))
+    words[::8] = words[3]
+    one, found, decoded = np.zeros(1, dtype=np.int64), [], []
+    for module in (loops, twins):
+        table, distances = np.empty((2, 700), np.float32), np.empty(700, np.float32)
+        codes, out = np.zeros((40, 1), dtype=np.uint16), np.empty((40, 2), np.float32)
+        layout = (words.ravel(), one + 2, one + 700, one, one)
+        module.nearest_words(X, *layout, 0, 1, table, distances, distances.view(np.int32), codes)
+        module.decode_words(codes, words.ravel(), one + 2, one, one, out)
+        found.append(codes)
+        decoded.append(out)
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*decoded)
+    assert found[0].max() > 255
+
+
 @types
 @pytest.mark.parametrize("exponent", [-100, 100])
 def test_tiny_and_huge_numbers_have_the_same_words(rng, dtype, integer, exponent):

@@ -16,6 +16,8 @@ WORD_CASES = {
     "permutation": {"n_blocks": 5, "rotation": "permutation"},
     "opq": {"n_blocks": 5, "rotation": "opq"},  # blocks of one size: else words have coordinates that no row has
     "few words": {"n_blocks": 2, "bits": 3},
+    "two words to a byte": {"n_blocks": 4, "bits": 4, "rotation": "allocation"},
+    "half of a byte": {"n_blocks": 3, "bits": 4},
 }
 
 
@@ -58,6 +60,14 @@ def test_blocks_and_words_meet_in_the_same_coordinates(quantizer, Z):
     assert coder.blocks(Z).shape == decoded.shape
     lost = ((coder.blocks(Z) - decoded) ** 2).sum(axis=(1, 2))
     np.testing.assert_allclose(lost, ((Z - quantizer.inverse_transform(coder.encode(Z))) ** 2).sum(axis=1), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
+def test_words_that_a_quantiser_does_not_have_are_seen_in_both_halves_of_a_byte(Z):
+    coder = WordCoder(ProductQuantizer(n_blocks=3, bits=4, random_state=0).fit(Z[:11]))  # eleven words per block
+    assert coder.names_words(coder.encode(Z))
+    for code, known in (([170, 10], True), ([171, 0], False), ([186, 0], False), ([0, 11], False)):
+        assert coder.names_words(np.array([code], dtype=np.uint8)) is known
 
 
 @pytest.mark.parametrize("n_bits", [8, 40])

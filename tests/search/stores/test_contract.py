@@ -9,7 +9,7 @@ from mercer import InputError, thread_limit
 from mercer.codes import ProductQuantizer, SignHash
 from mercer.search.model.coders import BitCoder, FlatCoder, WordCoder
 from mercer.search.storage.api import Segment
-from mercer.search.stores import CodeStore, FaissStore, VectorStore
+from mercer.search.stores import CodeStore, FaissStore, FastScanStore, VectorStore
 from mercer.search.stores import codes as _codes
 
 N, K = 700, 9
@@ -27,8 +27,10 @@ def coders(embedded):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         words = ProductQuantizer(n_blocks=3, rotation="allocation", random_state=0, n_iter=4).fit(embedded)
+        packed = ProductQuantizer(n_blocks=7, bits=4, random_state=0, n_iter=4).fit(embedded)
     return {
         "words": WordCoder(words, 1.1),
+        "packed": WordCoder(packed, 0.9),
         "bits": BitCoder(SignHash(n_bits=32, random_state=0).fit(embedded), asymmetric=True),
         "flat": FlatCoder(8, 0.9),
     }
@@ -63,11 +65,24 @@ def assert_nearest(found, scores, allowed, k):
     np.testing.assert_allclose(values[:, :n], best, rtol=1e-4, atol=1e-4)
 
 
-@pytest.fixture(params=["words", "bits", "flat", "lists"])
+# name: (code, store)
+STORES = {
+    "words": ("words", CodeStore),
+    "packed": ("packed", CodeStore),
+    "bits": ("bits", CodeStore),
+    "flat": ("flat", CodeStore),
+    "fast scan": ("packed", FastScanStore),
+    "lists": ("words", lambda: FaissStore(7, n_probe=7)),
+    "lists of packed words": ("packed", lambda: FaissStore(7, n_probe=7)),
+}
+
+
+@pytest.fixture(params=STORES)
 def case(request, coders, embedded):
     """(store with all rows in two parts, scores of all rows, queries)."""
-    coder = coders["words" if request.param == "lists" else request.param]
-    store: VectorStore = FaissStore(7, n_probe=7) if request.param == "lists" else CodeStore()
+    name, made = STORES[request.param]
+    coder = coders[name]
+    store: VectorStore = made()
     store.create(coder)
     codes = coder.encode(embedded[:N])
     store.upsert(np.arange(400), codes[:400])

@@ -17,8 +17,9 @@ LEVELS = (
 LEVEL_QUANTIZER = (*LEVELS, KERNEL.but(default="intersection"), N_JOBS)
 PRODUCT_QUANTIZER = (
     integer("block_size", 8, "Columns per block.", least=1),
-    integer("n_blocks", None, "Blocks, instead of block_size: bytes per row.", least=1),
-    integer("bits", 8, "Bits of a word; a block has 2**bits words.", least=1, most=8),
+    integer("n_blocks", None, "Blocks, instead of block_size.", least=1),
+    integer("bits", 8, "Bits of a word; a block has 2**bits words. Words of 4 bits lie two to a byte.",
+        least=1, most=16),
     KERNEL.but(default="linear"),
     choice("rotation", "permutation random opq allocation", None, "What happens to the columns before they are cut."),
     integer("max_samples", None, "Training rows; None takes 256 per word.", least=1),

@@ -23,6 +23,8 @@ INDEX = (
     integer("bytes_per_item", None, "Length of a code.", "N", "--bytes", shown="16; none with lists", least=1),
     choice("code", "pq opq lsh universal flat", "pq", "pq: product quantisation; opq: after a learnt rotation; lsh, "
         "universal: bits; flat: embedded rows."),
+    integer("bits", 8, "Bits of a word of pq and opq; words of 4 bits lie two to a byte and are scanned faster.",
+        least=4, most=8),
     choice("embedding", "auto kpca map", "auto", "kpca: components through landmarks, any kernel; map: of an additive "
         "kernel; auto measures."),
     choice("effort", "low default high", "default", "How much is tried: low, default or high.", "LEVEL"),
@@ -42,7 +44,7 @@ SEARCH_MODEL = (
     KERNEL,
     choice("store", "codes lists", "codes", "What finds rows."),
     named(INDEX)["bytes_per_item"].but(default=16, shown=None, optional=True),
-    *pick(INDEX, "code effort measure normalize n_landmarks n_components"),
+    *pick(INDEX, "code bits effort measure normalize n_landmarks n_components"),
     anything("embedding", "auto", "How rows are embedded: through landmarks, by a map, or what measures better.",
         "'auto', 'kpca', 'map', or a map"),
     RANDOM_STATE, N_JOBS,

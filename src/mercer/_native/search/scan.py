@@ -14,7 +14,7 @@ LIMITS = 64  # thresholds of the eight queries, repeated: a loop long enough to 
 def scan_codes(codes, tables, allowed, first, sums, marks, limits, best_scores, best_rows, sizes):
     """Push every row into the heaps of the eight queries whose k best it belongs to.
 
-    codes        (n, M)         uint8     one word per block
+    codes        (n, M)         uint8     one word per block, or one of two blocks that share a byte
     tables       (M', 256, 8)   float32   score of each word, a column per query; M' is M rounded up to a multiple of
                                           4, the tables beyond M are zero
     allowed      (n,) or (0,)   bool      rows that are looked for; none given: all

@@ -56,7 +56,7 @@ def nearest_words(X, flat, sizes, n_words, offsets, starts, first, last, table, 
     table      (largest size, most words)  float   work space
     distances  (most words,)               float   work space
     bits       the memory of ``distances`` as integers of the same width
-    codes      (n, M)  uint8   written in place
+    codes      (n, M)  uint8 or uint16   written in place
     Of equally near words the first is taken. Distances are sums of squared differences of numbers scaled by a power of
     two to the size of the codebook, so neither tiny nor huge data loses them; a word's distance to itself is 0.
     """

@@ -18,10 +18,10 @@ def at_rate(model, bits: int | None, path: str):
     if classifiers is not None:
         return classifiers[_position(model.rates_, bits, path)]
     if bits is not None:
-        specification = specification_of(model)
-        if specification is None:
+        made = bits_of(model)
+        if not made:
             raise ArgumentError(f"{path} holds {type(model).__name__}, which makes no bits. Leave --bits out.")
-        _position([specification.n_bits], bits, path)
+        _position([made["bits"]], bits, path)
     return model
 
 
@@ -35,15 +35,20 @@ def _position(rates: list[int], bits: int | None, path: str) -> int:
 
 
 def specification_of(model):
-    """The specification of the embedding that a model is or learned on; None if it makes no bits or is not fitted."""
-    embedding = getattr(model, "map_", None) if hasattr(model, "predictor_") else model
-    return getattr(embedding, "specification_", None)
+    """The specification of the embedding that a model is or learned on; None if no client could make its bits."""
+    return getattr(_encoder(model), "specification_", None)
 
 
 def bits_of(model) -> dict[str, int]:
     """The length of its codes, for a JSON document; nothing for a model that makes no bits."""
     specification = specification_of(model)
-    return {} if specification is None else {"bits": specification.n_bits}
+    bits = getattr(_encoder(model), "n_bits", None) if specification is None else specification.n_bits
+    return {} if bits is None else {"bits": int(bits)}
+
+
+def _encoder(model):
+    """The map of a learner, if it is one, else the model itself."""
+    return getattr(model, "map_", None) if hasattr(model, "predictor_") else model
 
 
 def read_message(path: str, name: str | None = None):

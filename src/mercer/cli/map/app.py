@@ -11,7 +11,7 @@ from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.commands import group
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress, took, written_to
-from mercer.cli.framework.rates import specification_of
+from mercer.cli.framework.rates import bits_of, specification_of
 from mercer.cli.framework.shared import DENSE, MAP_KERNEL, MAP_PARAM, MODEL_OUT, OUT_FORMAT, PROJECT
 from mercer.cli.map.building import build_map
 from mercer.cli.models.encode import write_features
@@ -57,7 +57,8 @@ Maps fitted here and now, their parameters behind a colon:
 
 _MAP = text(
     "name", "homogeneous", "homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash, reduction, pq "
-    "for codes, or universal, qjl, compact for bits; parameters behind a colon.", "NAME[:P=V,...]", "--map -m"
+    "for codes, or universal, qjl, compact, sign, klsh, rmmh for bits; parameters behind a colon.",
+    "NAME[:P=V,...]", "--map -m",
 )  # fmt: skip
 FIT_OPTIONS = (
     argument("x", "X", "Rows to fit on: a file, FILE.npz::NAME, or - for the input."),
@@ -185,8 +186,9 @@ def _describe(fitted) -> dict[str, Any]:
         "columns": fitted.n_features_in_,
         "features": fitted._n_features_out,
     }
-    bits = specification_of(fitted)
-    return found if bits is None else found | {"bits": bits.n_bits, "embedding": bits.fingerprint}
+    specification = specification_of(fitted)
+    found |= bits_of(fitted)
+    return found if specification is None else found | {"embedding": specification.fingerprint}
 
 
 def _size(described: dict[str, Any], sparse: bool = False) -> str:

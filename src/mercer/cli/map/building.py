@@ -10,22 +10,29 @@ from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.parameters import named_values
 
-_OF_KERNEL = "kernel__"  # scikit-learn's way of naming the parameters of a parameter
+_OF_KERNEL, _OF_MAP = "kernel__", "map__"  # scikit-learn's way of naming the parameters of a parameter
 
 
 def build_map(text: str, kernel: str | None, param: Sequence[str], project: int | None, seed: int):
     """The map that NAME[:PARAM=VALUE,...], the kernel and further parameters stand for, not fitted."""
-    from mercer.codes import ProductQuantizer
-    from mercer.maps import MAPS, ProjectedMap
+    from mercer.codes import KLSH, RMMH, ProductQuantizer, SignHash
+    from mercer.maps import ProjectedMap
 
-    known = {key: cls for key, cls in MAPS.items() if cls is not ProjectedMap}  # which --project makes
-    made = _built(text, known | {"pq": ProductQuantizer} | _embeddings(), "map", kernel, param, seed)
+    codes = {"pq": ProductQuantizer, "sign": SignHash, "klsh": KLSH, "rmmh": RMMH}
+    made = _built(text, _maps() | codes | _embeddings(), "map", kernel, param, seed)
     return made if project is None else ProjectedMap(made, n_components=project, random_state=seed)
 
 
 def build_embedding(text: str, seed: int):
     """The embedding into bits that NAME[:PARAM=VALUE,...] stands for, not fitted."""
     return _built(text, _embeddings(), "embedding", None, [], seed)
+
+
+def _maps() -> dict[str, type]:
+    """Maps by their names, without the one that --project makes."""
+    from mercer.maps import MAPS, ProjectedMap
+
+    return {key: cls for key, cls in MAPS.items() if cls is not ProjectedMap}
 
 
 def _embeddings() -> dict[str, type]:
@@ -37,11 +44,31 @@ def _embeddings() -> dict[str, type]:
 
 def _built(text: str, known: dict[str, type], what: str, kernel: str | None, param: Sequence[str], seed: int):
     name, _, inline = text.partition(":")
+    cls = _known(name, known, what)
+    given = named_values([*(inline.split(",") if inline else []), *param], "order=2")
+    if name == "sign":
+        given, kernel = _of_signs(given, kernel, seed), None
+    return _configured(cls, f"{what} {name}", kernel, given, seed)
+
+
+def _known(name: Any, known: dict[str, type], what: str) -> type:
     if name not in known:
         hint = did_you_mean(name, known)
         raise ArgumentError(f"There is no {what} {name!r}. {hint}{what.capitalize()}s: {', '.join(known)}.")
-    given = named_values([*(inline.split(",") if inline else []), *param], "order=2")
-    return _configured(known[name], f"{what} {name}", kernel, given, seed)
+    return known[name]
+
+
+def _of_signs(given: dict[str, Any], kernel: str | None, seed: int) -> dict[str, Any]:
+    """Parameters of a SignHash, whose map is said by its name: under a kernel alone, components, as many as bits."""
+    inner = {key: value for key, value in given.items() if key.startswith((_OF_KERNEL, _OF_MAP))}
+    own = {key: value for key, value in given.items() if key not in inner}
+    name = own.pop("map", "kpca" if kernel is not None or inner else None)
+    if name is None:
+        return own
+    of_map = {key.removeprefix(_OF_MAP): value for key, value in inner.items()}
+    if name == "kpca":  # features that are not centered lie within a right angle, and so do most of their signs
+        of_map = {"center": True, "n_components": own.get("n_bits", 64), **of_map}
+    return own | {"map": _configured(_known(name, _maps(), "map"), f"map {name}", kernel, of_map, seed)}
 
 
 def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any], seed: int):

@@ -21,7 +21,7 @@ from mercer._base.tables import (
 from mercer.cli.framework.checks import check_standard_output
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, took, written_to
-from mercer.cli.framework.rates import at_rate, specification_of
+from mercer.cli.framework.rates import at_rate, bits_of, specification_of
 from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
 from mercer.cli.models.learning import answers, load_model, missing_facts, open_data, warm_up, with_gaps
 
@@ -59,10 +59,10 @@ OPTIONS = (
 def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
     """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 
-    A quantiser gives codes, one byte per block of columns; --decode turns codes back into rows. A map gives its
-    features, sparse ones as scipy.sparse.save_npz writes them; other formats then need --dense. An embedding into bits
-    gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a message that mercer serve takes.
-    The order is that of the rows, and labels are left out.
+    A quantiser gives codes, a byte per block of columns, two above 8 bits and half of one at 4; --decode turns codes
+    back into rows. A map gives its features, sparse ones as scipy.sparse.save_npz writes them; other formats then need
+    --dense. An embedding into bits gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a
+    message that mercer serve takes. The order is that of the rows, and labels are left out.
     """
     check_standard_output(out, settings)
     format = _format(out, out_format)
@@ -70,10 +70,11 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
     specification = specification_of(encoder)
     if format == _MESSAGE and specification is None:
         raise ArgumentError(
-            f"{model} makes no bits, and a message holds bits. Write npy, or fit an embedding with mercer wire fit."
+            f"{model} makes no bits that a client could make too, and a message holds such. Write npy, or fit an "
+            "embedding with mercer wire fit."
         )
     if decode:
-        columns = Features(n=len(encoder.block_sizes_))
+        columns = Features(n=encoder._n_features_out)
     data = open_data(settings, x, rules | {"needs_labels": False}, columns)
     if data.kept is not None and (format == _MESSAGE or (_is_quantiser(encoder) and not decode)):
         raise ArgumentError("Codes have no empty value for the rows that were left out. Say --missing fill:0 or mean.")
@@ -88,13 +89,11 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
             written = write_features(blocks, data, out, format, dense)
     if settings.json:
         head = {"model": model, "encoder": type(encoder).__name__, "data": data.name, "decoded": decode}
-        print_json(
-            head | missing_facts(data) | _about_bits(specification) | written | {"seconds": watch.seconds, "out": out}
-        )
+        print_json(head | missing_facts(data) | _about_bits(encoder) | written | {"seconds": watch.seconds, "out": out})
     what = "rows of numbers" if decode else "codes" if _is_quantiser(encoder) else "features"
     size = f"{' x '.join(map(str, written['shape']))} {what}"
-    if specification is not None:
-        size = f"{data.shape[0]} codes of {specification.n_bits} bits"
+    if bits_of(encoder):
+        size = f"{data.shape[0]} codes of {bits_of(encoder)['bits']} bits"
     spent = f"{written['bytes_per_row']:.4g} bytes per row, in {took(watch.seconds)}"
     note(settings, f"{size}, {spent}{written_to(out)}")
 
@@ -126,23 +125,21 @@ def _is_quantiser(encoder) -> bool:
 
 def _decoder(encoder, data: RowSource):
     """From numbers, as every file is read, to codes and on to rows."""
-    import numpy as np
 
     def decoded(block):
         codes = block.toarray() if hasattr(block, "indptr") else block
-        if ((codes < 0) | (codes > 255) | (codes != np.floor(codes))).any():
-            raise InputError(f"{data.name} holds numbers that are no codes; codes are whole numbers from 0 to 255.")
         try:
-            return encoder.inverse_transform(codes.astype(np.uint8))
+            return encoder.inverse_transform(codes)
         except InputError as error:
             raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
 
     return decoded
 
 
-def _about_bits(specification) -> dict[str, Any]:
+def _about_bits(encoder) -> dict[str, Any]:
     """The length of a code and what it is a code of, for a JSON document."""
-    return {} if specification is None else {"bits": specification.n_bits, "embedding": specification.fingerprint}
+    specification = specification_of(encoder)
+    return bits_of(encoder) | ({} if specification is None else {"embedding": specification.fingerprint})
 
 
 def _write_message(blocks: Iterator[Any], specification, out: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _OF_KERNEL = "kernel__"
 LEARNER = Group((
     PARAMETERS["kernel"].unsaid("chosen by trials; chi2 with options of solvers; the map's own; intersection for icd"),
     text("encoder", None, "A map by the names of mercer map fit; pq learns on the codes of a product quantiser, "
-        "universal, qjl and compact on bits.", "NAME[:P=V,...]", "--map -m",
+        "universal, qjl, compact, sign, klsh and rmmh on bits.", "NAME[:P=V,...]", "--map -m",
         shown="chosen for the kernel and the rows"),
     MAP_PARAM,
     choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),

@@ -13,27 +13,24 @@ Layout of a code of ``n_bits`` bits
 __all__ = ["BinaryHash", "pack_bits"]
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._base.parameters import Table, check_parameters
-from mercer._base.validation import canonical, require_range
-from mercer.kernels import Kernel, needs_non_negative
+from mercer.maps.base import FeatureMap
+from mercer.maps.dask import is_dask, transform_chunks
+from mercer.spaces import BitRows, Identity
 
 
-class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of the binary codes: a scikit-learn transformer from rows to packed bits.
+class BinaryHash(FeatureMap):
+    """Base class of the binary codes: a scikit-learn transformer from rows to packed bits, and a map for learners.
+
+    The inner product of two codes b, taken as signs, stands for the share of bits that are equal:
+
+        phi(x) = (2 b(x) - 1) / sqrt(n_bits),    phi(x)' phi(y) = 1 - 2 Hamming(x, y) / n_bits,
+
+    which for signs of random projections is 1 - 2 theta / pi in the mean, theta the angle under ``kernel_``.
 
     A subclass defines ``fit``, ``encode_rows(X)``, which gives the packed bits of validated rows, and ``_bits``, the
-    number of bits it was fitted with. One that compares rows by a kernel defines ``resolved_kernel`` and sets
-    ``kernel_``.
+    number of bits it was fitted with.
     """
-
-    _table: Table = ()  # its parameters
-
-    def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
-        check_parameters(self, self._table)
 
     def transform(self, X):
         """The codes of the rows of X.
@@ -43,7 +40,18 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n, ceil(n_bits / 8)), uint8
             Bit b of a row is bit b % 8 of byte b // 8; spare bits are zero.
         """
+        if is_dask(X):
+            return transform_chunks(self, X)
         return self.encode_rows(self._checked(X, reset=False))
+
+    def as_rows(self, X):
+        """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
+        return BitRows(self.encode_rows(X), self._bits, 1 / np.sqrt(self._bits))
+
+    @property
+    def inner_(self):
+        """The inner product of `rows`: the plain one."""
+        return Identity(self._bits)
 
     @property
     def _bits(self):
@@ -53,28 +61,8 @@ class BinaryHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self):
         return -(-self._bits // 8)
 
-    def _checked(self, X, reset):
-        """Validated rows: C-contiguous float32/float64 or canonical CSR, inside the kernel's domain."""
-        if reset:
-            self.check_parameters()
-        else:
-            check_is_fitted(self)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        X = canonical(X)
-        require_range(X, type(self).__name__, fitting=reset)
-        kernel = self.resolved_kernel() if reset else getattr(self, "kernel_", None)
-        if kernel is not None:
-            kernel.check_values(X, "X")
-        return X
-
-    def resolved_kernel(self) -> Kernel | None:
-        """The kernel object that the parameters stand for; None where rows are taken as they are."""
-        return None
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = needs_non_negative(self.resolved_kernel)
         tags.transformer_tags.preserves_dtype = []  # codes are bytes
         return tags
 

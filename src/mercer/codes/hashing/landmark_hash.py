@@ -16,7 +16,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_matrix, checked_array
 from mercer._base.threads import single_threaded, thread_limit
 from mercer.codes.hashing.base import BinaryHash, pack_bits
-from mercer.kernels import Kernel, get_kernel, resolve_kernel
+from mercer.kernels import Kernel
 from mercer.maps.landmarks.base import landmark_blocks
 from mercer.maps.landmarks.choice import choose_landmarks
 
@@ -35,7 +35,7 @@ class LandmarkHash(BinaryHash):
         if X.shape[0] < 2:
             raise InputError(f"{who} needs at least 2 rows to draw landmarks from, got n_samples = 1.")
         random_state = check_random_state(self.random_state)
-        self.kernel_ = resolve_kernel(self.kernel, X, self.n_jobs)
+        self.kernel_ = self.fitted_kernel(X)
         landmarks, indices = choose_landmarks(
             self.kernel_, X, "uniform", self.n_landmarks, random_state=random_state, n_jobs=self.n_jobs, who=who
         )
@@ -67,9 +67,6 @@ class LandmarkHash(BinaryHash):
     @property
     def _bits(self):
         return len(self.intercept_)
-
-    def resolved_kernel(self):
-        return get_kernel(self.kernel)
 
     def _check_loaded(self):
         kernel = check_kind(self, "kernel_", Kernel)

@@ -115,7 +115,7 @@ class SignHash(BinaryHash):
 
     def resolved_kernel(self):
         if self.map is None:
-            return None
+            return Linear()
         if not isinstance(self.map, FeatureMap):
             raise InputError(f"SignHash needs a map of Mercer, such as KernelPCA('chi2'), or None; got {self.map!r}.")
         return self.map.resolved_kernel()

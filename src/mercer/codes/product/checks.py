@@ -8,21 +8,22 @@ import numpy as np
 
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer.codes.product.kernel_space import COMPONENTS, check_kernel
+from mercer.codes.product.layout import code_columns, code_type, unpack_words
 from mercer.kernels import Kernel, Linear
 from mercer.maps.tables import check_tables
 from mercer.spaces import BlockFactor, CodeRows
 
 
-def as_code_rows(codes, n_words):
-    """Codes as CodeRows with these words per block: CodeRows, or whole numbers of any type, one per block."""
+def as_code_rows(codes, n_words, bits):
+    """Codes as CodeRows with these words per block: CodeRows, or what `transform` gives, as numbers of any type."""
     if not isinstance(codes, CodeRows):
-        codes = np.asarray(codes)
-        if codes.ndim != 2 or codes.shape[1] != len(n_words) or not _are_bytes(codes):
+        codes, dtype, width = np.asarray(codes), code_type(bits), code_columns(len(n_words), bits)
+        if codes.ndim != 2 or codes.shape[1] != width or not _are_codes(codes, dtype):
             raise InputError(
-                f"ProductQuantizer has codes of {len(n_words)} whole numbers from 0 to 255 per row, got an array of "
-                f"shape {codes.shape} and type {codes.dtype}."
+                f"ProductQuantizer has codes of {width} whole numbers from 0 to {np.iinfo(dtype).max} per row, got an "
+                f"array of shape {codes.shape} and type {codes.dtype}."
             )
-        codes = CodeRows(codes.astype(np.uint8, copy=False), n_words)
+        codes = CodeRows(unpack_words(codes.astype(dtype, copy=False), len(n_words), bits), n_words)
     if not np.array_equal(codes.n_words, n_words):
         raise InputError(
             f"These CodeRows are not of this ProductQuantizer, which has {len(n_words)} blocks and "
@@ -31,10 +32,11 @@ def as_code_rows(codes, n_words):
     return codes
 
 
-def _are_bytes(codes):
+def _are_codes(codes, dtype):
     if codes.dtype.kind not in "iuf":
         return False
-    return codes.dtype == np.uint8 or bool(((codes >= 0) & (codes <= 255) & (codes == np.rint(codes))).all())
+    largest = np.iinfo(dtype).max
+    return codes.dtype == dtype or bool(((codes >= 0) & (codes <= largest) & (codes == np.rint(codes))).all())
 
 
 # ------------------------------------------------------------------------------------------------- loaded state
@@ -50,11 +52,12 @@ def check_state(quantizer):
     if type(d) is not int or int(sizes.sum()) != _n_coordinates(quantizer.rotation_, d):
         raise ValueError("block_sizes_, rotation_ and n_features_in_ do not fit together.")
     is_linear = isinstance(kernel, Linear)
-    _check_codebooks(quantizer.inner_, sizes if is_linear else sizes * COMPONENTS)
+    most = 2 ** int(quantizer.bits)
+    _check_codebooks(quantizer.inner_, sizes if is_linear else sizes * COMPONENTS, most)
     if is_linear != (quantizer.tables_ is None) or is_linear != (quantizer.reconstruction_ is None):
         raise ValueError("tables_ and reconstruction_ belong to the kernels that are not linear.")
     if not is_linear:
-        _check_kernel_state(quantizer, sizes, d)
+        _check_kernel_state(quantizer, sizes, d, most)
 
 
 def _n_coordinates(rotation, d):
@@ -72,17 +75,17 @@ def _n_coordinates(rotation, d):
     return len(rotation)
 
 
-def _check_codebooks(inner, sizes):
+def _check_codebooks(inner, sizes, most):
     if not isinstance(inner, BlockFactor) or inner.repeat != 1 or inner.layout.flat.dtype != np.float32:
         raise ValueError("codebooks must be a BlockFactor of float32.")
     n_words = inner.layout.widths
-    if not np.array_equal(inner.layout.ranks, sizes) or n_words.min() < 1 or n_words.max() > 256:
-        raise ValueError("codebooks must have from 1 to 256 words per block, as long as the block is wide.")
+    if not np.array_equal(inner.layout.ranks, sizes) or n_words.min() < 1 or n_words.max() > most:
+        raise ValueError(f"codebooks must have from 1 to {most} words per block, as long as the block is wide.")
     if not np.isfinite(inner.layout.flat).all():
         raise ValueError("codebooks must be finite.")
 
 
-def _check_kernel_state(quantizer, sizes, d):
+def _check_kernel_state(quantizer, sizes, d, most):
     rotation, inner, means = quantizer.rotation_, quantizer.inner_, quantizer.reconstruction_
     if rotation is not None and rotation.ndim == 2:
         raise ValueError("rotation_ must leave columns whole where the kernel is not linear.")
@@ -93,7 +96,7 @@ def _check_kernel_state(quantizer, sizes, d):
         raise ValueError(f"tables_ must have {sides} sides and {COMPONENTS} functions per column.")
     if not np.isfinite(quantizer.tables_).all():
         raise ValueError("tables_ must be finite.")
-    _check_codebooks(means, sizes)
+    _check_codebooks(means, sizes, most)
     if not np.array_equal(means.layout.starts, inner.layout.starts):
         raise ValueError("reconstruction_ must have a row for each word.")
 

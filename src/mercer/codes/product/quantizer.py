@@ -1,10 +1,10 @@
-"""Product quantisation: a row as one byte per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
+"""Product quantisation: a row as one word per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
 
 Notation ([vedaldi12sparse])
     paper      code            meaning                                                    shape
     G          block_size      columns of a block
     Z_m        codebooks_[m]   words of block m, one per row                              (words, G)
-    Phi(x)     rows(X)         one-hot words of the nearest words, stored as bytes        (n, M)
+    Phi(x)     rows(X)         one-hot words of the nearest words, stored as numbers      (n, M)
     K_ZZ       inner_          block diagonal, Z_m Z_m' per block, kept as the factor     (D, D)
                                F_m = Z_m'
 """
@@ -22,6 +22,7 @@ from mercer._base.validation import canonical, require_range
 from mercer.codes.product.checks import as_code_rows, check_state, warn_few_words, warn_smaller
 from mercer.codes.product.fitting import fit_words
 from mercer.codes.product.kernel_space import check_kernel, coordinates, warn_beyond
+from mercer.codes.product.layout import code_columns, code_type, pack_words
 from mercer.codes.product.predictor import CodePredictor
 from mercer.codes.product.reading import Sample, check_finite, chunks, dense_single, release_pages, rotated
 from mercer.codes.product.rotations import block_sizes, check_width, find_rotation
@@ -37,20 +38,22 @@ SAMPLES_PER_WORD = 256  # training rows per word, beyond which faiss samples too
 
 
 class ProductQuantizer(FeatureMap):
-    """Rows as one byte per block of columns, with an inner product on the bytes that stands for a kernel.
+    """Rows as one word per block of columns, with an inner product on the words that stands for a kernel.
 
-    Columns are cut into blocks, each with a codebook of up to 256 words found by k-means; a row is coded by the nearest
-    word of every block. With the default kernel, the inner product of the codes is that of the decoded rows. With an
-    additive kernel the words are means in the feature space of the kernel, so that the codes approximate that kernel.
+    Columns are cut into blocks, each with a codebook of 2**bits words found by k-means; a row is coded by the nearest
+    word of every block: half a byte, a byte or two for each. With the default kernel, the inner product of the codes is
+    that of the decoded rows. With an additive kernel the words are means in the feature space of the kernel, so that
+    the codes approximate that kernel.
 
     Parameters
     ----------
     block_size : int
         Columns per block, the last block having fewer where they do not divide the width.
     n_blocks : int or None
-        Number of blocks of nearly equal size, instead of ``block_size``: bytes per row.
-    bits : int from 1 to 8
-        Bits of a word; 2**bits words per block. A code takes a byte whatever the bits.
+        Number of blocks of nearly equal size, instead of ``block_size``.
+    bits : int from 1 to 16
+        Bits of a word; 2**bits words per block. Words of 4 bits lie two to a byte, that of block m in bits 0 to 3 of
+        byte m // 2 for even m, in bits 4 to 7 for odd m; others of up to 8 bits take a byte, longer ones two.
     kernel : str or Kernel
         ``"linear"``, or an additive kernel (chi2, intersection, Jensen-Shannon, ...). Then 3 coordinates per column,
         tabulated as by ``NystroemMap(per_dimension=True)``, take the place of the column.
@@ -76,6 +79,8 @@ class ProductQuantizer(FeatureMap):
         The inner product of one-hot words; it holds the codebooks, in float32.
     block_sizes_ : ndarray of shape (M,)
         Columns (with ``rotation="opq"``, coordinates) of each block.
+    code_size_ : int
+        Bytes of the code of a row.
     rotation_ : None, ndarray of shape (d,) or (coordinates, d)
         The column that stands at each place, or the matrix that a row is multiplied by.
     reconstruction_ : None or BlockFactor
@@ -155,11 +160,16 @@ class ProductQuantizer(FeatureMap):
         self._keep(words, kernel)
         warn_few_words(self.n_words_, n_words)
         if sparse.issparse(X):
-            warn_smaller(X, self._n_features_out, self.inner_.layout.flat.nbytes)
+            warn_smaller(X, self.code_size_, self.inner_.layout.flat.nbytes)
         return self
 
     def transform(self, X):
-        """The codes, uint8 of shape (n, M): the nearest word of each block, of equally near ones the first."""
+        """The codes: the nearest word of each block, of equally near ones the first.
+
+        Returns
+        -------
+        ndarray of shape (n, M), uint8, or above 8 bits uint16; with ``bits=4`` uint8 of shape (n, ceil(M / 2))
+        """
         if is_dask(X):
             return transform_chunks(self, X)
         return self.encode_rows(self._checked(X, reset=False))
@@ -172,9 +182,9 @@ class ProductQuantizer(FeatureMap):
 
         Parameters
         ----------
-        codes : array of shape (n, M) of whole numbers, or CodeRows
+        codes : what :meth:`transform` gave, as whole numbers of any type; or CodeRows
         """
-        rows = as_code_rows(codes, self.n_words_)
+        rows = as_code_rows(codes, self.n_words_, self.bits)
         source = self.inner_ if self.reconstruction_ is None else self.reconstruction_
         decoded = DecodedRows(rows, source).toarray()
         if self.rotation_ is None:
@@ -196,14 +206,14 @@ class ProductQuantizer(FeatureMap):
 
     def as_rows(self, X):
         """The codes as `mercer.spaces` rows, the form that learners and searchers work on."""
-        return CodeRows(self.encode_rows(X), self.n_words_)
+        return CodeRows(self._words(X), self.n_words_)
 
     def expanded_rows(self, X, expansion="delayed"):
         """(rows, inner product) with the same kernel, decoded at one of three times.
 
         Parameters
         ----------
-        X : rows; or their codes, as CodeRows or as a uint8 array with a column per block
+        X : rows; or their codes, as CodeRows or as :meth:`transform` gives them
         expansion : {"delayed", "immediate", "dense"}
             ``"delayed"``: never, codes with ``inner_``. ``"immediate"``: a few rows at a time, in every pass.
             ``"dense"``: now and in full. The factor space of all three is the same.
@@ -211,9 +221,9 @@ class ProductQuantizer(FeatureMap):
         EXPANSION.check(expansion, "ProductQuantizer.expanded_rows")
         check_is_fitted(self)
         is_coded = isinstance(X, CodeRows) or (
-            getattr(X, "dtype", None) == np.uint8 and X.shape[1:] == (self._n_features_out,)
+            getattr(X, "dtype", None) == code_type(self.bits) and X.shape[1:] == (self._n_features_out,)
         )
-        rows = as_code_rows(X, self.n_words_) if is_coded else self.rows(X)
+        rows = as_code_rows(X, self.n_words_, self.bits) if is_coded else self.rows(X)
         if expansion == "delayed":
             return rows, self.inner_
         decoded = DecodedRows(rows, self.inner_)
@@ -238,11 +248,17 @@ class ProductQuantizer(FeatureMap):
         check_is_fitted(self)
         return self.inner_.layout.widths
 
+    @property
+    def code_size_(self):
+        """Bytes of the code of a row."""
+        check_is_fitted(self)
+        return self._n_features_out * code_type(self.bits).itemsize
+
     # ------------------------------------------------------------------------------------------------------ helpers
 
     @property
     def _n_features_out(self):
-        return len(self.block_sizes_)
+        return code_columns(len(self.block_sizes_), self.bits)
 
     def _keep(self, words, kernel):
         self.kernel_ = kernel
@@ -254,7 +270,11 @@ class ProductQuantizer(FeatureMap):
             self.points_, self.tables_ = np.concatenate(words.points), np.concatenate(words.tables, axis=1)
 
     def encode_rows(self, X):
-        codes = np.empty((X.shape[0], self._n_features_out), dtype=np.uint8)
+        return pack_words(self._words(X), self.bits)
+
+    def _words(self, X):
+        """The word of each block of validated rows, (n, M)."""
+        codes = np.empty((X.shape[0], len(self.block_sizes_)), dtype=code_type(self.bits))
         n_beyond = 0
         for part in chunks(X.shape, self.inner_.n_factors):
             rows = rotated(dense_single(X[part]), self.rotation_, self.n_jobs)
@@ -305,5 +325,5 @@ class ProductQuantizer(FeatureMap):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # codes are bytes
+        tags.transformer_tags.preserves_dtype = []  # codes are whole numbers
         return tags

@@ -19,6 +19,7 @@ ROTATIONS = (None, "permutation", "random", "opq", "allocation")
 WIDEST = 4096  # columns of a full rotation: its matrix has as many rows, 64 MiB in float32
 LEARNT_ROWS = 2**14  # rows from which directions are learnt: a few per direction at the widest
 OPQ_ROWS = 2**15  # rows from which words and rotation are learnt together
+MOST_OPQ_BITS = 8  # of the words found with the rotation: more would be as many as there are rows to find them from
 OPQ_ITERATIONS = 15  # fewer than faiss's 50, which begins with a random rotation
 SUM_ROWS, SUM_STRIPS = 1024, 16  # the covariance is a sum over blocks of rows, in strips of columns
 
@@ -121,7 +122,7 @@ def _opq(rows, start, sizes, bits):
 
     n, d = rows.shape
     M, size = len(sizes), int(sizes.max())
-    bits = min(int(bits), int(np.log2(n)))
+    bits = min(int(bits), MOST_OPQ_BITS, int(np.log2(n)))
     if bits == 0:  # a single row
         return np.eye(M * size, d, dtype=np.float32), np.full(M, size)
     # with fewer rows than coordinates faiss 1.15 writes beyond its buffers; rows that repeat change no mean

@@ -73,7 +73,7 @@ def first_occurrences(points, most):
 
 
 def nearest(rows, inner, n_jobs=None):
-    """The nearest word of each block of float32 rows, uint8 (n, M); of equally near words the first.
+    """The nearest word of each block of float32 rows, (n, M); of equally near words the first.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def nearest(rows, inner, n_jobs=None):
     """
     n_words = inner.layout.widths
     n, M = len(rows), len(n_words)
-    codes = np.empty((n, M), dtype=np.uint8)
+    codes = np.empty((n, M), dtype=np.uint8 if n_words.max() <= 256 else np.uint16)
     flat, ranks, offsets, _, rank_starts = inner.layout
     layout = (flat, ranks, n_words, offsets, rank_starts[:-1])
 

@@ -31,7 +31,7 @@ def _asked_for_codes(index):
     """The parameter that only codes have a use for, None if there is none."""
     if index.vectors is None:
         return "vectors=None"
-    unset = {"bytes_per_item": (None,), "code": ("pq",), "embedding": ("auto",), "n_lists": ("auto", 0)}
+    unset = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "embedding": ("auto",), "n_lists": ("auto", 0)}
     for name, values in unset.items():
         value = getattr(index, name)
         if not any(value is each or (isinstance(value, (str, int)) and value == each) for each in values):

@@ -5,6 +5,7 @@ entries per byte and query.
 
     code        byte m of a row                table entry of word w
     pq, opq     nearest word of block m        <q_m, z_w> - |z_w|^2 / (2 s)
+      of 4 bits those of blocks 2m and 2m+1    the same, w a pair of words
     lsh         signs of eight projections     sum over its bits of +- <r_b, q>: the query is not quantised
     universal   eight universal bits           bits in which w and the code of the query agree
 
@@ -13,16 +14,20 @@ components and the code lose of a row, R^2 / 2, less a constant: of two rows wit
 more is lost is nearer. How much of it to add depends on how much of what is lost the query shares; s is measured.
 """
 
-__all__ = ["BitCoder", "FlatCoder", "WordCoder", "bit_tables"]
+__all__ = ["GROUP", "WORDS", "BitCoder", "FlatCoder", "WordCoder", "bit_tables"]
 
 import numpy as np
+
+from mercer.codes.product.layout import unpack_words
 
 WORDS = 256
 GROUP = 8  # queries that are scanned together
 
 
 class WordCoder:
-    """Product-quantised rows.
+    """Product-quantised rows, of at most 8 bits per word.
+
+    Two words of 4 bits that share a byte are one word of both blocks to all that reads codes: 256 pairs.
 
     Parameters
     ----------
@@ -31,13 +36,30 @@ class WordCoder:
 
     Attributes
     ----------
-    words : float32 (blocks, 256, widest block), those of each block
+    words : float32 (bytes, 256, width), what each byte stands for in the coordinates of its blocks, zeros beyond
     """
 
     def __init__(self, quantizer, scale=1.0):
         self.quantizer, self.scale = quantizer, scale
-        self.words = _padded_words(quantizer)
+        self._widest = int(max(quantizer.block_sizes_))
+        self.words = _paired(self.block_words) if self.packed else self.block_words
         self._halves = 0.5 * np.einsum("mws,mws->mw", self.words, self.words)
+
+    @property
+    def packed(self):
+        """Whether two words share a byte."""
+        return self.quantizer.bits == 4
+
+    @property
+    def block_words(self):
+        """float32 (blocks, words, widest block); words that no row has are zero. An even number of packed blocks."""
+        blocks = [*self.quantizer.codebooks_]
+        if self.packed and len(blocks) % 2:
+            blocks.append(np.zeros((1, 1), dtype=np.float32))
+        words = np.zeros((len(blocks), 16 if self.packed else WORDS, self._widest), dtype=np.float32)
+        for m, codebook in enumerate(blocks):
+            words[m, : codebook.shape[0], : codebook.shape[1]] = codebook
+        return words
 
     @property
     def n_bytes(self):
@@ -47,38 +69,42 @@ class WordCoder:
         """The bytes of embedded rows."""
         return self.quantizer.encode_rows(Z)
 
+    def names_words(self, codes):
+        """Whether every word of the codes is one that the quantiser has."""
+        n_words = self.quantizer.n_words_
+        return not (unpack_words(codes, len(n_words), self.quantizer.bits).max(axis=0) >= n_words).any()
+
     def blocks(self, Z):
-        """Embedded queries in the coordinates of the words, float32 (n, M, widest block)."""
+        """Embedded queries in the coordinates of the words, float32 (n, bytes, width)."""
         quantizer = self.quantizer
         rotation = quantizer.rotation_
         if rotation is not None:
             Z = Z[:, rotation] if rotation.ndim == 1 else Z @ rotation.T
-        M, _, size = self.words.shape
-        out = np.zeros((len(Z), M, size), dtype=np.float32)
+        out = np.zeros((len(Z), (1 + self.packed) * self.n_bytes, self._widest), dtype=np.float32)
         start = 0
         for m, width in enumerate(quantizer.block_sizes_):
             out[:, m, :width] = Z[:, start : start + width]
             start += width
-        return out
+        return out.reshape(len(Z), self.n_bytes, -1)
 
     def decoded(self, codes):
-        """The words of codes, float32 (n, M, widest block)."""
+        """The words of codes, float32 (n, bytes, width)."""
         return self.words[np.arange(len(self.words)), codes]
 
     def tables(self, Z):
-        """Tables of embedded queries, float32 (groups, blocks rounded up to 4, 256, 8)."""
+        """Tables of embedded queries, float32 (groups, bytes rounded up to 4, 256, 8)."""
         blocks = self.blocks(Z)
-        products = np.matmul(self.words, blocks.transpose(1, 2, 0))  # (M, 256, queries)
+        products = np.matmul(self.words, blocks.transpose(1, 2, 0))  # (bytes, 256, queries)
         products -= (self._halves / self.scale)[:, :, None].astype(np.float32)
         return _grouped(products)
 
 
-def _padded_words(quantizer):
-    """float32 (M, 256, widest block); words that no row has are zero."""
-    words = np.zeros((len(quantizer.block_sizes_), WORDS, int(max(quantizer.block_sizes_))), dtype=np.float32)
-    for m, codebook in enumerate(quantizer.codebooks_):
-        words[m, : codebook.shape[0], : codebook.shape[1]] = codebook
-    return words
+def _paired(words):
+    """(M, 16, s) as the words of pairs of blocks, (M / 2, 256, 2 s): that of the even block is in the lowest bits."""
+    M, K, size = words.shape
+    pairs = np.empty((M // 2, K, K, 2 * size), dtype=np.float32)
+    pairs[..., :size], pairs[..., size:] = words[::2, None], words[1::2, :, None]
+    return pairs.reshape(M // 2, K * K, 2 * size)
 
 
 class BitCoder:

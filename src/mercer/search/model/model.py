@@ -69,6 +69,7 @@ class SearchModel(BaseEstimator):
         *,
         embedding="auto",
         code="pq",
+        bits=8,
         bytes_per_item=16,
         store="codes",
         normalize=True,
@@ -82,6 +83,7 @@ class SearchModel(BaseEstimator):
         self.kernel = kernel
         self.embedding = embedding
         self.code = code
+        self.bits = bits
         self.bytes_per_item = bytes_per_item
         self.store = store
         self.normalize = normalize
@@ -240,6 +242,8 @@ class SearchModel(BaseEstimator):
         if not isinstance(code, expected.get(self.code, type(None))):
             raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
         width = self.embedding_._n_features_out + Measure.of(self).levels_norms
+        if isinstance(code, ProductQuantizer) and code.bits != self.bits:
+            raise ValueError("quantizer_ has words of other bits than the parameters say.")
         if code is not None and code.n_features_in_ != width:
             raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
         other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
@@ -256,7 +260,7 @@ class SearchModel(BaseEstimator):
 def features(embedding, measure, X):
     """Features of validated rows under the kernel of the measure, float32."""
     Z = embedding.encode_rows(canonical(X))
-    if not isinstance(Z, np.ndarray) or not isinstance(embedding.inner_, Identity):
+    if not isinstance(Z, np.ndarray) or Z.dtype.kind != "f" or not isinstance(embedding.inner_, Identity):
         raise InputError(
             f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
             "Put it into a ProjectedMap."

@@ -40,6 +40,10 @@ def check_model(model, who="SearchModel"):
             f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
             f"{model.bytes_per_item}."
         )
+    if model.bits != 8 and model.code not in ("pq", "opq"):
+        raise InputError(
+            f"KernelIndex has words of bits={model.bits} for codes 'pq' and 'opq', not for {model.code!r}."
+        )
     _check_combination(model, Measure(kernel, model.normalize, model.measure))
 
 

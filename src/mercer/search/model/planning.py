@@ -130,9 +130,10 @@ class Planner:
         iterations, samples = TRIAL_ITERATIONS, TRIAL_SAMPLES
         if final:
             iterations, samples = ITERATIONS[model.effort], SAMPLES[model.effort]
+        blocks = model.bytes_per_item * (2 if model.bits == 4 else 1)
         quantizer = ProductQuantizer(
-            n_blocks=min(model.bytes_per_item, Z.shape[1]), rotation=rotation, n_iter=iterations, max_samples=samples,
-            random_state=self.seed, n_jobs=model.n_jobs,
+            n_blocks=min(blocks, Z.shape[1]), bits=model.bits, rotation=rotation, n_iter=iterations,
+            max_samples=samples, random_state=self.seed, n_jobs=model.n_jobs,
         )  # fmt: skip
         with warnings.catch_warnings():
             # fewer different rows than words: then codes are exact, and nobody has asked for words
@@ -177,6 +178,7 @@ def fit_plan(model, X, random_state):
         "n_components": int(trial.width),
         "code": model.code,
         "bytes_per_item": int(coder.n_bytes),
+        **({"bits": model.bits} if isinstance(coder, WordCoder) else {}),
         "rotation": rotation,
         "scale": round(model.scale_, 3),
         "lost_energy": round(float(np.mean(lost)), 4),

@@ -128,10 +128,8 @@ def _check_codes(codes, coder, where):
     if isinstance(coder, FlatCoder):
         if not np.isfinite(np.ascontiguousarray(codes).view(np.float32)).all():
             raise FileProblem(f"has damaged {where}: a value is not a finite number.")
-    elif isinstance(coder, WordCoder):
-        n_words = [len(codebook) for codebook in coder.quantizer.codebooks_]
-        if (codes.max(axis=0) >= n_words).any():
-            raise FileProblem(f"has damaged {where}: a code names a word that its model does not have.")
+    elif isinstance(coder, WordCoder) and not coder.names_words(codes):
+        raise FileProblem(f"has damaged {where}: a code names a word that its model does not have.")
 
 
 def _check_ids(collection):

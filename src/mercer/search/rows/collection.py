@@ -19,6 +19,7 @@ from mercer.search.conditions.evaluation import fulfilled
 from mercer.search.lists.block import BLOCK_ROWS
 from mercer.search.lists.files import StoredBlocks
 from mercer.search.lists.store import ListStore
+from mercer.search.model.coders import WordCoder
 from mercer.search.model.file import load_model
 from mercer.search.model.measure import Measure
 from mercer.search.rows.checks import check_columns, check_lengths, check_rows, check_taken, damages_named
@@ -28,7 +29,7 @@ from mercer.search.storage.api import Snapshot
 from mercer.search.storage.blocks import Column
 from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
-from mercer.search.stores import CodeStore, FaissStore
+from mercer.search.stores import CodeStore, FaissStore, FastScanStore
 
 LISTS_FROM = 2**22  # rows beyond which codes are kept in inverted lists
 ADD_ROWS = 2**14  # rows encoded at a time
@@ -207,8 +208,10 @@ class Collection:
         return int(4 * np.sqrt(len(self))) if suits else 0
 
     def _scanner(self):
-        store = CodeStore(self._n_jobs)
-        store.create(self.model.coder_)
+        coder = self.model.coder_
+        is_packed = isinstance(coder, WordCoder) and coder.packed
+        store = (FastScanStore if is_packed else CodeStore)(self._n_jobs)
+        store.create(coder)
         store.attach(self.snapshot.segments, self.snapshot.removed)
         return store
 

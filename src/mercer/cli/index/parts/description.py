@@ -26,12 +26,13 @@ def facts_of_plan(index) -> list[list[str]]:
     facts = [kernel, ["store", f"{store}: {plan['store_reason']}" if plan.get("store_reason") else store]]
     if "embedding" not in plan:  # lists without codes
         return facts
+    words = f" of words of {plan['bits']} bits" if plan.get("bits", 8) != 8 else ""
     rotation = f", rotation {plan['rotation']}" if plan.get("rotation") else ""
     return [
         *facts,
         ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
         ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
-        ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{rotation}"],
+        ["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{words}{rotation}"],
         ["chosen", str(plan["reason"])],
     ]
 
