@@ -1,5 +1,6 @@
 """Fixtures and rules shared by all tests."""
 
+import gc
 import itertools
 import os
 from pathlib import Path
@@ -30,6 +31,11 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.get_closest_marker("data"):
                 item.add_marker(skip)
+
+
+def pytest_collection_finish(session):
+    """Ten thousand tests and all that they import are no garbage: collections need not look at them again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist, which need not be there

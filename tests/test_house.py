@@ -1,6 +1,7 @@
 """Rules of the house: what must hold across the whole repository, whichever part is changed."""
 
 import ast
+import functools
 import inspect
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+from tests.mutants.faults import FAULTS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "mercer"
@@ -36,6 +38,7 @@ def relative(path):
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
@@ -114,15 +117,18 @@ def test_importing_mercer_loads_nothing_heavy():
     assert answer.stdout.strip() == "[]"
 
 
+@functools.cache
 def imported_names():
     """(path, module, name) of every ``from mercer... import name`` and ``import mercer.module.name`` of the source."""
+    found = []
     for path in MODULES:
         for node in ast.walk(parse(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mercer":
-                yield from ((path, node.module, alias.name) for alias in node.names)
+                found += [(path, node.module, alias.name) for alias in node.names]
             if isinstance(node, ast.Import):
                 names = [alias.name.rpartition(".") for alias in node.names if alias.name.startswith("mercer.")]
-                yield from ((path, module, name) for module, _, name in names)
+                found += [(path, module, name) for module, _, name in names]
+    return found
 
 
 def test_no_module_imports_a_private_name_of_another():
@@ -241,6 +247,13 @@ def test_folders_are_small_and_do_the_work_of_prefixes():
         assert not shared, f"{relative(folder)}: {shared} should be folders."
         private = [name for name in names if name.startswith("_")]
         assert not private, f"{relative(folder)}: {private}; what is public is said by __init__.py."
+
+
+def test_every_fault_of_the_mutants_still_fits_its_file():
+    if ROOT.parent.name == "build":
+        pytest.skip("this is the copy that faults are put into")
+    for fault in FAULTS:
+        fault.mutated((ROOT / fault.path).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/install.md"])

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import additive_chi2_kernel
-from typer.testing import CliRunner
 
 import mercer
-from mercer.cli.main import app
+from tests.command import invoke
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "troubleshooting.md"
@@ -107,7 +106,7 @@ def indefinite(folder):
 
 def run(*arguments):
     """The command in this process; its error, as an exception."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    result = invoke(*arguments)
     if result.exit_code:
         raise mercer.MercerError(result.stderr.strip().removeprefix("mercer: "))
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from mercer.cli.main import app
+from tests.command import invoke
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +23,7 @@ def no_lines_of_progress(monkeypatch):
 @pytest.fixture
 def command():
     """Run the command in this process: ``command("kernel", path, "--top", 3)``."""
-
-    def run(*arguments, input=None):
-        return CliRunner().invoke(app, [str(argument) for argument in arguments], input=input)
-
-    return run
+    return invoke
 
 
 @pytest.fixture

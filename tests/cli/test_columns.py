@@ -10,6 +10,7 @@ from typer.main import get_command
 
 import mercer
 from mercer.cli.main import app
+from tests.command import invoke
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 READERS_ELSEWHERE = {("wire", "ask")}  # asks a running service: tests/cli/test_wire.py
@@ -58,10 +59,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(folder):
-    from typer.testing import CliRunner
-
     def run(*arguments):
-        result = CliRunner().invoke(app, [str(each) for each in arguments])
+        result = invoke(*arguments)
         assert result.exit_code == 0, result.output
 
     train = folder / "train.csv"

@@ -9,6 +9,7 @@ from PIL import Image
 
 import mercer
 from mercer.detection import PartDetector
+from tests.command import invoke
 from tests.detection.scenes import scenes
 
 QUICK = (
@@ -51,10 +52,6 @@ def _inside(folder, monkeypatch):
 
 @pytest.fixture(scope="module")
 def trained(folder):
-    from typer.testing import CliRunner
-
-    from mercer.cli.main import app
-
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         arguments = [
@@ -69,7 +66,7 @@ def trained(folder):
             "d.mercer",
             "--json",
         ]
-        result = CliRunner().invoke(app, [*arguments, "--plot", "d.png"])
+        result = invoke(*arguments, "--plot", "d.png")
     assert result.exit_code == 0, result.output
     import json
 

@@ -62,7 +62,7 @@ def estimators():
         RMMH("rbf", n_bits=12, n_landmarks=10),
         UniversalEmbedding(n_bits=12),
         IntersectionSVC(),
-        IntersectionSVR(C=1.0),
+        IntersectionSVR(),
         SearchModel("linear", **search),
         KernelIndex("chi2", **search),
         KernelNeighbors("linear", n_neighbors=2),

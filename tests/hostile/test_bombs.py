@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 from scipy import sparse
-from typer.testing import CliRunner
 
 from mercer import InputError, open_rows
 from mercer._base.memory import available_memory
@@ -22,7 +21,7 @@ from mercer._base.tables.formats import parquet_pages
 from mercer._base.tables.limits import Limit
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.index.parts.ids import read_ids
-from mercer.cli.main import app
+from tests.command import invoke
 
 LIMIT = "2MB"
 PEAK = 15e6  # bytes that refusing may take: the limit, what was unpacked to reach it once more, tables of xz
@@ -231,6 +230,6 @@ def test_the_limit_is_a_quarter_of_the_memory_or_what_is_said(tmp_path):
 
 def test_the_command_names_the_option_and_obeys_it(tmp_path):
     path = packed(tmp_path / "a.csv.gz", gzip.open, b"1,2\n", 2**20)
-    result = CliRunner().invoke(app, ["kernel", str(path), "--max-unpacked", "100kB"])
+    result = invoke("kernel", path, "--max-unpacked", "100kB")
     assert result.exit_code == 1
     assert "--max-unpacked" in result.stderr

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 import mercer
 from mercer._base.errors import ModelFileError
@@ -96,7 +97,8 @@ def test_lies_are_refused_or_end_in_an_ordinary_exception(model, rows, tmp_path,
         forge(path, *lied(document, arrays, rng))
         tracemalloc.start()
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
+            # a lie about n_jobs would start processes
+            with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config("sequential"):
                 warnings.simplefilter("ignore")
                 loaded = mercer.load(path)
                 getattr(loaded, "predict" if hasattr(loaded, "predict") else "transform")(rows)

@@ -148,8 +148,8 @@ FAULTS = [
     Fault(
         "probability-of-the-other-class",
         "learners/fitting/targets.py",
-        "wins[:, self.first, self.second] = 1 - q[part]",
-        "wins[:, self.first, self.second] = q[part]",
+        "softmax(logit(q) @ self._sides",
+        "softmax(-logit(q) @ self._sides",
     ),
     Fault(
         "best-fold-for-best-value", "learners/cv.py", "scores_.mean(axis=0).argmax()", "scores_.mean(axis=1).argmax()"

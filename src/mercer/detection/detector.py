@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
-from mercer._base.parameters import check_parameters
+from mercer._base.parameters import check_parameters, keep_arguments
 from mercer._base.parameters.detection import MOST, PART_DETECTOR, THRESHOLD
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
@@ -142,27 +142,7 @@ class PartDetector(BaseEstimator):
         random_state=None,
         n_jobs=None,
     ):
-        self.n_components = n_components
-        self.n_parts = n_parts
-        self.codewords = codewords
-        self.kernel = kernel
-        self.mirrored = mirrored
-        self.storage = storage
-        self.margin = margin
-        self.interval = interval
-        self.padding = padding
-        self.C = C
-        self.overlap = overlap
-        self.cache_size = cache_size
-        self.per_image = per_image
-        self.root_rounds = root_rounds
-        self.part_rounds = part_rounds
-        self.minings = minings
-        self.suppression = suppression
-        self.cache = cache
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     # -------------------------------------------------------------------------------------------------- the public door
 

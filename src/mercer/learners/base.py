@@ -34,11 +34,12 @@ from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
 from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
-from mercer.learners.exact.machine import bytes_needed, fit_exact
+from mercer.learners.exact.machine import fit_exact, plan_exact
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
 from mercer.learners.fitting.route import KernelRoute
 from mercer.learners.solvers.columns import WHOLE
+from mercer.learners.solvers.problem import Problem
 from mercer.learners.solvers.registry import choose
 from mercer.learners.solvers.run import run, solve
 from mercer.spaces import LandmarkPredictor
@@ -236,27 +237,7 @@ class KernelLearner(BaseEstimator):
         kernel = get_kernel(self.kernel)
         kernel.check_values(X, "X")
         self.kernel_ = resolve_kernel(kernel, X, self.n_jobs)
-        n = X.shape[0]
-        return Plan(
-            estimator=type(self).__name__,
-            kernel=repr(self.kernel_),
-            map="",
-            rows="compared with each other by exact kernel values",
-            inner="",
-            n_rows=n,
-            n_inputs=X.shape[1],
-            n_features=n,
-            n_factors=n,
-            n_columns=columns.n_columns,
-            problems=columns.title,
-            loss=self._exact_loss().name,
-            solver="exact",
-            storage="memory",
-            rows_bytes=bytes_needed(n),
-            work_bytes=encode.WORK_ARRAYS * 8 * n * columns.n_columns,
-            planes_bytes=0,
-            tables_bytes=0,
-        )
+        return plan_exact(type(self).__name__, self.kernel_, X.shape, columns, self._exact_loss())
 
     def _exact_solution(self, X, targets, weights):
         """The Solution for some of the rows, whose ``u`` are coefficients of these rows."""
@@ -288,10 +269,21 @@ class KernelLearner(BaseEstimator):
             name = route.solver_name(loss, self._intercept)
         return choose(rows, inner, loss, self._intercept, name)
 
-    def _penalty(self, X, design, weights):
-        """The C of the problem, which ``C_`` keeps."""
-        self.C_ = self._route.penalty(X, design, weights)
-        return self.C_
+    def _problem(self, X, targets, weights, n_columns, C=None):
+        """What a solver is given: encoded rows and, unless C is said, the penalty of the parameters, kept in ``C_``."""
+        design = self._route.design(X)
+        if C is None:
+            C = self.C_ = self._route.penalty(X, design, weights)
+        return Problem(
+            design=design,
+            loss=self._loss(),
+            targets=targets,
+            weights=weights,
+            n_columns=n_columns,
+            C=C,
+            intercept=self._intercept,
+            intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
+        )
 
     def _solve(self, problem, choice, start=None):
         seed = 0 if self._seed is None else self._seed  # a convex problem: the order does not matter

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
-from mercer._base.parameters import Table, number
+from mercer._base.parameters import Table, keep_arguments, number
 from mercer._base.parameters.learners import CLASSIFIER
 from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
@@ -27,7 +27,6 @@ from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
-from mercer.learners.solvers.problem import Problem
 from mercer.spaces import LandmarkPredictor
 
 MOST_COEFFICIENTS = 2**24  # of rows, in all columns of an exact machine
@@ -192,25 +191,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         n_jobs=None,
         verbose=0,
     ):
-        self.kernel = kernel
-        self.map = map
-        self.loss = loss
-        self.C = C
-        self.scaling = scaling
-        self.budget = budget
-        self.multi_class = multi_class
-        self.expansion = expansion
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.probability = probability
-        self.storage = storage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their classes y.
@@ -337,18 +318,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self.multi_class_ = self._chosen_columns().name
         self.plan_, choice = self._planned(X)
         check_memory(self.plan_)
-        columns, design = self.columns_, self._route.design(X)
-        problem = Problem(
-            design=design,
-            loss=self._loss(),
-            targets=columns.targets(codes),
-            weights=weights,
-            n_columns=columns.n_columns,
-            C=self._penalty(X, design, weights) if C is None else C,
-            intercept=self._intercept,
-            intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
-        )
-        return problem, codes, choice
+        columns = self.columns_
+        return self._problem(X, columns.targets(codes), weights, columns.n_columns, C), codes, choice
 
     def _read(self, X, y, sample_weight):
         X, y = encode.opened(X), encode.fetched(y)

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base.errors import InputError
 from mercer._base.memory import available_memory
-from mercer._base.parameters import integer, named
+from mercer._base.parameters import integer, keep_arguments, named
 from mercer._base.parameters.learners import CLASSIFIER, CLASSIFIER_CV
 from mercer._base.progress import track
 from mercer.learners.base import subset, without_idle_rows
@@ -99,25 +99,7 @@ class KernelClassifierCV(KernelClassifier):
         n_jobs=None,
         verbose=0,
     ):
-        self.kernel = kernel
-        self.map = map
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.loss = loss
-        self.multi_class = multi_class
-        self.expansion = expansion
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.probability = probability
-        self.storage = storage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None):
         """Choose C and learn from all rows with it.

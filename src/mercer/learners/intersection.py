@@ -6,6 +6,7 @@ What sets them apart from KernelClassifier and KernelRegressor is their route, `
 __all__ = ["IntersectionSVC", "IntersectionSVR"]
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.learners import INTERSECTION_SVC, INTERSECTION_SVR
 from mercer.learners.classifier import KernelClassifier
 from mercer.learners.fitting.levels import LevelRoute
@@ -104,22 +105,7 @@ class IntersectionSVC(KernelClassifier):
         n_jobs=None,
         verbose=0,
     ):
-        self.C = C
-        self.loss = loss
-        self.bins = bins
-        self.binning = binning
-        self.kernel = kernel
-        self.multi_class = multi_class
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def _chosen_columns(self):
         if self._are_labels and self.multi_class == "crammer_singer":
@@ -195,17 +181,4 @@ class IntersectionSVR(KernelRegressor):
         n_jobs=None,
         verbose=0,
     ):
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.bins = bins
-        self.binning = binning
-        self.kernel = kernel
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())

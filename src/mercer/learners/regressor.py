@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.files.loaded import check_whole
-from mercer._base.parameters import Table
+from mercer._base.parameters import Table, keep_arguments
 from mercer._base.parameters.learners import REGRESSOR
 from mercer.learners.auto.door import refuse_groups, rows_of_trials
 from mercer.learners.base import KernelLearner, without_idle_rows
@@ -18,7 +18,6 @@ from mercer.learners.fitting.plan import check_memory
 from mercer.learners.fitting.repeats import merged_repeats
 from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
-from mercer.learners.solvers.problem import Problem
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
@@ -91,23 +90,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         n_jobs=None,
         verbose=0,
     ):
-        self.kernel = kernel
-        self.map = map
-        self.loss = loss
-        self.epsilon = epsilon
-        self.C = C
-        self.scaling = scaling
-        self.budget = budget
-        self.expansion = expansion
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.storage = storage
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None, groups=None):
         """Learn from rows X and their targets y.
@@ -138,17 +121,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
             self.plan_, choice = self._planned(X)
             check_memory(self.plan_)
             centre, spread = center_and_spread(targets, weights, self.fit_intercept)
-            design = self._route.design(X)
-            problem = Problem(
-                design=design,
-                loss=self._loss(),
-                targets=(targets - centre) / spread,
-                weights=weights,
-                n_columns=targets.shape[1],
-                C=self._penalty(X, design, weights),
-                intercept=self._intercept,
-                intercept_scaling=1.0 if self.intercept_scaling is None else float(self.intercept_scaling),
-            )
+            problem = self._problem(X, (targets - centre) / spread, weights, targets.shape[1])
             found = self._solve(problem, choice)
             found = replace(found, u=found.u * spread, intercept=found.intercept * spread + centre)
             self._keep(found, problem.design)

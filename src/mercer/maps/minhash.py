@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from mercer._base.files.loaded import check_kind, check_whole
 from mercer._base.memory import row_chunks
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import MOST_HASHES, WEIGHTED_MIN_HASH
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
@@ -73,10 +74,7 @@ class WeightedMinHash(FeatureMap):
     _table = WEIGHTED_MIN_HASH
 
     def __init__(self, n_hashes=256, *, bits=8, random_state=None, n_jobs=None):
-        self.n_hashes = n_hashes
-        self.bits = bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Draw the seed. Of X only the width is learned."""

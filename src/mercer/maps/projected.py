@@ -12,6 +12,7 @@ from sklearn.utils.random import sample_without_replacement
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.memory import row_chunks
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import PROJECTED
 from mercer._base.threads import run_blocks
 from mercer._base.validation import canonical
@@ -74,10 +75,7 @@ class ProjectedMap(FeatureMap):
     _table = PROJECTED
 
     def __init__(self, map, n_components=256, *, random_state=None, n_jobs=None):
-        self.map = map
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Fit the map and draw the seed of the projection."""

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.evaluation.figures import class_figures, scores_by_class
 from mercer._base.files.loaded import check_kind
-from mercer._base.parameters import check_parameters, named
+from mercer._base.parameters import check_parameters, keep_arguments, named
 from mercer._base.parameters.vision import IMAGE_CLASSIFIER
 from mercer.kernels import get_kernel
 from mercer.learners import KernelClassifier
@@ -135,19 +135,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         random_state=None,
         n_jobs=None,
     ):
-        self.encoder = encoder
-        self.kernel = kernel
-        self.C = C
-        self.reduce = reduce
-        self.reduce_method = reduce_method
-        self.multi_class = multi_class
-        self.cv = cv
-        self.class_weight = class_weight
-        self.probability = probability
-        self.strict = strict
-        self.cache = cache
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     # -------------------------------------------------------------------------------------------------- the public door
 

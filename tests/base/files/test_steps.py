@@ -10,11 +10,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
-from typer.testing import CliRunner
 
 import mercer
 from mercer._base.files.steps import last_step, takes_missing, without_names, word_columns
-from mercer.cli.main import app
+from tests.command import invoke
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)).astype(np.float32)
@@ -22,7 +21,7 @@ Y = (X[:, 0] > 0).astype(int)
 
 
 def command(*words):
-    result = CliRunner().invoke(app, [str(word) for word in words])
+    result = invoke(*words)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -65,7 +64,7 @@ def test_a_pipeline_without_a_learner_at_its_end_is_refused(files):
     path, rows, _ = files
     for model in (make_pipeline(MinMaxScaler()).fit(X), Pipeline([("a", MinMaxScaler()), ("b", "passthrough")]).fit(X)):
         mercer.save(model, path)
-        result = CliRunner().invoke(app, ["predict", str(path), str(rows)])
+        result = invoke("predict", path, rows)
         assert result.exit_code == 2
         assert "not a fitted learner of rows" in result.stderr
 
@@ -121,12 +120,12 @@ def test_missing_values_are_passed_to_a_pipeline_that_fills_them(tmp_path):
         assert command("evaluate", *asked)["accuracy"] == model.score(gaps, Y)
         zeros = model.predict(np.nan_to_num(gaps)).tolist()
         assert command("predict", *asked, "--missing", "fill:0")["labels"] == zeros
-        refused = CliRunner().invoke(app, ["predict", *map(str, asked), "--missing", "error"])
+        refused = invoke("predict", *asked, "--missing", "error")
         assert refused.exit_code == 1
         assert "a missing value" in refused.stderr
     endless = np.where(np.isnan(gaps), np.inf, gaps)
     np.savez(tmp_path / "gaps.npz", X=endless, y=Y)
-    assert "holds inf" in CliRunner().invoke(app, ["predict", *map(str, asked)]).stderr
+    assert "holds inf" in invoke("predict", *asked).stderr
 
 
 def test_the_service_takes_null_for_a_pipeline_that_fills_it(files):
@@ -154,7 +153,7 @@ def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path)
     mercer.save(model, tmp_path / "model.mercer")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     for verb in ("predict", "evaluate"):
-        result = CliRunner().invoke(app, [verb, str(tmp_path / "model.mercer"), str(tmp_path / "rows.csv")])
+        result = invoke(verb, tmp_path / "model.mercer", tmp_path / "rows.csv")
         assert result.exit_code == 2
         assert "encodes words (column 'city')" in result.stderr
         assert "Ask it from Python, with a data frame" in result.stderr

@@ -199,7 +199,7 @@ HOSTILE = {
     "a specification that is none": (UniversalEmbedding(), {"specification_json_": "{}"}),
     "a specification of other rows": (
         UniversalEmbedding(),
-        {"specification_json_": UniversalEmbedding().fit(np.eye(2)).specification_json_},
+        {"specification_json_": lambda: UniversalEmbedding().fit(np.eye(2)).specification_json_},
     ),
 }
 
@@ -209,7 +209,7 @@ def test_a_file_that_does_not_describe_a_code_is_refused(name, data, tmp_path):
     hashed, changes = HOSTILE[name]
     hashed = clone(hashed).set_params(n_bits=21, random_state=0).fit(data)
     for attribute, value in changes.items():
-        setattr(hashed, attribute, value)
+        setattr(hashed, attribute, value() if callable(value) else value)
     mercer.save(hashed, tmp_path / "hash.mercer")
     with pytest.raises(mercer.ModelFileError, match=f"does not describe a valid {type(hashed).__name__}"):
         mercer.load(tmp_path / "hash.mercer")

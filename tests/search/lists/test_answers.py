@@ -28,6 +28,7 @@ from mercer.kernels import (
 from mercer.search import exact_knn
 from mercer.search.lists import block as _block
 from mercer.search.lists import store as _store
+from tests.pairs import all_pairs
 from tests.search.index_samples import ROWS, STEPS, Life
 
 SERVED = [
@@ -42,7 +43,7 @@ SIGNED = [
     PowerMean(-2.0, signed=True), GeneralizedIntersection(2.0), RBF(0.1), Laplacian(0.1),
     Exponential(Chi2(signed=True), 0.2),
 ]  # fmt: skip
-MEASURES = [(True, "similarity"), (True, "distance"), (False, "similarity"), (False, "distance")]
+CASES = [*((kernel, False) for kernel in SERVED), *((kernel, True) for kernel in SIGNED)]
 
 
 def rows(n=150, d=30, seed=0, signed=False):
@@ -73,11 +74,13 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_store, "LEAST_LEFT", 1000)
 
 
-@pytest.mark.parametrize(("normalize", "measure"), MEASURES)
 @pytest.mark.parametrize(
-    ("kernel", "signed"), [*((k, False) for k in SERVED), *((k, True) for k in SIGNED)], ids=lambda v: repr(v)
+    ("case", "normalize", "measure"),
+    all_pairs(range(len(CASES)), [True, False], ["similarity", "distance"]),
+    ids=lambda v: repr(CASES[v][0]) if type(v) is int else str(v),
 )
-def test_answers_are_those_of_brute_force(kernel, signed, normalize, measure, small_blocks):
+def test_answers_are_those_of_brute_force(case, normalize, measure, small_blocks):
+    kernel, signed = CASES[case]
     X, Q = rows(signed=signed), sparse.vstack([rows(14, seed=1, signed=signed), rows(signed=signed)[:6]]).tocsr()
     how = {"normalize": normalize, "measure": measure}
     index = lists(X, kernel, **how)

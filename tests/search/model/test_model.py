@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cache
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -78,24 +79,31 @@ def quantizer(width=9, kernel="linear"):
     return ProductQuantizer(n_blocks=4, kernel=kernel, bits=4, random_state=0).fit(rows)
 
 
+# what takes a fit is made by the test that needs it
 HOSTILE = {
     "no map": ("pq", {"embedding_": None}),
     "a map that is a kernel": ("pq", {"embedding_": RBF()}),
     "a map that is not fitted": ("pq", {"embedding_": mercer.KernelPCA("chi2")}),
-    "a map of other rows": ("pq", {"embedding_": mercer.KernelPCA("chi2", n_components=9).fit(histograms(60, 11))}),
-    "a map of fewer components": ("pq", {"embedding_": mercer.KernelPCA("chi2", n_components=8).fit(X)}),
-    "a map of another kernel": ("pq", {"embedding_": mercer.KernelPCA("js", n_components=9).fit(X)}),
+    "a map of other rows": (
+        "pq",
+        {"embedding_": lambda: mercer.KernelPCA("chi2", n_components=9).fit(histograms(60, 11))},
+    ),
+    "a map of fewer components": ("pq", {"embedding_": lambda: mercer.KernelPCA("chi2", n_components=8).fit(X)}),
+    "a map of another kernel": ("pq", {"embedding_": lambda: mercer.KernelPCA("js", n_components=9).fit(X)}),
     "a map with sparse features": (
         "pq",
-        {"embedding_": mercer.SparseAdditiveMap("intersection", n_points=4).fit(X), "kernel": "intersection"},
+        {"embedding_": lambda: mercer.SparseAdditiveMap("intersection", n_points=4).fit(X), "kernel": "intersection"},
     ),
     "no quantiser": ("pq", {"quantizer_": None}),
-    "a quantiser of a flat code": ("flat", {"quantizer_": quantizer()}),
-    "a hash for words": ("pq", {"quantizer_": SignHash(n_bits=32).fit(np.ones((9, 9)))}),
-    "words for a hash": ("lsh", {"quantizer_": quantizer()}),
-    "words of another width": ("pq", {"quantizer_": quantizer(8)}),
-    "words of another kernel": ("pq", {"quantizer_": quantizer(kernel="chi2")}),
-    "a hash with a map": ("lsh", {"quantizer_": SignHash(mercer.HomogeneousMap("chi2"), n_bits=32).fit(np.eye(9))}),
+    "a quantiser of a flat code": ("flat", {"quantizer_": quantizer}),
+    "a hash for words": ("pq", {"quantizer_": lambda: SignHash(n_bits=32).fit(np.ones((9, 9)))}),
+    "words for a hash": ("lsh", {"quantizer_": quantizer}),
+    "words of another width": ("pq", {"quantizer_": lambda: quantizer(8)}),
+    "words of another kernel": ("pq", {"quantizer_": lambda: quantizer(kernel="chi2")}),
+    "a hash with a map": (
+        "lsh",
+        {"quantizer_": lambda: SignHash(mercer.HomogeneousMap("chi2"), n_bits=32).fit(np.eye(9))},
+    ),
     "a quantiser that is not fitted": ("pq", {"quantizer_": ProductQuantizer(n_blocks=4)}),
     "no number of columns": ("pq", {"n_features_in_": "10"}),
     "another number of columns": ("pq", {"n_features_in_": 11}),
@@ -126,7 +134,7 @@ def test_a_file_that_does_not_describe_a_model_is_refused(what, tmp_path):
     name, changes = HOSTILE[what]
     model = copy(honest(name))
     for attribute, value in changes.items():
-        setattr(model, attribute, value)
+        setattr(model, attribute, value() if isinstance(value, FunctionType) else value)
     mercer.save(model, tmp_path / "model.mercer")
     with pytest.raises(mercer.ModelFileError, match="does not describe a valid SearchModel"):
         mercer.load(tmp_path / "model.mercer")

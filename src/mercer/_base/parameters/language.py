@@ -17,6 +17,7 @@ __all__ = [
     "flag",
     "integer",
     "integers",
+    "keep_arguments",
     "named",
     "number",
     "pathname",
@@ -221,6 +222,18 @@ def check_parameters(owner: Any, table: Iterable[Parameter], who: str = "") -> N
     for parameter in table:
         if not parameter.what:
             parameter.check(getattr(owner, parameter.name), who or type(owner).__name__)
+
+
+def keep_arguments(estimator: Any, given: dict[str, Any]) -> None:
+    """Keep the arguments of ``__init__`` as they are, in attributes of the same names, as scikit-learn asks for.
+
+    >>> class Scaler:
+    ...     def __init__(self, factor, *, offset=0.0):
+    ...         keep_arguments(self, locals())
+    >>> vars(Scaler(2.0))
+    {'factor': 2.0, 'offset': 0.0}
+    """
+    vars(estimator).update({name: value for name, value in given.items() if name != "self"})
 
 
 def _is_bool(value: Any) -> bool:

@@ -5,14 +5,14 @@ __all__ = ["EXAMPLES", "evaluate"]
 from typing import Any
 
 from mercer._base.errors import InputError
-from mercer._base.evaluation.figures import class_figures, scores_by_class
+from mercer._base.evaluation.figures import scores_by_class
 from mercer._base.parameters import pathname
 from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import progress
 from mercer.cli.framework.shared import CLASS_FOLDER, IMAGE_MODEL, STRICT
 from mercer.cli.images.files import check_some_kept, folder_of_classes, load_image_model, note_skipped
-from mercer.cli.models.evaluate import give_figures, picture_of_classes
+from mercer.cli.models.evaluate import give_figures, judged, picture_of_classes
 
 EXAMPLES = """
   mercer images evaluate scenes.mercer test
@@ -52,8 +52,7 @@ def _judged(classifier, paths, truth, folder: str, strict: bool) -> tuple[dict[s
     import numpy as np
 
     classes = classifier.classes_.astype(str)
-    known = np.isin(truth, classes)
-    if not known.any():
+    if not np.isin(truth, classes).any():
         raise InputError(
             f"No class of {folder} ({', '.join(np.unique(truth)[:5])}) is one of the model ({', '.join(classes[:5])})."
         )
@@ -62,6 +61,4 @@ def _judged(classifier, paths, truth, folder: str, strict: bool) -> tuple[dict[s
     truth = truth[encoding.kept]
     predicted = classifier.classifier_.predict(encoding.features).astype(str)
     scores = scores_by_class(classifier.classifier_.decision_function(encoding.features))
-    figures = class_figures(truth, predicted, scores, classes)
-    n_unknown = int((~np.isin(truth, classes)).sum())
-    return figures | ({"unknown_rows": n_unknown} if n_unknown else {}), encoding.skipped
+    return judged(truth, predicted, scores, classes), encoding.skipped

@@ -5,10 +5,12 @@ __all__ = [
     "folder_of_classes",
     "load_image_model",
     "note_skipped",
+    "pair_of",
     "paths_of",
     "said_command",
 ]
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,18 @@ def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
         lines.append(f"  and {len(skipped) - _NAMED} more; --json names all")
     for line in lines:  # not broken: a name stays in one piece
         console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
+
+
+def pair_of(option: str, text: str) -> tuple[int, int]:
+    """ROWSxCOLUMNS as numbers.
+
+    >>> pair_of("--grid", "2x3")
+    (2, 3)
+    """
+    found = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", text)
+    if not found:
+        raise ArgumentError(f"{option} is ROWSxCOLUMNS, as in 128x64, not {text}.")
+    return int(found[1]), int(found[2])
 
 
 def said_command(ctx: typer.Context) -> str:

@@ -2,8 +2,6 @@
 
 __all__ = ["EXAMPLES", "rows"]
 
-import re
-
 from mercer._base.parameters import REQUIRED, choice, pathname, text, texts
 from mercer._base.tables import ArgumentError, writable_format, write_rows
 from mercer.cli.framework.checks import as_argument, check_output
@@ -11,7 +9,7 @@ from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, took, written_to
 from mercer.cli.framework.parameters import parameters_of
 from mercer.cli.framework.shared import IMAGES
-from mercer.cli.images.files import paths_of
+from mercer.cli.images.files import pair_of, paths_of
 
 EXAMPLES = """
 Gradients of images that are made 128 x 128 pixels first, 16 x 16 cells of 36 numbers:
@@ -45,7 +43,7 @@ def rows(files, out, kind, size, grid, param, settings: Settings) -> None:
     check_output(out, *files)
     format = writable_format(str(out), None)
     transformer = _transformer(kind, grid, param or [])
-    shape = _pair("--size", size or _USUAL_SIZE) if size or kind == "hog" else None
+    shape = pair_of("--size", size or _USUAL_SIZE) if size or kind == "hog" else None
     paths = paths_of(files)
     with progress(settings) as watch:
         X = _features(transformer, paths, shape)
@@ -64,7 +62,7 @@ def _transformer(kind: str, grid: str | None, param: list[str]):
     if grid is not None:
         if kind == "hog":
             raise ArgumentError("--grid is for centrist and color; hog has cells, -p cell_size=8.")
-        given["grid"] = _pair("--grid", grid)
+        given["grid"] = pair_of("--grid", grid)
     with as_argument():
         made.set_params(**given).fit(_blank())
     return made
@@ -86,10 +84,3 @@ def _features(transformer, paths, shape):
         return transformer.fit(paths).transform(paths)
     images = np.stack([read_image(path, size=shape) for path in paths])
     return transformer.fit(images).transform(images)
-
-
-def _pair(option: str, text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
-    if not found or not int(found[1]) or not int(found[2]):
-        raise ArgumentError(f"{option} is ROWSxCOLUMNS, as in 128x64, not {text}.")
-    return int(found[1]), int(found[2])

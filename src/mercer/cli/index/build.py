@@ -6,15 +6,16 @@ import time
 from typing import Any
 
 from mercer._base.parameters import flag, integer, pathname
+from mercer._base.parameters.search import INDEX as PARAMETERS
 from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
-from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took
-from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP
+from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP, KERNEL_PARAM
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
 from mercer.cli.index.parts.files import open_index
-from mercer.cli.index.parts.options import INDEX, new_index
 from mercer.cli.models.learning import blaming, missing_facts
 
 BUILD_EXAMPLES = """
@@ -45,6 +46,8 @@ FIT_ROWS = 2**17  # as many as a fit looks at
 FIT_BYTES = 2**30  # of dense rows
 
 
+_KERNEL, *_OTHERS = PARAMETERS
+INDEX = Group((_KERNEL, KERNEL_PARAM, *_OTHERS), panel="Index")
 BUILD_OPTIONS = (
     DATA,
     pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
@@ -70,7 +73,7 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
 
         with as_argument():
             check_new_place(out)
-    index = new_index(choices, settings.seed)
+    index = _new_index(choices, settings.seed)
     given = open_rows_to_add(settings, x, ids, keep, rules)
     started = time.perf_counter()
     with progress(settings), blaming(given.data):
@@ -91,6 +94,20 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
         add_rows(settings, index, given, str(out))
         times["add_seconds"] = time.perf_counter() - fitted
         _print_built(settings, index, str(out), head | times)
+
+
+def _new_index(choices: dict[str, Any], seed: int):
+    """The index that the options describe, not fitted. What cannot be combined is refused here."""
+    from mercer import KernelIndex
+    from mercer.kernels import get_kernel
+
+    given = dict(choices)
+    parameters = named_values(given.pop("param") or [], "--param gamma=0.5")
+    given["vectors"] = None if given["vectors"] == "none" else given["vectors"]
+    with as_argument():
+        index = KernelIndex(**given | {"kernel": get_kernel(given["kernel"], **parameters)}, random_state=seed)
+        index.check_parameters()
+    return index
 
 
 ADD_OPTIONS = (

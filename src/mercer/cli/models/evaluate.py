@@ -1,6 +1,6 @@
 """``mercer evaluate``: how good the predictions of a fitted model are on rows whose labels are known."""
 
-__all__ = ["EXAMPLES", "evaluate", "give_figures", "picture_of_classes"]
+__all__ = ["EXAMPLES", "evaluate", "give_figures", "judged", "picture_of_classes"]
 
 from pathlib import Path
 from typing import Any
@@ -95,8 +95,7 @@ def _judge_classes(learner, data: RowSource, truth):
     classes = learner.classes_
     if _are_words(truth) != _are_words(classes):  # a file may hold only those words that look like numbers
         truth, classes = truth.astype(str), classes.astype(str)
-    known = np.isin(truth, classes)
-    if not known.any():
+    if not np.isin(truth, classes).any():
         raise InputError(
             f"No label of {data.name} ({_some(np.unique(truth))}) is a class of the model ({_some(classes)})."
         )
@@ -108,11 +107,16 @@ def _judge_classes(learner, data: RowSource, truth):
 
     found = np.concatenate(list(answers(data, ask, bytes_per_row=16 * len(classes))))
     predicted, scores = classes[found[:, 0].astype(np.intp)], found[:, 1:]
-    figures = class_figures(truth, predicted, scores, classes)
-    if not known.all():
-        figures["unknown_rows"] = int((~known).sum())
-
+    figures = judged(truth, predicted, scores, classes)
     return figures, picture_of_classes(figures)
+
+
+def judged(truth, predicted, scores, classes) -> dict[str, Any]:
+    """Figures of merit, and of how many rows the class is none that the model knows."""
+    import numpy as np
+
+    n_unknown = int((~np.isin(truth, classes)).sum())
+    return class_figures(truth, predicted, scores, classes) | ({"unknown_rows": n_unknown} if n_unknown else {})
 
 
 def _are_words(labels) -> bool:

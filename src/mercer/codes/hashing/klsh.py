@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.linalg import positive_eigenpairs
-from mercer._base.parameters import codes
+from mercer._base.parameters import codes, keep_arguments
 from mercer._base.threads import single_threaded
 from mercer.codes.hashing.landmark_hash import LandmarkHash
 from mercer.maps.landmarks.base import NEGATIVE_SHARE, RANK_TOLERANCE
@@ -81,13 +81,7 @@ class KLSH(LandmarkHash):
     def __init__(
         self, kernel="chi2", n_bits=64, *, n_landmarks=1024, n_sampled=None, center=True, random_state=None, n_jobs=None
     ):
-        self.kernel = kernel
-        self.n_bits = n_bits
-        self.n_landmarks = n_landmarks
-        self.n_sampled = n_sampled
-        self.center = center
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def _functions(self, gram, dtype_char, random_state):
         """(coefficients, intercept) with coefficients = K^(-1/2) e_S.

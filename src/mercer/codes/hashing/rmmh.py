@@ -16,7 +16,7 @@ __all__ = ["RMMH"]
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer._base.parameters import codes
+from mercer._base.parameters import codes, keep_arguments
 from mercer._base.threads import run_blocks
 from mercer.codes.hashing.landmark_hash import LandmarkHash
 
@@ -78,13 +78,7 @@ class RMMH(LandmarkHash):
     def __init__(
         self, kernel="chi2", n_bits=64, *, n_landmarks=1024, n_sampled=None, C=100.0, random_state=None, n_jobs=None
     ):
-        self.kernel = kernel
-        self.n_bits = n_bits
-        self.n_landmarks = n_landmarks
-        self.n_sampled = n_sampled
-        self.C = C
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def check_parameters(self):
         """Refuse parameters that cannot be, before any row is seen."""

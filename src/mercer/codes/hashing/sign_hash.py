@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.memory import row_chunks
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import SIGN_HASH
 from mercer._base.threads import single_threaded, thread_limit
 from mercer.codes.hashing.base import BinaryHash, pack_bits
@@ -82,11 +83,7 @@ class SignHash(BinaryHash):
     _table = SIGN_HASH
 
     def __init__(self, map=None, n_bits=64, *, orthogonal=True, random_state=None, n_jobs=None):
-        self.map = map
-        self.n_bits = n_bits
-        self.orthogonal = orthogonal
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Fit the map and draw the directions."""

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.linalg import rank_revealing_factor
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import LEVEL_QUANTIZER, MOST_LEVELS
 from mercer.codes.levels.binning import Bins, choose_bins, signed_parts
 from mercer.codes.levels.words import dense_levels, levels_that_occur, on_words, sparse_levels
@@ -77,10 +78,7 @@ class LevelQuantizer(FeatureMap):
     _table = LEVEL_QUANTIZER
 
     def __init__(self, bins="auto", binning="auto", kernel="intersection", n_jobs=None):
-        self.bins = bins
-        self.binning = binning
-        self.kernel = kernel
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose the bins, and find the levels of every column. ``y`` is ignored."""

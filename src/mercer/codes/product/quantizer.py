@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import EXPANSION, PRODUCT_QUANTIZER
 from mercer._base.validation import canonical, require_range
 from mercer.codes.product.checks import as_code_rows, check_state, warn_few_words, warn_smaller
@@ -129,15 +130,7 @@ class ProductQuantizer(FeatureMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.block_size = block_size
-        self.n_blocks = n_blocks
-        self.bits = bits
-        self.kernel = kernel
-        self.rotation = rotation
-        self.max_samples = max_samples
-        self.n_iter = n_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Learn the words of every block. ``y`` is ignored."""

@@ -14,6 +14,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.linalg import eigh_descending
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import COMPACT_EMBEDDING
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.codes.product.rotations import covariance
@@ -84,11 +85,7 @@ class CompactEmbedding(BitEmbedding):
     _table = COMPACT_EMBEDDING
 
     def __init__(self, n_bits=64, *, block_size=None, standardize=False, random_state=None, n_jobs=None):
-        self.n_bits = n_bits
-        self.block_size = block_size
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Learn the projections. ``y`` is ignored."""

@@ -15,6 +15,7 @@ __all__ = ["QuantizedJL"]
 import numpy as np
 
 from mercer._base.files.loaded import check_kind, check_number
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import QUANTIZED_JL
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.codes.wire.projecting import Projector
@@ -85,16 +86,7 @@ class QuantizedJL(BitEmbedding):
         self, n_projections=256, *, bits=1, saturation="auto", variant="plain", center=True, block_size=None,
         matrix="dense", standardize=False, random_state=None, n_jobs=None,
     ):  # fmt: skip
-        self.n_projections = n_projections
-        self.bits = bits
-        self.saturation = saturation
-        self.variant = variant
-        self.center = center
-        self.block_size = block_size
-        self.matrix = matrix
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Draw the seed, find offsets and saturation. ``y`` is ignored."""

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_number
 from mercer._base.memory import row_chunks
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.codes import UNIVERSAL_EMBEDDING
 from mercer.codes.wire.bit_embedding import BitEmbedding
 from mercer.kernels.universal_rbf import UniversalRBF, share_of_bits, slope_of_share
@@ -90,13 +91,7 @@ class UniversalEmbedding(BitEmbedding):
         self, n_bits=256, *, delta="auto", block_size=None, matrix="dense", standardize=False, random_state=None,
         n_jobs=None,
     ):  # fmt: skip
-        self.n_bits = n_bits
-        self.delta = delta
-        self.block_size = block_size
-        self.matrix = matrix
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Draw the seed and find delta. ``y`` is ignored."""

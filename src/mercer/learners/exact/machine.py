@@ -7,7 +7,7 @@ are computed together, once, and then each moves its own. So the pairs of one-vs
 each, share what they know of a row, and nothing depends on the number of threads.
 """
 
-__all__ = ["LOSSES", "bytes_needed", "fit_exact"]
+__all__ = ["LOSSES", "bytes_needed", "fit_exact", "plan_exact"]
 
 from itertools import pairwise
 
@@ -18,6 +18,8 @@ from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.learners.exact.column import Column
 from mercer.learners.exact.rows import GramRows
+from mercer.learners.fitting.encode import WORK_ARRAYS
+from mercer.learners.fitting.plan import Plan
 from mercer.learners.solvers.problem import Solution, relative_gaps
 
 LOSSES = ("hinge", "squared_hinge", "huber_hinge", "epsilon_insensitive", "absolute")
@@ -27,6 +29,31 @@ GROUP = 8  # columns that one task moves
 def bytes_needed(n_rows):
     """Memory of the kernel values at most."""
     return 4 * n_rows**2
+
+
+def plan_exact(who, kernel, shape, columns, loss):
+    """The Plan of a machine on the values of a kernel between n rows of d numbers, shape (n, d)."""
+    n = shape[0]
+    return Plan(
+        estimator=who,
+        kernel=repr(kernel),
+        map="",
+        rows="compared with each other by exact kernel values",
+        inner="",
+        n_rows=n,
+        n_inputs=shape[1],
+        n_features=n,
+        n_factors=n,
+        n_columns=columns.n_columns,
+        problems=columns.title,
+        loss=loss.name,
+        solver="exact",
+        storage="memory",
+        rows_bytes=bytes_needed(n),
+        work_bytes=WORK_ARRAYS * 8 * n * columns.n_columns,
+        planes_bytes=0,
+        tables_bytes=0,
+    )
 
 
 def fit_exact(kernel, X, loss, targets, weights, C, intercept=1.0, tol=1e-3, max_iter=1000, n_jobs=None):

@@ -17,16 +17,12 @@ All problems take their steps side by side. Primal and dual values are those of 
 
 __all__ = ["ProjectedSolver", "solve_projected"]
 
-import itertools
-import time
-
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer._base.progress import track
 from mercer._base.threads import single_threaded
 from mercer.learners.solvers.losses import LOSSES_WITH_BOX
-from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.rounds import Rounds, minimise
 from mercer.learners.solvers.solver import Solver
 
 REFRESH = 50  # steps after which scores are computed anew, which removes the rounding of their updates
@@ -62,16 +58,7 @@ def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C
     """
     _check(problem)
-    work = _GradientRun(problem, start)
-    interrupted = False
-    try:
-        for _ in track(itertools.repeat(None, max_iter), "Projected gradient", total=max_iter):
-            if work.note(tol):
-                break
-            work.step()
-    except KeyboardInterrupt:
-        interrupted = True
-    return work.solution(tol, interrupted)
+    return minimise(_GradientRun(problem, start), tol, max_iter)
 
 
 def _check(problem):
@@ -82,11 +69,13 @@ def _check(problem):
         )
 
 
-class _GradientRun:
+class _GradientRun(Rounds):
     """The state of one run; arrays hold the columns of the ``active`` problems, best values those of all."""
 
+    solver, title, further = "projected", "Projected gradient", ("planes",)
+
     def __init__(self, problem, start):
-        self.floors = problem.floors()
+        super().__init__(problem)
         self.problem, self.loss, self.C = problem, problem.loss, float(problem.C)
         self.n, self.r = problem.design.shape
         self.P, self.dtype = problem.n_columns, problem.design.dtype
@@ -100,8 +89,6 @@ class _GradientRun:
         self.primal, self.dual = np.full(self.P, np.inf), np.zeros(self.P)
         self.common, length = self._common_and_rest()
         self.length = np.full(self.P, length)
-        self.n_iter, self.began = 0, time.perf_counter()
-        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "planes": []}
         self.final_a = np.zeros(shape)
         if start is not None:
             self.a[:] = np.clip(start["a"] * (self.C / start["C"]), *self.box[:2])
@@ -135,13 +122,7 @@ class _GradientRun:
         self.primal[improved] = primal[better]
         self.best_u[:, improved], self.best_b[improved] = self.u[:, better], self.b[better]
         self.dual[self.active] = np.maximum(self.dual[self.active], dual)
-        gaps = relative_gaps(self.primal, self.dual, self.floors)
-        self.history["objective"].append(float(self.primal.sum()))
-        self.history["dual_objective"].append(float(self.dual.sum()))
-        self.history["gap"].append(float(gaps.max()))
-        self.history["seconds"].append(time.perf_counter() - self.began)
-        self.history["planes"].append(0)
-        stay = gaps[self.active] > tol
+        stay = self.record(0)[self.active] > tol
         if not stay.all():
             self._retire(stay)
         return not len(self.active)
@@ -192,20 +173,8 @@ class _GradientRun:
 
     def solution(self, tol, interrupted):
         self.final_a[:, self.active] = self.a
-        gaps = relative_gaps(self.primal, self.dual, self.floors)
-        return Solution(
-            u=self.best_u,
-            intercept=self.scaling * self.best_b,
-            objectives=self.primal.copy(),
-            dual_objectives=self.dual.copy(),
-            floors=self.floors,
-            n_iter=self.n_iter,
-            converged=bool((gaps <= tol).all()),
-            interrupted=interrupted,
-            solver="projected",
-            history=self.history,
-            state={"a": self.final_a, "C": self.C},
-        )
+        state = {"a": self.final_a, "C": self.C}
+        return self.ended(tol, interrupted, self.best_u, self.scaling * self.best_b, state)
 
 
 def _project(a, gradient, length, lower, upper, scaling):

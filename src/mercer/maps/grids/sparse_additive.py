@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import ApproximationWarning, InputError
 from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.linalg import rank_revealing_factor
-from mercer._base.parameters import named
+from mercer._base.parameters import keep_arguments, named
 from mercer._base.parameters.maps import POINTS, SPARSE_ADDITIVE
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
@@ -102,13 +102,7 @@ class SparseAdditiveMap(FeatureMap):
     def __init__(
         self, kernel="chi2", n_points=POINTS, grid="auto", signed=False, n_neighbors=2, random_state=None, n_jobs=None
     ):
-        self.kernel = kernel
-        self.n_points = n_points
-        self.grid = grid
-        self.signed = signed
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Place the points of the grid. ``y`` is ignored."""

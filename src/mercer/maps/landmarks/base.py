@@ -10,7 +10,7 @@ The span of the landmarks in feature space is the same for every W, so phi(x) is
 K(x, x) - |phi(x)|^2 is never negative, up to rounding.
 """
 
-__all__ = ["LandmarkMap", "landmark_blocks", "orthonormal_functions"]
+__all__ = ["LandmarkMap", "fit_landmarks", "landmark_blocks", "landmark_gram", "orthonormal_functions"]
 
 import warnings
 
@@ -77,22 +77,6 @@ class LandmarkMap(FeatureMap):
         landmark_blocks(project, self.kernel_, X, self.landmarks_, self.n_jobs)
         return out
 
-    def _fit_landmarks(self, X, n_landmarks):
-        """Set ``kernel_``, ``landmarks_`` and ``landmark_indices_``; returns the generator for further draws."""
-        random_state = check_random_state(self.random_state)
-        self.kernel_ = self.fitted_kernel(X)
-        self.landmarks_, self.landmark_indices_ = choose_landmarks(
-            self.kernel_,
-            X,
-            self.landmarks,
-            n_landmarks,
-            random_state=random_state,
-            max_candidates=self.max_candidates,
-            n_jobs=self.n_jobs,
-            who=type(self).__name__,
-        )
-        return random_state
-
     def _check_loaded(self):
         if not hasattr(self, "normalization_"):
             return  # saved before it was fitted
@@ -104,6 +88,30 @@ class LandmarkMap(FeatureMap):
         if self.offset_ is not None:
             checked_array(self, "offset_", "float64", shape=(W.shape[1],))
         kernel.check_values(Z, "landmarks_")
+
+
+def fit_landmarks(fitted, X, n_landmarks):
+    """Set ``kernel_``, ``landmarks_`` and ``landmark_indices_`` of a map; returns the generator for further draws."""
+    random_state = check_random_state(fitted.random_state)
+    fitted.kernel_ = fitted.fitted_kernel(X)
+    fitted.landmarks_, fitted.landmark_indices_ = choose_landmarks(
+        fitted.kernel_,
+        X,
+        fitted.landmarks,
+        n_landmarks,
+        random_state=random_state,
+        max_candidates=fitted.max_candidates,
+        n_jobs=fitted.n_jobs,
+        who=type(fitted).__name__,
+    )
+    return random_state
+
+
+def landmark_gram(kernel, landmarks, n_jobs):
+    """K_ZZ in float64."""
+    rows = landmarks.astype(np.float64)
+    with thread_limit(n_jobs), single_threaded():
+        return kernel.gram_block(rows, rows, None)
 
 
 def landmark_blocks(function, kernel, X, landmarks, n_jobs):
@@ -123,9 +131,7 @@ def orthonormal_functions(kernel, landmarks, n_jobs=None):
 
     K_ZZ is computed in float64. Without any positive eigenvalue (all landmarks zero) W is one column of zeros.
     """
-    rows = landmarks.astype(np.float64)
-    with thread_limit(n_jobs), single_threaded():
-        gram = kernel.gram_block(rows, rows, None)
+    gram = landmark_gram(kernel, landmarks, n_jobs)
     values, vectors = positive_eigenpairs(gram, RANK_TOLERANCE[landmarks.dtype.char])
     trace = np.trace(gram)
     if values.sum() - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues

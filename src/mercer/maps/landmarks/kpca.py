@@ -19,9 +19,10 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.linalg import positive_eigenpairs
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import KERNEL_PCA
 from mercer._base.threads import run_blocks, single_threaded, thread_limit
-from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
+from mercer.maps.landmarks.base import LandmarkMap, fit_landmarks, landmark_blocks, orthonormal_functions
 from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import Identity
 
@@ -96,19 +97,12 @@ class KernelPCA(LandmarkMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.center = center
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks and find the principal directions of X in their span. ``y`` is ignored."""
         X = self._checked(X, reset=True)
-        random_state = self._fit_landmarks(X, self.n_landmarks)
+        random_state = fit_landmarks(self, X, self.n_landmarks)
         _, functions = orthonormal_functions(self.kernel_, self.landmarks_, self.n_jobs)
         most = max(self.landmarks_.shape[0], DIRECTION_VALUES // self.landmarks_.shape[0])
         rows = X if X.shape[0] <= most else X[sample_rows(X.shape[0], most, random_state)]

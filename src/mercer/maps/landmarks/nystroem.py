@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.cholesky import solve_lower
 from mercer._base.files.loaded import check_kind, check_matrix
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import NYSTROEM
 from mercer.kernels import Kernel
-from mercer.maps.landmarks.base import LandmarkMap, landmark_blocks, orthonormal_functions
+from mercer.maps.landmarks.base import LandmarkMap, fit_landmarks, landmark_blocks, orthonormal_functions
 from mercer.maps.landmarks.choice import check_rule, given_landmarks
 from mercer.maps.landmarks.per_dimension import fit_tables
 from mercer.maps.tables import TablePredictor, check_tables, encode_by_tables, fold_tables
@@ -105,14 +106,7 @@ class NystroemMap(LandmarkMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.per_dimension = per_dimension
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks (or the landmarks of each column) from X. ``y`` is ignored."""
@@ -189,7 +183,7 @@ class NystroemMap(LandmarkMap):
 
     def _fit_rows(self, X):
         """Landmarks that are rows, and the functions that they span."""
-        self._fit_landmarks(X, LANDMARKS if self.n_landmarks is None else self.n_landmarks)
+        fit_landmarks(self, X, LANDMARKS if self.n_landmarks is None else self.n_landmarks)
         self.points_ = self.tables_ = None
         if self.n_components is None and self.landmarks_.shape[0] > MOST_EIGENVECTORS:
             self.eigenvalues_ = self.normalization_ = None

@@ -20,19 +20,17 @@ __all__ = ["SparseMap"]
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_matrix, checked_array
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import ALPHA, SPARSE
-from mercer._base.threads import single_threaded, thread_limit
 from mercer._base.validation import narrow
 from mercer._native.kernels.selection import keep_best
 from mercer._native.maps import pursuit as loops
 from mercer.kernels import Kernel
 from mercer.maps.base import FeatureMap
-from mercer.maps.landmarks.base import landmark_blocks
-from mercer.maps.landmarks.choice import choose_landmarks
+from mercer.maps.landmarks.base import fit_landmarks, landmark_blocks, landmark_gram
 from mercer.spaces import Factor, InnerProduct
 
 # What counts as rounding, by the type of the kernel values: squared distances of landmarks of norm 1 from the span of
@@ -115,15 +113,7 @@ class SparseMap(FeatureMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.n_nonzero = n_nonzero
-        self.method = method
-        self.landmarks = landmarks
-        self.alpha = alpha
-        self.max_candidates = max_candidates
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Choose landmarks from X. ``y`` is ignored."""
@@ -133,20 +123,8 @@ class SparseMap(FeatureMap):
                 f"SparseMap has alpha for method='lasso' only, got alpha={self.alpha!r} with method={self.method!r}. "
                 "Leave alpha out."
             )
-        self.kernel_ = self.fitted_kernel(X)
-        self.landmarks_, self.landmark_indices_ = choose_landmarks(
-            self.kernel_,
-            X,
-            self.landmarks,
-            self.n_landmarks,
-            random_state=check_random_state(self.random_state),
-            max_candidates=self.max_candidates,
-            n_jobs=self.n_jobs,
-            who="SparseMap",
-        )
-        rows = self.landmarks_.astype(np.float64)
-        with thread_limit(self.n_jobs), single_threaded():
-            self.gram_ = self.kernel_.gram_block(rows, rows, None)
+        fit_landmarks(self, X, self.n_landmarks)
+        self.gram_ = landmark_gram(self.kernel_, self.landmarks_, self.n_jobs)
         self.inner_ = Factor.of_gram(self.gram_)
         return self
 

@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import N_PAIRS, REDUCTION
 from mercer._base.tables import open_rows
 from mercer.kernels import Linear, get_kernel
@@ -151,17 +152,7 @@ class ConvexReduction(FeatureMap):
         random_state=None,
         n_jobs=None,
     ):
-        self.kernel = kernel
-        self.n_dims = n_dims
-        self.alpha = alpha
-        self.tolerance = tolerance
-        self.map = map
-        self.method = method
-        self.refit = refit
-        self.pairs = pairs
-        self.n_pairs = n_pairs
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def check_parameters(self):
         """Refuse parameters that cannot be, or not together, before any row is seen."""

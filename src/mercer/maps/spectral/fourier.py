@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number, checked_array
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import FOURIER
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.maps.fourier import LOOPS
@@ -77,12 +78,7 @@ class FourierMap(FeatureMap):
     _table = FOURIER
 
     def __init__(self, kernel="rbf", n_components=256, *, orthogonal=True, map_order=2, random_state=None, n_jobs=None):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.orthogonal = orthogonal
-        self.map_order = map_order
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Draw the frequencies; of X only the width matters, and the distances if gamma is None. ``y`` is ignored."""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number, checked_array
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import HOMOGENEOUS
 from mercer._base.threads import run_blocks
 from mercer._base.validation import index_type
@@ -90,12 +91,7 @@ class HomogeneousMap(FeatureMap):
     _table = HOMOGENEOUS
 
     def __init__(self, kernel="chi2", order=1, window="rectangular", *, period=None, signed=False, n_jobs=None):
-        self.kernel = kernel
-        self.order = order
-        self.window = window
-        self.period = period
-        self.signed = signed
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Resolve the kernel, the period and the coefficients; of X only the width matters. ``y`` is ignored."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.evaluation.intervals import wilson_interval
+from mercer._base.parameters import keep_arguments
 from mercer._base.progress import told, track
 from mercer.codes import BitEmbedding, CompactEmbedding, QuantizedJL, UniversalEmbedding
 from mercer.learners import KernelClassifierCV
@@ -66,14 +67,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self, embedding=None, *, rates=None, Cs=10, cv=5, input=None, random_state=None, n_jobs=None, verbose=0
     ):
-        self.embedding = embedding
-        self.rates = rates
-        self.Cs = Cs
-        self.cv = cv
-        self.input = input
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X, y):
         """Fit the embedding, and a classifier for each rate."""

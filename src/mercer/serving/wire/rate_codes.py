@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer.codes import CompactEmbedding, ProductQuantizer, QuantizedJL, UniversalEmbedding
 from mercer.spaces import DecodedRows, Identity
 
@@ -94,10 +95,7 @@ class SharedQuantizer(TransformerMixin, BaseEstimator):
     """
 
     def __init__(self, block_size, bits, *, random_state=None, n_jobs=None):
-        self.block_size = block_size
-        self.bits = bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Learn the words. ``y`` is ignored."""

@@ -15,6 +15,7 @@ from numbers import Integral
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer._native.vision.census import count_codes, write_census
 from mercer.vision.descriptors.base import LocalDescriptor, checked_sizes, checked_step, joined
 from mercer.vision.reading.checks import as_image, whole_pair
@@ -101,11 +102,7 @@ class CENTRIST(ImageRows):
     """
 
     def __init__(self, grid=(1, 1), *, superblock=1, normalize=True, image_shape=None, n_jobs=None):
-        self.grid = grid
-        self.superblock = superblock
-        self.normalize = normalize
-        self.image_shape = image_shape
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def _grid_shape(self):
         return *_superblocks(self.grid, self.superblock, self.normalize, "CENTRIST"), N_CODES

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer.vision.reading.checks import as_image, whole_pair
 from mercer.vision.reading.colors import SPACES, to_space
 from mercer.vision.reading.image_rows import ImageRows, grid_edges
@@ -91,11 +92,7 @@ class ColorHistogram(ImageRows):
     """
 
     def __init__(self, bins=5, *, space="rgb", grid=(1, 1), image_shape=None, n_jobs=None):
-        self.bins = bins
-        self.space = space
-        self.grid = grid
-        self.image_shape = image_shape
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def _grid_shape(self):
         return _histogram_shape(self.bins, self.space, self.grid, "ColorHistogram")

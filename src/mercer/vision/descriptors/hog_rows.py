@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
+from mercer._base.parameters import keep_arguments
 from mercer._base.threads import run_blocks
 from mercer.vision.descriptors.hog import channels_of, fill_hog, hog_shape
 from mercer.vision.reading.checks import check_image_shape, check_values
@@ -51,10 +52,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     def __init__(self, cell_size=8, *, variant="felzenszwalb", image_shape=None, n_jobs=None):
-        self.cell_size = cell_size
-        self.variant = variant
-        self.image_shape = image_shape
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Check the parameters and learn the shape of the images. ``y`` is ignored.

@@ -29,6 +29,7 @@ from math import ceil, floor, gcd, log2
 import numpy as np
 from scipy import sparse
 
+from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.vision import CONTRAST, WINDOW
 from mercer._base.threads import run_blocks
 from mercer._native.vision.sift import bin_flat, blur, frame_sums, sum_cells, write_sift, write_votes
@@ -78,11 +79,7 @@ class DenseSIFT(LocalDescriptor):
     n_values = 2 * BINS**3
 
     def __init__(self, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.005, n_jobs=None):
-        self.step = step
-        self.sizes = sizes
-        self.window = window
-        self.contrast = contrast
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def _describe(self, image):
         step, sizes = _checked(self.step, self.sizes, self.window, self.contrast, "DenseSIFT")

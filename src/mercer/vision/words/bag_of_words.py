@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
-from mercer._base.parameters import check_parameters
+from mercer._base.parameters import check_parameters, keep_arguments
 from mercer._base.parameters.vision import BAG_OF_WORDS
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.pyramid import Pyramid, check_weights
@@ -116,23 +116,7 @@ class BagOfWords(ImageEncoder):
         random_state=None,
         n_jobs=None,
     ):
-        self.descriptor = descriptor
-        self.n_words = n_words
-        self.root = root
-        self.method = method
-        self.assignment = assignment
-        self.soft = soft
-        self.bandwidth = bandwidth
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.normalize = normalize
-        self.sparse_output = sparse_output
-        self.n_samples = n_samples
-        self.n_iter = n_iter
-        self.strict = strict
-        self.cache = cache
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def words_of(self, descriptors):
         """The words that descriptors vote for, and by which shares.

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import FLOATS, checked_array
 from mercer._base.linalg import eigh_descending
-from mercer._base.parameters import check_parameters
+from mercer._base.parameters import check_parameters, keep_arguments
 from mercer._base.parameters.vision import FISHER_VECTORS
 from mercer._base.threads import run_row_blocks
 from mercer.vision.reading.batches import over_images
@@ -145,23 +145,7 @@ class FisherVectors(ImageEncoder):
         random_state=None,
         n_jobs=None,
     ):
-        self.descriptor = descriptor
-        self.n_words = n_words
-        self.n_components = n_components
-        self.root = root
-        self.terms = terms
-        self.assignment = assignment
-        self.gmm = gmm
-        self.words = words
-        self.power = power
-        self.pyramid = pyramid
-        self.level_weights = level_weights
-        self.n_samples = n_samples
-        self.n_iter = n_iter
-        self.strict = strict
-        self.cache = cache
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def restrict(self, words):
         """A fitted encoder with some of the words only, in the order given; their weights are scaled to add up to 1.

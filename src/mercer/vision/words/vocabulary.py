@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
-from mercer._base.parameters import check_parameters
+from mercer._base.parameters import check_parameters, keep_arguments
 from mercer._base.parameters.vision import VOCABULARY, K
 from mercer.maps import NystroemMap
 from mercer.maps.landmarks.choice import sample_rows
@@ -81,13 +81,7 @@ class Vocabulary(BaseEstimator):
         random_state=None,
         n_jobs=None,
     ):
-        self.n_words = n_words
-        self.method = method
-        self.assignment = assignment
-        self.n_samples = n_samples
-        self.n_iter = n_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def fit(self, X, y=None):
         """Find the words. ``y`` is ignored.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._native.learners.descent import coded as loops
-from tests.native.learners.descent.test_dual import FORMS, GOAL, KEY, N
+from tests.native.learners.descent.test_dual import FORMS, GOAL, KEY, N, make_targets
 from tests.reference.learners.descent import coded as twins
 
 # without compilation, numpy warns of the overflow that random bits are made by
@@ -17,9 +17,9 @@ def bits(rng, n_bits):
     return (packed, SIGNS, 0.3, n_bits), 8 * packed.shape[1], np.full(N, n_bits * 0.09)
 
 
-def words(rng, dtype):
+def words(rng, dtype, codes_dtype):
     sizes, n_words = np.array([1, 4, 6, 0, 9]), np.array([3, 5, 2, 4, 7])
-    codes = np.stack([rng.integers(0, n, N) for n in n_words], axis=1).astype(np.uint16)
+    codes = np.stack([rng.integers(0, n, N) for n in n_words], axis=1).astype(codes_dtype)
     counts = sizes * n_words
     table = rng.standard_normal(counts.sum()).astype(dtype)
     starts, places = np.cumsum(counts) - counts, np.cumsum(sizes) - sizes
@@ -29,20 +29,21 @@ def words(rng, dtype):
     return (codes, table, starts, sizes, places), int(sizes.sum()), norms
 
 
+# Rows and targets are independent parts of a loop: targets of numbers with one kind of rows are enough.
 KINDS = {
-    "13 bits": ("bits", lambda rng: bits(rng, 13)),
-    "64 bits": ("bits", lambda rng: bits(rng, 64)),
-    "words": ("words", lambda rng: words(rng, np.float64)),
-    "single words": ("words", lambda rng: words(rng, np.float32)),
+    "13 bits": ("bits", lambda rng: bits(rng, 13), np.int8),
+    "64 bits": ("bits", lambda rng: bits(rng, 64), np.int8),
+    "words": ("words", lambda rng: words(rng, np.float64, np.uint16), np.float64),
+    "single words": ("words", lambda rng: words(rng, np.float32, np.uint8), np.int8),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_few_sweeps(rng, kind, form):
-    name, make = KINDS[kind]
+    name, make, numbers = KINDS[kind]
     rows, width, norms = make(rng)
-    targets = rng.standard_normal(N) if form.two_sided else rng.integers(-1, 2, N).astype(np.int8)
+    targets = make_targets(rng, form, N, numbers)
     caps = rng.uniform(0.1, 2.0, N)
     caps[[5, 11]] = 0.0
     found = []

@@ -28,11 +28,18 @@ dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
+def make_targets(rng, form, n, numbers=np.float64):
+    """Classes of -1, 0 and 1, or numbers of a type."""
+    if not form.two_sided:
+        return rng.integers(-1, 2, n).astype(np.int8)
+    return (2 * rng.standard_normal(n)).round().astype(numbers) if numbers == np.int8 else rng.standard_normal(n)
+
+
 def make(rng, dtype, form):
     """Rows with an empty one, targets, and caps of which some are 0; a feasible b and its weights."""
     X = np.where(rng.random((N, D)) < 0.6, rng.standard_normal((N, D)), 0).astype(dtype)
     X[3] = 0
-    targets = rng.standard_normal(N) if form.two_sided else rng.integers(-1, 2, N).astype(np.int8)
+    targets = make_targets(rng, form, N)
     caps = rng.uniform(0.1, 2.0, N)
     caps[[5, 11]] = 0.0
     norms = (X.astype(np.float64) ** 2).sum(axis=1)

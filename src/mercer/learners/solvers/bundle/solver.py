@@ -15,18 +15,15 @@ spurious minimum outside it.
 
 __all__ = ["BundleSolver", "solve_bundle"]
 
-import itertools
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._base.progress import track
 from mercer._base.threads import run_blocks
 from mercer.learners.solvers.bundle.line_search import search_line
 from mercer.learners.solvers.bundle.planes import Planes
 from mercer.learners.solvers.bundle.simplex import solve_simplex
-from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.rounds import Rounds, minimise
 from mercer.learners.solvers.solver import Solver
 
 FEWEST_COORDINATES = 4096  # of a problem whose planes are worth a thread
@@ -63,17 +60,7 @@ def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
     start : ``Solution.state`` of an earlier call on the same rows and targets, with any C, whose planes are used up; or
         weights to start from, as a dict of "u" and "intercept"
     """
-    work = _BundleRun(problem, max_planes, start)
-    interrupted = False
-    try:
-        for _ in track(itertools.repeat(None, max_iter), "Cutting planes", total=max_iter):
-            work.solve_small_problems()
-            if work.note(tol):
-                break
-            work.step()
-    except KeyboardInterrupt:
-        interrupted = True
-    return work.solution(tol, interrupted)
+    return minimise(_BundleRun(problem, max_planes, start), tol, max_iter)
 
 
 @dataclass
@@ -84,11 +71,13 @@ class _Point:
     b: np.ndarray
 
 
-class _BundleRun:
+class _BundleRun(Rounds):
     """The state of one run: planes, best point, bounds. ``active`` are the problems that are not solved yet."""
 
+    solver, title, further = "bundle", "Cutting planes", ("planes",)
+
     def __init__(self, problem, max_planes, start):
-        self.floors = problem.floors()
+        super().__init__(problem)
         self.problem, self.loss, self.C = problem, problem.loss, float(problem.C)
         self.r = problem.design.shape[1]
         self.Q, self.P = problem.n_problems, problem.n_columns
@@ -108,8 +97,6 @@ class _BundleRun:
         largest = 1.0 if self.loss.task == "classification" else np.abs(problem.targets).max(initial=1.0)
         self.bound = np.full(self.Q, largest)  # of intercepts that no plane limits yet; doubles while that lasts
         self.small = None
-        self.n_iter, self.began = 0, time.perf_counter()
-        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "planes": []}
         start = start or {}
         self.planes = start.get("planes") or self._no_planes(max_planes)
         if start:
@@ -132,7 +119,7 @@ class _BundleRun:
 
     # ------------------------------------------------------------------------------------------- one iteration
 
-    def solve_small_problems(self):
+    def _solve_small_problems(self):
         """Weights of the planes of each active problem, and with them the next points and lower bounds."""
         self.small = _Point(np.empty((len(self.active), self.width)), np.zeros((len(self.active), self.per)))
 
@@ -151,14 +138,9 @@ class _BundleRun:
         run_blocks(solve, range(len(self.active)), self.problem_jobs)
 
     def note(self, tol):
-        """Record where the work stands; whether everything is solved."""
-        gaps = relative_gaps(self.primal, self.dual, self.floors)
-        self.history["objective"].append(float(self.primal.sum()))
-        self.history["dual_objective"].append(float(self.dual.sum()))
-        self.history["gap"].append(float(gaps.max()))
-        self.history["seconds"].append(time.perf_counter() - self.began)
-        self.history["planes"].append(sum(planes.count for planes in self.planes))
-        open_problems = gaps[self.active] > tol
+        """Record where the work stands, with the lower bounds of the planes; whether everything is solved."""
+        self._solve_small_problems()
+        open_problems = self.record(sum(planes.count for planes in self.planes))[self.active] > tol
         if not open_problems.all():
             self._retire(open_problems)
         return not len(self.active)
@@ -217,19 +199,7 @@ class _BundleRun:
 
     def solution(self, tol, interrupted):
         u, b = self.best.u, self.best.b
-        gaps = relative_gaps(self.primal, self.dual, self.floors)
         weights = np.ascontiguousarray(u[:, : self.per * self.r].reshape(self.P, self.r).T)
         intercept = np.broadcast_to(self._intercepts(u, b), (self.Q, self.per)).reshape(-1).copy()
-        return Solution(
-            u=weights,
-            intercept=intercept,
-            objectives=self.primal.copy(),
-            dual_objectives=self.dual.copy(),
-            floors=self.floors,
-            n_iter=self.n_iter,
-            converged=bool((gaps <= tol).all()),
-            interrupted=interrupted,
-            solver="bundle",
-            history=self.history,
-            state={"planes": self.planes, "u": weights, "intercept": intercept},
-        )
+        state = {"planes": self.planes, "u": weights, "intercept": intercept}
+        return self.ended(tol, interrupted, weights, intercept, state)

@@ -51,7 +51,37 @@ def coordinates_of(design, dtype=np.float64, is_joint=False):
     return None
 
 
-class Plain:
+class Factors:
+    """Rows whose weights w are one number for each factor of the design; their arrays are given to a loop.
+
+    The state is (array, sums) of zero weights at first, see `mercer._native.learners.descent.sweep`.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def new_state(self):
+        """The state of zero weights."""
+        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
+
+    def fresh(self, b, n_jobs):
+        """(u, v): weights of factors and of features, from dual variables b of shape (n,) or (n, K)."""
+        w = self.rows.accumulate(b.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
+        return w, w
+
+    def write(self, state, v):
+        """Make the state that of weights v, but for the constant feature."""
+        state[0][: len(v)] = v
+
+    def scores(self, state, n_jobs):
+        """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
+        return self.scores_of(state[0][: self.rows.shape[1]], n_jobs)
+
+    def scores_of(self, v, n_jobs):
+        """Scores of all rows for weights v."""
+        return self.rows.scores(v.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
+
+
+class Plain(Factors):
     """The usual inner product: w = sum_i b_i x_i.
 
     Dense rows and their weights are of one type, which is float32 if the rows are and the weights may be.
@@ -67,29 +97,8 @@ class Plain:
         self.loop = dual_descent.descend_csr if is_sparse else dual_descent.descend_dense
         self.joint_loop = joint_descent.descend_joint_csr if is_sparse else joint_descent.descend_joint_dense
 
-    def new_state(self):
-        """(array, sums) of zero weights, see `mercer._native.learners.descent.sweep`."""
-        return np.zeros(self.rows.shape[1], dtype=self.dtype), np.zeros(1)
 
-    def fresh(self, b, n_jobs):
-        """(u, v): weights of factors and of features, from dual variables b of shape (n,) or (n, K)."""
-        w = self.rows.accumulate(b.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
-        return w, w
-
-    def write(self, state, v):
-        """Make the state that of weights v, but for the constant feature."""
-        state[0][:] = v
-
-    def scores(self, state, n_jobs):
-        """Scores of all rows, without the constant feature, as the state has them: float64 (n,)."""
-        return self.scores_of(state[0], n_jobs)
-
-    def scores_of(self, v, n_jobs):
-        """Scores of all rows for weights v."""
-        return self.rows.scores(v.astype(self.dtype, copy=False), n_jobs).astype(np.float64, copy=False)
-
-
-class Bits:
+class Bits(Factors):
     """Packed bits: w = value sum_i b_i s_i with signs s_i, kept with room for whole bytes."""
 
     loop = staticmethod(coded_descent.descend_bits)
@@ -101,21 +110,8 @@ class Bits:
     def new_state(self):
         return np.zeros(8 * self.rows.packed.shape[1]), np.zeros(1)
 
-    def fresh(self, b, n_jobs):
-        w = self.rows.accumulate(b, n_jobs).astype(np.float64, copy=False)
-        return w, w
 
-    def write(self, state, v):
-        state[0][: self.rows.n_bits] = v
-
-    def scores(self, state, n_jobs):
-        return self.scores_of(state[0][: self.rows.n_bits], n_jobs)
-
-    def scores_of(self, v, n_jobs):
-        return self.rows.scores(v, n_jobs).astype(np.float64, copy=False)
-
-
-class Words:
+class Words(Factors):
     """Words that stand for numbers, by one factor for each block: w on the numbers, never on words."""
 
     loop = staticmethod(coded_descent.descend_words)
@@ -134,9 +130,6 @@ class Words:
     def fresh(self, b, n_jobs):
         w = self.design.accumulate(b).astype(np.float64, copy=False)
         return w, w
-
-    def write(self, state, v):
-        state[0][:] = v
 
     def scores(self, state, n_jobs):
         return self.scores_of(state[0], n_jobs)

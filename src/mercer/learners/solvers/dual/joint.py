@@ -6,18 +6,15 @@ multi-class form of ICD [wu10fast] Sec. 3.4.
 
 __all__ = ["solve_joint_dual"]
 
-import itertools
 import math
-import time
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer._base.progress import track
 from mercer._base.threads import single_threaded
 from mercer._native.learners.descent.joint import keep_movable_joint, sum_objectives_joint
 from mercer.learners.solvers.dual.solver import check_intercept, row_coordinates
-from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.rounds import Rounds, minimise
 
 MOST_VISITS = 10  # between two looks at all rows, as a multiple of their number: Ctrl-C takes effect at a look
 
@@ -33,19 +30,10 @@ def solve_joint_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=Non
     check_intercept(problem)
     coordinates = row_coordinates(problem, tol)
     with single_threaded():
-        work = _JointRun(problem, coordinates, random_state, start)
-        interrupted = False
-        try:
-            for _ in track(itertools.count(), "Dual coordinate descent"):
-                if work.is_done(tol, max_iter):
-                    break
-                work.descend()
-        except KeyboardInterrupt:
-            interrupted = True
-    return work.solution(tol, interrupted)
+        return minimise(_JointRun(problem, coordinates, max_iter, random_state, start), tol)
 
 
-class _JointRun:
+class _JointRun(Rounds):
     """The run: dual variables, the states of the classes, and the best weights so far.
 
     Attributes
@@ -55,9 +43,12 @@ class _JointRun:
     order, n_active : the rows to visit are order[:n_active]
     """
 
-    def __init__(self, problem, coordinates, random_state, start):
-        self.problem, self.coordinates = problem, coordinates
-        self.n_jobs, self.floors = problem.design.n_jobs, problem.floors()
+    solver, title, further = "dual", "Dual coordinate descent", ("active",)
+
+    def __init__(self, problem, coordinates, max_iter, random_state, start):
+        super().__init__(problem)
+        self.problem, self.coordinates, self.max_iter = problem, coordinates, max_iter
+        self.n_jobs = problem.design.n_jobs
         n, K = len(problem.design), problem.n_columns
         self.labels = np.ascontiguousarray(problem.targets, dtype=np.int64)
         self.caps = float(problem.C) * np.ascontiguousarray(problem.weights, dtype=np.float64)
@@ -72,12 +63,10 @@ class _JointRun:
         self.state[1][:, 0] = self.scale * self.a.sum(axis=0)
         self.order, self.n_active = np.empty(n, dtype=np.int32), 0
         self.visits, self.n_sweeps = 0, 0
-        self.primal, self.dual = math.inf, 0.0  # no loss is negative
-        self.began = time.perf_counter()
-        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "active": []}
+        self.primal, self.dual = np.full(1, np.inf), np.zeros(1)  # no loss is negative
         self._look()
 
-    def descend(self):
+    def step(self):
         """Visit movable rows for as long as that is worth it, then look at all rows."""
         visits, sweeps = self.coordinates.joint_loop(
             self.coordinates.arrays,
@@ -108,33 +97,17 @@ class _JointRun:
         scores += self.scale * constants
         losses, gains = sum_objectives_joint(scores, self.labels, self.caps, self.a)
         sq_norm = float((u * u).sum() + constants @ constants)
-        self.dual = max(self.dual, gains - 0.5 * sq_norm)
-        if losses + 0.5 * sq_norm < self.primal:
-            self.best, self.best_constants, self.primal = u, constants, losses + 0.5 * sq_norm
+        self.dual[0] = max(self.dual[0], gains - 0.5 * sq_norm)
+        if losses + 0.5 * sq_norm < self.primal[0]:
+            self.best, self.best_constants, self.primal[0] = u, constants, losses + 0.5 * sq_norm
         self.n_active = keep_movable_joint(scores, self.labels, self.caps, self.a, self.order)
 
-    def is_done(self, tol, max_iter):
+    def note(self, tol):
         """Record where the work stands; whether it is done."""
-        gap = float(self._gaps()[0])
-        values = (self.primal, self.dual, gap, time.perf_counter() - self.began, self.n_active)
-        for name, value in zip(self.history, values, strict=True):
-            self.history[name].append(value)
-        return gap <= tol or not self.n_active or self.visits >= max_iter * len(self.a)
-
-    def _gaps(self):
-        return relative_gaps(np.array([self.primal]), np.array([self.dual]), self.floors)
+        gap = self.record(self.n_active)[0]
+        return gap <= tol or not self.n_active or self.visits >= self.max_iter * len(self.a)
 
     def solution(self, tol, interrupted):
-        return Solution(
-            u=np.ascontiguousarray(self.best),
-            intercept=self.scale * self.best_constants,
-            objectives=np.array([self.primal]),
-            dual_objectives=np.array([self.dual]),
-            floors=self.floors,
-            n_iter=math.ceil(self.visits / max(1, len(self.a))),
-            converged=bool((self._gaps() <= tol).all()),
-            interrupted=interrupted,
-            solver="dual",
-            history=self.history,
-            state={"b": self.a, "C": float(self.problem.C)},
-        )
+        self.n_iter = math.ceil(self.visits / max(1, len(self.a)))
+        state = {"b": self.a, "C": float(self.problem.C)}
+        return self.ended(tol, interrupted, np.ascontiguousarray(self.best), self.scale * self.best_constants, state)

@@ -9,20 +9,18 @@ next. A small problem is at its end before the loop returns. The loops, and the 
 
 __all__ = ["JOINT_LOSS", "check_intercept", "row_coordinates", "solve_dual"]
 
-import itertools
 import math
-import time
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._base.errors import InputError
-from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.learners.descent.dual import keep_movable, sum_objectives
 from mercer.learners.solvers.dual.coordinates import coordinates_of
 from mercer.learners.solvers.losses import LOSSES_WITH_FORM
-from mercer.learners.solvers.problem import FLOOR, Solution, relative_gaps
+from mercer.learners.solvers.problem import FLOOR, relative_gaps
+from mercer.learners.solvers.rounds import Rounds, minimise
 
 # Ctrl-C takes effect when a loop returns: after visits to this many times the rows, or to rows of so many entries, a
 # fraction of a second, but not before all rows were visited so many times
@@ -48,16 +46,7 @@ def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
     _check(problem)
     coordinates = row_coordinates(problem, tol)
     with single_threaded():  # once for all columns: each would switch BLAS's threads off and on
-        work = _DescentRun(problem, coordinates, random_state, start)
-        interrupted = False
-        try:
-            for _ in track(itertools.count(), "Dual coordinate descent"):
-                if work.note(tol, max_iter):
-                    break
-                work.run(lambda column: column.descend(tol, max_iter))
-        except KeyboardInterrupt:
-            interrupted = True
-    return work.solution(tol, interrupted)
+        return minimise(_DescentRun(problem, coordinates, tol, max_iter, random_state, start), tol)
 
 
 def row_coordinates(problem, tol):
@@ -92,12 +81,14 @@ def check_intercept(problem):
         )
 
 
-class _DescentRun:
+class _DescentRun(Rounds):
     """All columns of a run, and what is known of each: best weights, primal and dual value."""
 
-    def __init__(self, problem, coordinates, random_state, start):
-        self.floors = problem.floors()
-        self.problem = problem
+    solver, title, further = "dual", "Dual coordinate descent", ("active",)
+
+    def __init__(self, problem, coordinates, tol, max_iter, random_state, start):
+        super().__init__(problem)
+        self.problem, self.tol, self.max_iter = problem, tol, max_iter
         rows = problem.design.rows
         is_small = rows.nbytes // rows.dtype.itemsize * problem.n_columns <= SMALL
         self.n_jobs = 1 if is_small else problem.design.n_jobs
@@ -110,12 +101,10 @@ class _DescentRun:
             _Column(problem, p, (key[0] << np.uint64(32)) | key[1], self.floors[p], *shared)
             for p, key in enumerate(keys)
         ]
-        self.began = time.perf_counter()
-        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": [], "active": []}
         b = None if start is None else start["b"] * (problem.C / start["C"])
         self.open = self.columns
         if b is not None:
-            self.run(lambda column: column.begin(b))
+            self._run(lambda column: column.begin(b))
 
     def _most_visits(self):
         """After which a loop returns."""
@@ -124,23 +113,19 @@ class _DescentRun:
         entries = max(1, rows.nbytes // rows.dtype.itemsize // n)
         return n * min(MOST_VISITS, max(LEAST_VISITS, MOST_ENTRIES // (n * entries)))
 
-    def run(self, step):
-        """A step of every open column."""
+    def step(self):
+        """Visit movable rows of every open column for as long as that is worth it."""
+        self._run(lambda column: column.descend(self.tol, self.max_iter))
+
+    def _run(self, step):
         run_blocks(step, self.open, self.n_jobs, "Columns of scores")  # of thousands of classes a step takes minutes
 
-    def note(self, tol, max_iter):
+    def note(self, tol):
         """Record where the work stands; whether everything is done."""
-        primal, dual = self._values()
-        gaps = relative_gaps(primal, dual, self.floors)
-        self.history["objective"].append(float(primal.sum()))
-        self.history["dual_objective"].append(float(dual.sum()))
-        self.history["gap"].append(float(gaps.max(initial=0.0)))
-        self.history["seconds"].append(time.perf_counter() - self.began)
-        self.history["active"].append(sum(column.n_active for column in self.open))
-        self.settle(gaps <= tol)
-        primal, dual = self._values()
-        gaps = relative_gaps(primal, dual, self.floors)
-        most = max_iter * self.problem.design.shape[0]
+        self._collect()
+        self._settle(self.record(sum(column.n_active for column in self.open)) <= tol)
+        gaps = relative_gaps(self.primal, self.dual, self.floors)
+        most = self.max_iter * self.problem.design.shape[0]
         self.open = [
             column
             for column, gap in zip(self.columns, gaps, strict=True)
@@ -148,39 +133,29 @@ class _DescentRun:
         ]
         return not self.open
 
-    def settle(self, which):
+    def _settle(self, which):
         """Have those columns certify what they found."""
         done = [column for column, is_one in zip(self.columns, which, strict=True) if is_one and column.weights is None]
-        if not done:
-            return
-        run_blocks(_Column.certify, done, self.n_jobs, "Weights")
+        if done:
+            run_blocks(_Column.certify, done, self.n_jobs, "Weights")
+        self._collect()
 
-    def _values(self):
-        return (np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual"))
+    def _collect(self):
+        """Make the values those that the columns know."""
+        self.primal, self.dual = (
+            np.array([getattr(column, name) for column in self.columns]) for name in ("primal", "dual")
+        )
 
     def solution(self, tol, interrupted):
-        self.settle([True] * len(self.columns))
-        primal, dual = self._values()
+        self._settle([True] * len(self.columns))
         r = self.problem.design.inner.n_factors
         u = np.array([column.weights for column in self.columns]).reshape(len(self.columns), r).T
         n = max(1, self.problem.design.shape[0])
         scale = self.columns[0].scale if self.columns else 0.0
-        return Solution(
-            u=np.ascontiguousarray(u),
-            intercept=scale * np.array([column.constant for column in self.columns]),
-            objectives=primal,
-            dual_objectives=dual,
-            floors=self.floors,
-            n_iter=math.ceil(max((column.visits for column in self.columns), default=0) / n),
-            converged=bool((relative_gaps(primal, dual, self.floors) <= tol).all()),
-            interrupted=interrupted,
-            solver="dual",
-            history=self.history,
-            state={
-                "b": np.array([column.b for column in self.columns]).reshape(len(self.columns), -1).T,
-                "C": float(self.problem.C),
-            },
-        )
+        self.n_iter = math.ceil(max((column.visits for column in self.columns), default=0) / n)
+        intercept = scale * np.array([column.constant for column in self.columns])
+        b = np.array([column.b for column in self.columns]).reshape(len(self.columns), -1).T
+        return self.ended(tol, interrupted, np.ascontiguousarray(u), intercept, {"b": b, "C": float(self.problem.C)})
 
 
 class _Column:

@@ -14,7 +14,6 @@ While n M^2 is small, the Hessian of the squared loss is written out, and factor
 
 __all__ = ["FalkonSolver", "solve_falkon"]
 
-import time
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -25,7 +24,8 @@ from mercer._base.progress import track
 from mercer._base.threads import single_threaded
 from mercer.learners.solvers.falkon.preconditioner import Preconditioner
 from mercer.learners.solvers.newton.hessian import hessians
-from mercer.learners.solvers.newton.solver import NewtonRun, minimise
+from mercer.learners.solvers.newton.solver import NewtonRun
+from mercer.learners.solvers.rounds import minimise
 from mercer.learners.solvers.solver import Solver
 
 FORMED_WORK = 2**36  # n M^2 up to which the Hessian of the squared loss is written out
@@ -65,7 +65,7 @@ def solve_falkon(problem, tol=1e-3, max_iter=1000, start=None):
             "NystroemMap(n_landmarks=...) with more than 2,048 of them. Use solver='auto' for other rows."
         )
     with single_threaded():
-        return minimise(FalkonRun(problem, start, tol, max_iter, time.perf_counter()), tol, max_iter)
+        return minimise(FalkonRun(problem, start, tol, max_iter), tol, max_iter)
 
 
 class FalkonRun(NewtonRun):
@@ -73,12 +73,12 @@ class FalkonRun(NewtonRun):
 
     solver = "falkon"
 
-    def __init__(self, problem, start, tol, max_iter, began):
+    def __init__(self, problem, start, tol, max_iter):
         self.tol, self.max_iter = tol, max_iter
         self.is_quadratic, self.C = problem.loss.is_quadratic, float(problem.C)
         kept = start or {"preconditioner": None, "hessian": None}
         self.preconditioner, self.hessian = kept["preconditioner"], kept["hessian"]
-        super().__init__(problem, start and {"u": start["falkon_u"], "deltas": start["widths"]}, began)
+        super().__init__(problem, start and {"u": start["falkon_u"], "deltas": start["widths"]})
 
     def state(self):
         return {

@@ -10,19 +10,17 @@ takes from the dual value is added to the gap, and while it is the larger part, 
 Where there are many more rows than factors, a sample of them is solved first and gives the start.
 """
 
-__all__ = ["NewtonRun", "NewtonSolver", "minimise", "solve_newton"]
+__all__ = ["NewtonRun", "NewtonSolver", "solve_newton"]
 
-import itertools
 import time
 from dataclasses import replace
 
 import numpy as np
 
-from mercer._base.progress import track
 from mercer._base.threads import single_threaded
 from mercer.learners.solvers.newton.hessian import newton_directions
 from mercer.learners.solvers.newton.smoothed import smoothed
-from mercer.learners.solvers.problem import Solution, relative_gaps
+from mercer.learners.solvers.rounds import Rounds, minimise
 from mercer.learners.solvers.solver import Solver, are_many
 
 MOST_FACTORS = 1000  # of a problem on which second derivatives may be quicker than anything else
@@ -70,18 +68,6 @@ def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
         return minimise(NewtonRun(problem, start, began), tol, 0 if interrupted else max_iter, interrupted)
 
 
-def minimise(work, tol, max_iter, interrupted=False):
-    """The solution to which steps of a run lead."""
-    try:
-        for _ in track(itertools.repeat(None, max_iter), "Newton steps", total=max_iter):
-            if work.note(tol) or work.n_iter >= max_iter:
-                break
-            work.step()
-    except KeyboardInterrupt:
-        interrupted = True
-    return work.solution(tol, interrupted)
-
-
 def _sample(problem):
     """The problem on every sixteenth row, or None where these are few."""
     n, r = problem.design.shape
@@ -97,13 +83,13 @@ def _sample(problem):
     )
 
 
-class NewtonRun:
+class NewtonRun(Rounds):
     """The state of one run. Arrays hold the columns ``open`` that are not solved; best, primal, dual and deltas all."""
 
-    solver = "newton"
+    solver, title = "newton", "Newton steps"
 
-    def __init__(self, problem, start, began):
-        self.floors = problem.floors()
+    def __init__(self, problem, start, began=None):
+        super().__init__(problem, began)
         self.design, self.loss = problem.design, smoothed(problem)
         n, self.r = problem.design.shape
         P = problem.n_columns
@@ -119,8 +105,6 @@ class NewtonRun:
             self.scores = self._scores(self.u)
         self.best, self.primal, self.dual = self.u.copy(), np.full(P, np.inf), np.zeros(P)  # no loss is negative
         self.deltas = self.loss.deltas.copy()
-        self.n_iter, self.began = 0, began
-        self.history = {"objective": [], "dual_objective": [], "gap": [], "seconds": []}
         self._evaluate()
 
     # ------------------------------------------------------------------------------------------- one iteration
@@ -154,12 +138,7 @@ class NewtonRun:
 
     def note(self, tol):
         """Record where the work stands; whether everything is done that can be done."""
-        gaps = relative_gaps(self.primal, self.dual, self.floors)
-        self.history["objective"].append(float(self.primal.sum()))
-        self.history["dual_objective"].append(float(self.dual.sum()))
-        self.history["gap"].append(float(gaps.max(initial=0.0)))
-        self.history["seconds"].append(time.perf_counter() - self.began)
-        stay = (gaps[self.open] > tol) & (self.idle < MOST_IDLE)
+        stay = (self.record()[self.open] > tol) & (self.idle < MOST_IDLE)
         if not stay.all():
             self._keep(stay)
         return not len(self.open)
@@ -222,19 +201,8 @@ class NewtonRun:
         return {"u": self.best.copy(), "deltas": self.deltas}
 
     def solution(self, tol, interrupted):
-        return Solution(
-            u=self.best[: self.r].copy(),
-            intercept=self.scale * self.best[self.r :].sum(axis=0),
-            objectives=self.primal.copy(),
-            dual_objectives=self.dual.copy(),
-            floors=self.floors,
-            n_iter=self.n_iter,
-            converged=bool((relative_gaps(self.primal, self.dual, self.floors) <= tol).all()),
-            interrupted=interrupted,
-            solver=self.solver,
-            history=self.history,
-            state=self.state(),
-        )
+        u, intercept = self.best[: self.r].copy(), self.scale * self.best[self.r :].sum(axis=0)
+        return self.ended(tol, interrupted, u, intercept, self.state())
 
 
 def _zero(slope, first, precision):
