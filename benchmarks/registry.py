@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
-GROUPS = ("speed", "paper", "search", "serving", "vision", "detection", "compare", "maps", "uses", "trust")
+GROUPS = ("speed", "paper", "search", "serving", "vision", "detection", "compare", "maps", "uses", "fields", "trust")
 
 _COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _TARGET = re.compile(r"(>=|<=|>|<)\s*(-?[0-9.]+(?:e-?[0-9]+)?)")

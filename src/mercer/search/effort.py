@@ -117,6 +117,8 @@ def planned(rows, k, exact, rerank, recall, oversample):
             return True, Effort(None)
     if exact is not False or rows.by_lists:
         return exact, Effort(None)
+    if rerank and rows.few is not None:  # all of them are compared
+        return False, Effort(oversample)
     if recall is None and not rows.by_graph:
         return False, Effort(oversample if rerank else None)
     size = next((size for size in SIZES if k <= size), SIZES[-1])

@@ -15,6 +15,7 @@ from mercer.search.graph import hnsw as _hnsw
 from mercer.search.graph import rows as _rows
 from mercer.search.graph import store as _store
 from mercer.search.model import choice as _choice
+from mercer.search.rows import collection as _collection
 from tests.search.index_samples import STEPS, Life, histograms
 
 PARAMETERS = {"store": "graph", "embedding": "kpca", "n_components": 12, "n_landmarks": 64, "random_state": 0}
@@ -24,7 +25,8 @@ WANTED = exact_knn("chi2", X, Q, 10)
 
 @pytest.fixture(autouse=True)
 def small_graphs(monkeypatch):
-    """Graphs from 100 rows on, through which a walk leads."""
+    """Graphs from 100 rows on, through which a walk leads; few rows are no exception."""
+    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
     monkeypatch.setattr(_rows, "TAIL_ROWS", 100)
     monkeypatch.setattr(_store, "STEPS_PER_SCANNED", 9.0)
 

@@ -1,0 +1,1 @@
+"""Tools of a field, against those that are in use there."""

@@ -1,0 +1,1 @@
+"""Loops over the peaks of mass spectra."""

@@ -1,0 +1,1 @@
+"""``mercer spectra``: libraries of mass spectra, and what they say of others."""

@@ -1,0 +1,91 @@
+"""``mercer spectra build``, ``add`` and ``info``: a library as an index in a directory."""
+
+__all__ = ["ADD_EXAMPLES", "BUILD_EXAMPLES", "INFO_EXAMPLES", "add", "build", "info"]
+
+import time
+
+from mercer._base.parameters import REQUIRED, Values, pathname
+from mercer._base.parameters.spectra import CLEANING, MATCHING
+from mercer.cli.framework.checks import as_argument
+from mercer.cli.framework.options import COMMON, Group, Settings, options
+from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.shared import DIR
+from mercer.cli.spectra.files import FILES, FORMAT, STRICT, facts_of, note_skipped, read_files
+
+BUILD_EXAMPLES = """
+  mercer spectra build library.msp --out library.index
+  mercer spectra build part1.msp.gz part2.mgf --out library.index --strict
+
+Tolerance in millionths; the cosine of matchms, without any cleaning:
+  mercer spectra build library.msp --out ppm.index --tolerance 10 --unit ppm
+  mercer spectra build library.msp --out cosine.index --similarity cosine --tolerance 0.1 \\
+    --noise 0 --merge 0 --precursor-window none
+"""
+ADD_EXAMPLES = """
+  mercer spectra add library.index more.msp
+"""
+INFO_EXAMPLES = """
+  mercer spectra info library.index
+"""
+LIBRARY = Group((*MATCHING, *CLEANING), Values, panel="Settings of the library and of its queries")
+
+
+@options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o"), FORMAT, STRICT),
+         examples=BUILD_EXAMPLES, library=LIBRARY, settings=COMMON)  # fmt: skip
+def build(files, out, format, strict, library, settings: Settings) -> None:
+    """Read files of spectra, clean them, and put them into a new index.
+
+    MS1 scans of a run are left out. A record that cannot be read is named and skipped.
+    """
+    from mercer.search import check_new_place
+    from mercer.spectra import SpectrumIndex
+
+    with as_argument():
+        check_new_place(out)
+        index = SpectrumIndex(**library)
+    started = time.perf_counter()
+    with progress(settings):
+        spectra = read_files(files, format, strict)
+        index.add(spectra)
+        index.persist(out)
+    _tell(settings, index, str(out), spectra, len(index), time.perf_counter() - started, "Index")
+
+
+@options((DIR, FILES, FORMAT, STRICT), examples=ADD_EXAMPLES, settings=COMMON)
+def add(place, files, format, strict, settings: Settings) -> None:
+    """Add spectra to an index, under the settings that it has; they are on the disk when the command ends."""
+    from mercer.spectra import SpectrumIndex
+
+    started = time.perf_counter()
+    with SpectrumIndex.open(place, "w", verify=False) as index, progress(settings):
+        before = len(index)
+        spectra = read_files(files, format, strict)
+        index.add(spectra)
+        _tell(settings, index, place, spectra, len(index) - before, time.perf_counter() - started, "Added to")
+
+
+def _tell(settings: Settings, index, place: str, spectra, added: int, seconds: float, what: str) -> None:
+    stats = index.stats()
+    left_out = len(spectra) - added
+    note_skipped(settings, spectra.problems)
+    if settings.json:
+        head = {"index": place, "read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
+        print_json(head | {"skipped": spectra.problems} | {name: stats[name] for name in stats if name != "path"})
+        return
+    note(settings, f"{left_out} MS1 scans left out." if left_out else "")
+    if not settings.quiet:
+        rows = [["added", f"{added:,} spectra, in {took(seconds)}"], *facts_of(stats)]
+        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+
+
+@options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
+def info(place, settings: Settings) -> None:
+    """What an index of spectra holds, and the settings of its cleaning."""
+    from mercer.spectra import SpectrumIndex
+
+    with SpectrumIndex.open(place, verify=False) as index:
+        stats = index.stats()
+    if settings.json:
+        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
+    else:
+        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)

@@ -1,0 +1,140 @@
+"""``mercer spectra search`` and ``pairs``: a table of hits."""
+
+__all__ = ["PAIRS_EXAMPLES", "PAIR_MODE", "SEARCH_EXAMPLES", "pairs", "search"]
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mercer._base.errors import require_extra
+from mercer._base.parameters import REQUIRED, Values, choice, integer, number, pick, text
+from mercer._base.parameters.spectra import SEARCH
+from mercer._base.tables import ArgumentError, open_for_writing
+from mercer.cli.framework.checks import check_folder, check_standard_output
+from mercer.cli.framework.options import COMMON, Group, Settings, options
+from mercer.cli.framework.output import lines_of, note, print_json, print_table, progress, to_plain, took, written_to
+from mercer.cli.framework.shared import DIR
+from mercer.cli.spectra.files import FILES, FORMAT, STRICT, note_skipped, read_files
+
+SEARCH_EXAMPLES = """
+  mercer spectra search library.index unknown.mgf
+  mercer spectra search library.index unknown.mzML --mode identity --out hits.csv
+
+Analogues of unknown compounds; only some of the library; all hits from a score on:
+  mercer spectra search library.index unknown.mgf --mode hybrid --min-score 0.7
+  mercer spectra search library.index unknown.mgf --where "ion_mode = 'positive'" -k 3
+  mercer spectra search library.index unknown.mgf -k 1000 --min-score 0.8 --min-matched-peaks 6 --out hits.parquet
+"""
+PAIRS_EXAMPLES = """
+  mercer spectra pairs library.index --min-score 0.7 --out pairs.csv
+  mercer spectra pairs library.index --min-score 0.7 --min-matched-peaks 6 --mode hybrid --out pairs.parquet
+"""
+_FORMATS = ("csv", "tsv", "json", "parquet")
+_SHOWN = 50  # hits printed
+QUESTION = Group((*SEARCH, text("where", None, "A condition on the columns of the library.", "CONDITION")), Values)
+OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
+OUT_FORMAT = choice("out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -")
+
+
+@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), OUT, OUT_FORMAT, FORMAT, STRICT),
+         examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
+def search(place, files, k, out, out_format, format, strict, question, settings: Settings) -> None:
+    """The library spectra most similar to each query: exact, best first.
+
+    Queries are cleaned as the library was. The table has a line for each hit: rank, name, score, matched peaks,
+    difference of the precursors, formula and the other columns, and the number of the spectrum in the library.
+    """
+    from mercer.spectra import SpectrumIndex
+
+    said = None if out is None else _format(out, out_format, settings)
+    with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
+        queries = read_files(files, format, strict)
+        found = index.search(queries, k, **question)
+        table = found.table()
+    if out is not None:
+        _write(out, table, said)
+    if settings.json:
+        head = {"index": place, "queries": len(queries), "k": k, **question, "skipped": queries.problems}
+        print_json(head | ({"out": out} if out else {"hits": _records(table)}))
+    elif out is None:
+        _print(settings, table, found)
+    note_skipped(settings, queries.problems)
+    asked = f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
+    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}")
+
+
+PAIR_MODE = choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, "
+    "and with the cosine the modified cosine.")  # fmt: skip
+PAIRS = (
+    DIR,
+    number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
+    PAIR_MODE,
+    *pick(SEARCH, "min_matched_peaks"),
+    OUT.but(default=REQUIRED), OUT_FORMAT,
+)  # fmt: skip
+
+
+@options(PAIRS, examples=PAIRS_EXAMPLES, settings=COMMON)
+def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: Settings) -> None:
+    """All pairs of library spectra that are so similar: exact, in memory that grows with the pairs alone."""
+    from mercer.spectra import SpectrumIndex
+
+    said = _format(out, out_format, settings)
+    with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
+        first, second, scores, matched = index.pairs(min_score, mode=mode, min_matched_peaks=min_matched_peaks)
+    table = {
+        "first": first.tolist(),
+        "second": second.tolist(),
+        "score": scores.tolist(),
+        "matched_peaks": matched.tolist(),
+    }
+    _write(out, table, said)
+    if settings.json:
+        print_json({"index": place, "min_score": min_score, "pairs": len(first), "out": out, "seconds": watch.seconds})
+    note(settings, f"{len(first)} pairs in {took(watch.seconds)}{written_to(out)}")
+
+
+def _format(out: str, said: str | None, settings: Settings) -> str:
+    """The format of the table, checked before anything is computed."""
+    check_standard_output(out, settings)
+    suffix = Path(out).suffix.lower().removeprefix(".")
+    found = said or ("csv" if out == "-" else suffix if suffix in _FORMATS else None)
+    if found is None:
+        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(_FORMATS)}.")
+    check_folder(Path(out))
+    if found == "parquet":
+        require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")
+    return found
+
+
+def _records(table: dict[str, list]) -> list[dict[str, Any]]:
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _write(out: str, table: dict[str, list], format: str | None) -> None:
+    with open_for_writing(out) as stream:
+        if format == "parquet":
+            import pyarrow
+            from pyarrow import parquet
+
+            parquet.write_table(pyarrow.table(table), stream)
+        elif format == "json":
+            document = json.dumps(to_plain(_records(table)), ensure_ascii=False, allow_nan=False)
+            stream.write(document.encode() + b"\n")
+        else:
+            rows = [["" if cell is None else cell for cell in row] for row in zip(*table.values(), strict=True)]
+            stream.write(lines_of([list(table), *rows], format or "csv"))
+
+
+def _print(settings: Settings, table: dict[str, list], found) -> None:
+    columns = ["query", "name", "formula", "adduct", "rank", "score", "matched", "precursor", "id"]
+    rows = []
+    shown = len(table["query"]) if settings.quiet else _SHOWN
+    for hit in _records({name: values[:shown] for name, values in table.items()}):
+        asked = hit["query_name"] or hit["query"]
+        difference = "" if hit["precursor_difference"] is None else f"{hit['precursor_difference']:+.4f}"
+        words = [asked, hit["name"] or hit["spectrum_id"] or "", hit["formula"] or "", hit["adduct"] or ""]
+        rows.append([*words, hit["rank"], f"{hit['score']:.4f}", hit["matched_peaks"], difference, hit["id"]])
+    print_table(settings, f"Hits of {len(found)} spectra", columns, rows, text_columns=4)
+    if len(table["query"]) > shown:
+        note(settings, f"The other {len(table['query']) - shown} hits: --quiet prints, --json or --out gives them all.")

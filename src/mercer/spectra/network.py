@@ -1,0 +1,105 @@
+"""Molecular networks: which pairs of spectra become edges, by the rules of GNPS, and files for tools that draw them."""
+
+__all__ = ["graphml", "network_edges"]
+
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from mercer._base.errors import InputError
+
+STEP = 0.02  # of the score, by which a component that is too large is pruned; GNPS's own
+NO_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])  # letters that a file of XML cannot hold
+
+
+def network_edges(first, second, scores, n_spectra, *, top_k=10, max_component=100):
+    """The pairs that are edges of a molecular network, and the component of every spectrum.
+
+    An edge is kept if each end is among the ``top_k`` best of the other. As long as a component has more than
+    ``max_component`` spectra, its edges within 0.02 of the lowest score in it are taken out.
+
+    Parameters
+    ----------
+    first, second, scores : of :meth:`SpectrumIndex.pairs`
+    n_spectra : int
+    top_k, max_component : int, 0 for no limit
+
+    Returns
+    -------
+    kept : ndarray of int64, numbers of pairs
+    components : ndarray of int64, of every spectrum; the largest is 0
+
+    Examples
+    --------
+    >>> kept, components = network_edges([0, 0, 1], [1, 2, 2], [0.9, 0.8, 0.95], 4, top_k=1)
+    >>> kept.tolist(), components.tolist()
+    ([2], [1, 0, 0, 2])
+    """
+    if top_k < 0 or max_component < 0:
+        raise InputError(f"network_edges needs top_k and max_component >= 0, got {top_k} and {max_component}.")
+    first, second, scores = np.asarray(first, np.int64), np.asarray(second, np.int64), np.asarray(scores, np.float64)
+    kept = np.arange(len(first))
+    if top_k:
+        kept = np.flatnonzero(_among_best(first, second, scores, top_k) & _among_best(second, first, scores, top_k))
+    while True:
+        components = _components(first[kept], second[kept], n_spectra)
+        large = np.bincount(components, minlength=1) > (max_component or n_spectra)
+        owner = components[first[kept]]
+        if not large[owner].any():
+            return kept, components
+        lowest = np.full(len(large), np.inf)
+        np.minimum.at(lowest, owner, scores[kept])
+        kept = kept[~large[owner] | (scores[kept] >= lowest[owner] + STEP)]
+
+
+def _among_best(ends, others, scores, k):
+    """Whether each pair is among the k best of the spectrum at one end, whichever side that has in other pairs."""
+    spectrum, score = np.concatenate([ends, others]), np.concatenate([scores, scores])
+    other = np.concatenate([others, ends])
+    order = np.lexsort((other, -score, spectrum))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(spectrum[order], spectrum[order])
+    return ranks[: len(ends)] < k
+
+
+def _components(first, second, n_spectra):
+    """The number of the component of every spectrum, by falling size, then by its first spectrum."""
+    graph = sparse.csr_array((np.ones(len(first), dtype=bool), (first, second)), shape=(n_spectra, n_spectra))
+    count, labels = connected_components(graph, directed=False)
+    sizes = np.bincount(labels, minlength=count)
+    place = np.empty(count, dtype=np.int64)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(count)
+    return place[labels].astype(np.int64)
+
+
+def graphml(nodes, edges):
+    """A GraphML document, as UTF-8, of two tables: columns of nodes by name, `id` first; of edges, ends first.
+
+    Missing values are left out.
+    """
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>', '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">']
+    for kind, table in (("node", list(nodes.items())[1:]), ("edge", list(edges.items())[2:])):
+        for name, values in table:
+            parts.append(f'<key id="{kind}.{name}" for="{kind}" attr.name="{name}" attr.type="{_type(values)}"/>')
+    parts.append('<graph edgedefault="undirected">')
+    for row in zip(*nodes.values(), strict=True):
+        parts.append(f"<node id={quoteattr(f'n{row[0]}')}>{_data('node', list(nodes)[1:], row[1:])}</node>")
+    for row in zip(*edges.values(), strict=True):
+        ends = f"source={quoteattr(f'n{row[0]}')} target={quoteattr(f'n{row[1]}')}"
+        parts.append(f"<edge {ends}>{_data('edge', list(edges)[2:], row[2:])}</edge>")
+    return "\n".join([*parts, "</graph>", "</graphml>", ""]).encode()
+
+
+def _type(values):
+    kinds = {type(value) for value in values if value is not None}
+    return "long" if kinds == {int} else "double" if kinds and kinds <= {int, float} else "string"
+
+
+def _data(kind, names, values):
+    return "".join(
+        f'<data key="{kind}.{name}">{escape(str(value).translate(NO_XML))}</data>'
+        for name, value in zip(names, values, strict=True)
+        if value is not None
+    )

@@ -1,0 +1,1 @@
+"""Files of spectra, as instruments and libraries write them."""

@@ -1,0 +1,146 @@
+"""From the name of a file to its spectra: which format it has, what could not be read, and how much is too much."""
+
+__all__ = ["FORMATS", "SkippedSpectraWarning", "read_spectra"]
+
+import gzip
+import io
+import os
+import warnings
+import zlib
+from pathlib import Path
+
+from mercer._base.errors import InputError
+from mercer._base.tables.limits import Limit
+from mercer.spectra.collection import Spectra
+from mercer.spectra.reading.documents import read_json
+from mercer.spectra.reading.scans import read_mzml, read_mzxml
+from mercer.spectra.reading.text import BadRecord, read_mgf, read_msp, read_peak_list
+
+FORMATS = ("msp", "mgf", "mzml", "mzxml", "json", "peaks")
+_OF_SUFFIX = {f".{name}": name for name in FORMATS} | dict.fromkeys((".txt", ".csv", ".tsv", ".xy", ".asc"), "peaks")
+_LONGEST_LINE = 2**24
+_SHOWN = 3  # problems in a warning
+
+
+class SkippedSpectraWarning(UserWarning):
+    """Records that could not be read were left out. The message names the first of them."""
+
+
+def read_spectra(files, format=None, strict=False, max_unpacked=None):
+    """The spectra of a file or of several, with their metadata under one name each.
+
+    Parameters
+    ----------
+    files : path or list of paths
+        MSP (NIST, MassBank, MoNA, RIKEN and Golm write it differently), MGF, mzML, mzXML, JSON (GNPS, MoNA), or lists
+        of peaks; ``.gz`` too.
+    format : {'msp', 'mgf', 'mzml', 'mzxml', 'json', 'peaks'} or None
+        None: by the suffix.
+    strict : bool
+        True stops at the first bad record; otherwise it is left out, with a warning that gives its number.
+    max_unpacked : size or None
+        How much text a file may be once unpacked, as '8GB'; None: a quarter of the memory available.
+
+    Returns
+    -------
+    Spectra
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("two.msp").write_text('''NAME: one
+    ... PRECURSORMZ: 141.0193
+    ... Num Peaks: 1
+    ... 41.04 37.2
+    ...
+    ... NAME: two
+    ... Num Peaks: 2
+    ... 69.07 66.3; 86.1 999
+    ... ''')
+    >>> spectra = read_spectra("two.msp")
+    >>> spectra.column("name"), spectra.column("precursor_mz")
+    (['one', 'two'], [141.0193, None])
+    """
+    if format is not None and format not in FORMATS:
+        raise InputError(f"read_spectra knows the formats {', '.join(FORMATS)}, got {format!r:.80}.")
+    paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    records, problems = [], []
+    for path in paths:
+        for number, found in enumerate(_records(Path(path), format, Limit.of(max_unpacked)), start=1):
+            if isinstance(found, BadRecord):
+                problems.append(f"{path}: record {number} {found}.")
+                if strict:
+                    raise InputError(problems[-1])
+            else:
+                pairs, mz, intensity = found
+                records.append(([("file", Path(path).name), *pairs], mz, intensity))
+    if problems:
+        more = f" And {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
+        warnings.warn(
+            f"Left out {len(problems):,} of {len(problems) + len(records):,} records. "
+            f"{' '.join(problems[:_SHOWN])}{more}",
+            SkippedSpectraWarning,
+            stacklevel=2,
+        )
+    return Spectra.from_records(records, problems)
+
+
+def _records(path, format, limit):
+    name = repr(os.fspath(path))
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    format = format or _OF_SUFFIX.get((suffixes[-2:-1] if packed else suffixes[-1:] or [""])[0] if suffixes else "")
+    if format is None:
+        raise InputError(f"The format of {name} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
+    try:
+        if not path.is_file():
+            raise InputError(f"{name} {'is not a regular file' if path.exists() else 'does not exist'}.")
+        with gzip.open(path) if packed else open(path, "rb") as stream:
+            yield from _READERS[format](_Limited(stream, limit, name), name)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield BadRecord(f"cannot be unpacked: the gz file is damaged ({error})")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+class _Limited:
+    """A stream that refuses to become too much: a few kilobytes of gz may stand for gigabytes."""
+
+    def __init__(self, stream, limit, name):
+        self._stream, self._limit, self._name, self._count = stream, limit, name, 0
+
+    def _counted(self, data):
+        self._count += len(data)
+        self._limit.check(self._count, self._name)
+        return data
+
+    def read(self):
+        return self._limit.read(self._stream, self._name)
+
+    def lines(self):
+        """Texts in UTF-8, or in Latin-1 where they are not."""
+        first = True
+        while line := self._counted(self._stream.readline(_LONGEST_LINE)):
+            if len(line) == _LONGEST_LINE:
+                raise InputError(f"{self._name} has a line of more than {_LONGEST_LINE:,} bytes.")
+            try:
+                text = line.decode("utf-8-sig" if first else "utf-8")
+            except UnicodeDecodeError:
+                text = line.decode("latin-1")
+            first = False
+            yield from text.splitlines() if "\r" in text else (text,)
+
+    @property
+    def seekable(self):
+        """The stream as a parser of XML needs it: one that is packed is unpacked into memory."""
+        return io.BytesIO(self.read()) if isinstance(self._stream, gzip.GzipFile) else self._stream
+
+
+_READERS = {
+    "msp": lambda stream, name: read_msp(stream.lines()),
+    "mgf": lambda stream, name: read_mgf(stream.lines()),
+    "peaks": lambda stream, name: read_peak_list(stream.lines()),
+    "json": lambda stream, name: read_json(stream.read(), name),
+    "mzml": lambda stream, name: read_mzml(stream.seekable),
+    "mzxml": lambda stream, name: read_mzxml(stream.seekable),
+}

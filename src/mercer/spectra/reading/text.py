@@ -1,0 +1,134 @@
+"""Records of MSP and MGF files and plain peak lists.
+
+Our own readers: MSP is written in dialects (NIST, MassBank, MoNA, RIKEN, Golm) that pyteomics does not know, and its
+reader of MGF ends at the first bad record, where this one goes on behind it.
+
+Every reader gives one thing per record: (pairs of names and values, m/z, intensities), or a :class:`BadRecord`.
+"""
+
+__all__ = ["BadRecord", "checked", "read_mgf", "read_msp", "read_peak_list"]
+
+import re
+
+import numpy as np
+
+_COMMENT = re.compile(r'"([^"=]+)=([^"]*)"|([^\s"=]+)="([^"]*)"|([^\s"=]+)=([^\s"]+)')
+_KEY = re.compile(r"[^\W\d][^:]{0,80}:(?!\d)")  # of a line of MSP that is no line of peaks
+_COUNT = re.compile(r"num\s*_?peaks", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_BETWEEN = str.maketrans(",:()[]\t", "       ")
+
+
+class BadRecord(Exception):
+    """Why a record cannot be used, as the end of a sentence."""
+
+
+def read_msp(lines):
+    """A record is lines ``name: value``, then ``Num Peaks: n`` and its peaks; a blank line or a new name ends it."""
+    pairs, peaks, count = [], [], None
+    for line in lines:
+        line = line.strip()
+        is_field = bool(line) and _KEY.match(line) is not None
+        if pairs and (not line or (is_field and count is not None)):
+            yield _msp_record(pairs, peaks, count)
+            pairs, peaks, count = [], [], None
+        if is_field:
+            key, _, value = line.partition(":")
+            if _COUNT.fullmatch(key.strip()):
+                count = value.strip()
+            pairs.append((key.strip(), value.strip()))
+        elif line and not (line.startswith("#") and not pairs):
+            if not pairs:
+                pairs.append(("", line))
+            peaks.append(line)
+    if pairs:
+        yield _msp_record(pairs, peaks, count)
+
+
+def _msp_record(pairs, peaks, count):
+    if count is None:
+        return BadRecord("has no line 'Num Peaks'")
+    if not (count.isascii() and count.isdigit()):
+        return BadRecord(f"has {count[:40]!r} peaks, which is no number")
+    said = [pair for key, value in pairs if key.lower() in ("comment", "comments") for pair in _comments(value)]
+    try:
+        mz, intensity = _peaks(peaks, int(count))
+    except BadRecord as problem:
+        return problem
+    if len(mz) != int(count):
+        return BadRecord(f"announces {int(count):,} peaks and has {len(mz):,}")
+    return pairs + said, mz, intensity
+
+
+def _comments(value):
+    """Pairs in a comment: "name=value", name="value" or name=value."""
+    return [(found[1] or found[3] or found[5], found[2] or found[4] or found[6] or "")
+            for found in _COMMENT.finditer(value)]  # fmt: skip
+
+
+def _peaks(lines, count=None):
+    """(m/z, intensities) of lines of peaks: one in each, or several with semicolons, colons or blanks between them."""
+    text = _QUOTED.sub(" ", "\n".join(lines)) if any('"' in line or "'" in line for line in lines) else "\n".join(lines)
+    rows = [row.split() for row in text.translate(_BETWEEN).replace(";", "\n").split("\n")]
+    rows = [row for row in rows if row]
+    try:
+        if count is not None and len(rows) != count and sum(map(len, rows)) == 2 * count:
+            numbers = np.array([word for row in rows for word in row], dtype=np.float64)
+        else:  # what stands behind the two numbers of a peak is an annotation
+            numbers = np.array([word for row in rows for word in (row[0], row[1])], dtype=np.float64)
+    except IndexError:
+        raise BadRecord("has a line with an m/z and no intensity") from None
+    except ValueError as error:
+        raise BadRecord(f"has a peak that is no number ({str(error)[-60:]})") from None
+    return checked(numbers[0::2], numbers[1::2])
+
+
+def checked(mz, intensity):
+    """The peaks of a record, if they can be some."""
+    if mz.shape != intensity.shape:
+        raise BadRecord(f"has {len(mz):,} m/z and {len(intensity):,} intensities")
+    if not (np.isfinite(numbers := np.concatenate([mz, intensity])).all() and (numbers >= 0).all()):
+        raise BadRecord("has a peak that is negative or not finite")
+    return mz, intensity
+
+
+def read_mgf(lines):
+    """A record is what stands between BEGIN IONS and END IONS; pairs before the first one are those of all."""
+    common, pairs, peaks = [], None, []
+    for line in lines:
+        line = line.strip()
+        word = line.upper()
+        if word == "BEGIN IONS":
+            if pairs is not None:
+                yield BadRecord("has no END IONS")
+            pairs, peaks = [], []
+        elif word == "END IONS":
+            if pairs is not None:
+                yield _mgf_record(pairs + common, peaks)
+            pairs = None
+        elif line and line[0] not in "#;!/":
+            key, equal, value = line.partition("=")
+            if equal and not key[:1].isdigit():
+                (common if pairs is None else pairs).append((key.strip(), value.strip()))
+            elif pairs is not None:
+                peaks.append(line)
+    if pairs is not None:
+        yield BadRecord("has no END IONS: the file is cut short")
+
+
+def _mgf_record(pairs, peaks):
+    try:
+        return pairs, *_peaks(peaks)
+    except BadRecord as problem:
+        return problem
+
+
+def read_peak_list(lines):
+    """One spectrum: an m/z and an intensity in each line, below a line of names or not."""
+    kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if kept and kept[0][:1].isalpha():
+        kept = kept[1:]
+    try:
+        yield [], *_peaks(kept)
+    except BadRecord as problem:
+        yield problem

@@ -1,0 +1,198 @@
+"""Files of spectra: dialects, what they have in common, and records that cannot be read."""
+
+import base64
+import contextlib
+import gzip
+import json
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer import InputError, MercerError
+from mercer.spectra import SkippedSpectraWarning, Spectra, read_spectra
+
+MSP = """Name: Kojic acid
+Synon: 5-hydroxy
+DB#: HB003316
+InChIKey: BEJNERDRQOWKJM-UHFFFAOYSA-N
+Precursor_type: [M-H]-
+Spectrum_type: MS2
+PrecursorMZ: 141.0193
+Ion_mode: NEGATIVE
+Comments: "SMILES=C1=C(OC=C(C1=O)O)CO" "retention time=5.5 min" Collision_energy="60 %"
+Num Peaks: 3
+{peaks}
+
+Name: Second
+Num Peaks: 1
+41.04\t37.2
+"""
+DIALECTS = ["69.07 7.9\n86.1 66\n141.019 999", '69.07 7.9 "C4H5O+"\n86.1 66 "?"\n141.019 999 "p; 1"',
+            "69.07\t7.9\t1\n86.1\t66\t2\n141.019\t999\t3", "69.07:7.9 86.1:66\n141.019:999",
+            "69.07 7.9; 86.1 66; 141.019 999;",
+            "(69.07,7.9) (86.1,66)\n(141.019,999)", "69.07 7.9 86.1 66\n141.019 999"]  # fmt: skip
+# file of the shared data -> (spectra, peaks) by matchms 0.33, and of runs by pyteomics 5
+COUNTS = {
+    "MoNA-export-GC-MS-first10.msp": (10, 494),
+    "comments_with_quotes.msp": (1, 248),
+    "golm.msp": (3, 287),
+    "massbank_five_spectra.msp": (5, 41),
+    "riken_style_five_spectra.msp": (5, 41),
+    "pyteomics_test.mgf": (2, 12),
+    "testdata.mgf": (30, 902),
+    "gnps_spectra.json": (5, 967),
+    "testdata.mzml": (12, 3779),
+    "tiny.pwiz.1.1.mzML": (4, 40),
+    "testdata.mzXML": (5, 1403),
+}
+
+
+def written(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("peaks", DIALECTS)
+def test_dialects_of_msp_say_the_same(peaks, tmp_path):
+    spectra = read_spectra(written(tmp_path, "a.msp", MSP.format(peaks=peaks)))
+    assert spectra[0].mz.tolist() == [69.07, 86.1, 141.019]
+    assert spectra[0].intensity.tolist() == [7.9, 66.0, 999.0]
+    assert spectra[1].mz.tolist() == [41.04]
+    assert spectra[0].metadata == {
+        "name": "Kojic acid", "precursor_mz": 141.0193, "adduct": "[M-H]-", "ion_mode": "negative",
+        "smiles": "C1=C(OC=C(C1=O)O)CO", "inchikey": "BEJNERDRQOWKJM-UHFFFAOYSA-N", "retention_time": 330.0,
+        "collision_energy": "60 %", "ms_level": 2, "spectrum_id": "HB003316", "file": "a.msp",
+    }  # fmt: skip
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", COUNTS)
+def test_files_of_instruments_and_libraries_have_the_counts_of_matchms_and_pyteomics(name, data_dir):
+    spectra = read_spectra(data_dir / "spectra_files" / name)
+    assert (len(spectra), len(spectra.mz)) == COUNTS[name]
+    assert spectra.problems == []
+
+
+@pytest.mark.data
+def test_the_same_spectra_in_two_dialects_have_the_same_metadata(data_dir):
+    folder = data_dir / "spectra_files"
+    one, other = (read_spectra(folder / f"{name}_five_spectra.msp") for name in ("massbank", "riken_style"))
+    for name in ("name", "precursor_mz", "adduct", "ion_mode", "formula", "smiles", "inchikey", "collision_energy"):
+        assert one.column(name) == other.column(name)
+    np.testing.assert_array_equal(one.mz, other.mz)
+
+
+def test_a_bad_record_is_named_by_its_number_and_skipped(tmp_path):
+    bad = "NAME: bad\nNum Peaks: 3\n41.0 1\n42.0 x\n43.0 2\n\n"
+    path = written(tmp_path, "a.msp", "NAME: a\nNum Peaks: 1\n40 1\n\n" + bad + "NAME: c\nNum Peaks: 2\n40 1\n")
+    with pytest.warns(SkippedSpectraWarning, match="Left out 2 of 3 records") as told:
+        spectra = read_spectra(path)
+    assert "record 2 has a peak that is no number" in str(told[0].message)
+    assert "record 3 announces 2 peaks and has 1" in spectra.problems[1]
+    assert spectra.column("name") == ["a"]
+    with pytest.raises(InputError, match="record 2"):
+        read_spectra(path, strict=True)
+
+
+def test_mgf_knows_parameters_of_all_and_goes_on_behind_a_record_without_end(tmp_path):
+    text = "CHARGE=1-\nBEGIN IONS\nTITLE=a\nPEPMASS=300.5 1234\n100 1 1+\nBEGIN IONS\nNAME=b\nTITLE=t\nSCANS=7\n" \
+           "RTINSECONDS=25\nCHARGE=2+\n100.5 2\nEND IONS\nBEGIN IONS\nTITLE=c\n"  # fmt: skip
+    with pytest.warns(SkippedSpectraWarning):
+        spectra = read_spectra(written(tmp_path, "a.mgf", text))
+    assert spectra[0].metadata == {"name": "b", "charge": 2, "retention_time": 25.0, "file": "a.mgf", "scan": 7}
+    assert [problem.rpartition(": ")[2].startswith("record") for problem in spectra.problems] == [True, False]
+    assert "record 3" in spectra.problems[1]
+
+
+def test_json_of_mona_and_of_gnps_and_plain_pairs(tmp_path):
+    mona = {"id": "M1", "spectrum": "51:2.66 55:8", "metaData": [{"name": "precursor m/z", "value": 200.5}],
+            "compound": [{"inchiKey": "BEJNERDRQOWKJM-UHFFFAOYSA-N", "names": [{"name": "x"}]}]}  # fmt: skip
+    gnps = {"Compound_Name": "y", "Precursor_MZ": "981.54", "peaks_json": "[[289.2,8068.0],[295.5,1.0]]"}
+    plain = {"name": "z", "peaks": [[51, 2.66]]}
+    path = written(tmp_path, "a.json", json.dumps([mona, gnps, plain, {"name": "none"}, 3]))
+    with pytest.warns(SkippedSpectraWarning, match="record 4 has no peaks"):
+        spectra = read_spectra(path)
+    assert spectra.column("name") == ["x", "y", "z"]
+    assert spectra.column("precursor_mz") == [200.5, 981.54, None]
+    assert spectra.column("spectrum_id")[0] == "M1"
+    assert np.diff(spectra.offsets).tolist() == [2, 2, 1]
+
+
+def mzml(arrays, length):
+    parts = "".join(f'<binaryDataArray><cvParam accession="{role}"/><cvParam accession="MS:1000523"/>'
+                    f'<cvParam accession="MS:1000574"/><binary>{text}</binary></binaryDataArray>'
+                    for role, text in zip(("MS:1000514", "MS:1000515"), arrays, strict=True))  # fmt: skip
+    return (f'<mzML><run><spectrumList><spectrum id="scan=5" defaultArrayLength="{length}">'
+            f'<cvParam accession="MS:1000511" value="2"/>{parts}</spectrum></spectrumList></run></mzML>')  # fmt: skip
+
+
+def test_a_scan_that_unpacks_to_more_than_it_announces_is_refused(tmp_path):
+    small = base64.b64encode(zlib.compress(np.array([100.0, 200.0]).tobytes())).decode()
+    bomb = base64.b64encode(zlib.compress(bytes(50_000_000))).decode()
+    spectra = read_spectra(written(tmp_path, "a.mzML", mzml([small, small], 2)))
+    assert spectra[0].mz.tolist() == [100.0, 200.0]
+    assert spectra[0].metadata["scan"] == 5
+    with pytest.warns(SkippedSpectraWarning, match="announces 2 peaks and holds more"):
+        assert not len(read_spectra(written(tmp_path, "b.mzML", mzml([small, bomb], 2))))
+
+
+def test_gz_is_read_and_a_bomb_of_gz_is_refused(tmp_path):
+    path = written(tmp_path, "a.msp.gz", gzip.compress(MSP.format(peaks=DIALECTS[0]).encode()))
+    assert len(read_spectra(path)) == 2
+    bomb = written(tmp_path, "b.msp.gz", gzip.compress(b"Name: a\n" * 10**6))
+    with pytest.raises(InputError, match="memory"):
+        read_spectra(bomb, max_unpacked="1MB")
+    cut = written(tmp_path, "c.msp.gz", path.read_bytes()[:-30])
+    with pytest.warns(SkippedSpectraWarning, match="gz file is damaged"):
+        read_spectra(cut)
+
+
+def test_what_is_no_file_of_spectra_is_refused_in_a_sentence(tmp_path):
+    for path, words in ((tmp_path / "none.msp", "does not exist"), (written(tmp_path, "a.docx", "x"), "cannot be told"),
+                        (written(tmp_path, "a.json", "{"), "not valid JSON")):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            read_spectra(path)
+
+
+@given(st.binary(max_size=300), st.sampled_from([".msp", ".mgf", ".json", ".mzML", ".mzXML", ".txt", ".msp.gz"]))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data, suffix):
+    path = tmp_path_factory.mktemp("bytes") / f"a{suffix}"
+    path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(MercerError):
+            read_spectra(path)
+
+
+class Peaks:
+    def __init__(self, mz, intensities):
+        self.mz, self.intensities = mz, intensities
+
+
+class LikeMatchms:
+    def __init__(self, mz, intensities, metadata):
+        self.peaks, self.metadata = Peaks(np.array(mz), np.array(intensities)), metadata
+
+
+def test_spectra_of_matchms_are_taken():
+    given = [LikeMatchms([50.0, 60.0], [1.0, 2.0], {"compound_name": "a", "ionmode": "positive", "precursor_mz": 70.5})]
+    spectra = Spectra.of(given)
+    assert spectra[0].metadata == {"name": "a", "precursor_mz": 70.5, "ion_mode": "positive"}
+    assert spectra[0].mz.tolist() == [50.0, 60.0]
+
+
+def test_parts_of_a_collection_keep_peaks_and_columns_together():
+    spectra = Spectra.from_peaks([[[2, 1], [1, 5]], [], [[3, 1]]], name=["a", "b", "c"])
+    part = spectra[np.array([2, 0])]
+    assert part.column("name") == ["c", "a"]
+    assert [each.mz.tolist() for each in part] == [[3.0], [1.0, 2.0]]
+    assert [each.mz.tolist() for each in Spectra.of(list(spectra))] == [[1.0, 2.0], [], [3.0]]
+    with pytest.raises(InputError, match=r"no column 'names'.*Did you mean 'name'"):
+        Spectra.from_peaks([[[1, 1]]], names=["a"])
+    with pytest.raises(InputError, match="finite m/z"):
+        Spectra.from_peaks([[[np.nan, 1]]])
