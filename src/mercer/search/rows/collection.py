@@ -201,7 +201,7 @@ class Collection:
     @property
     def finds_quickly(self):
         """Whether the store looks at few rows only, so that it finds some that are near before bounds look at all."""
-        return bool(self.has_codes and self.n_lists)
+        return self.by_graph or bool(self.has_codes and self.n_lists)
 
     @property
     def by_lists(self):
@@ -310,17 +310,10 @@ class Collection:
         They are extended after further rows; in a directory they are kept beside the rows.
         """
         with _BUILDING:
-            files = None if self.path is None else StoredBounds(self.storage.model_path.parent)
+            files = None if self.path is None else StoredBounds(self.folder)
             view = self.view
             view.bounds = complete_bounds(self, view.measure, view.bounds, files, projection, self._n_jobs)
             return view.bounds
-
-    def _save_derived(self):
-        """Extend what is kept beside the rows. The rows are committed: what fails is made when needed."""
-        self._save_lists()
-        if not self.by_lists and self.path is not None and self.vectors is not None:
-            with suppress(InputError, OSError):
-                self.bounds()
 
     def _list_files(self, lists):
         """Where full blocks of lists are kept, None in memory."""
