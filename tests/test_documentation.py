@@ -53,8 +53,9 @@ def test_a_table_without_results_says_so(name, tmp_path):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_with_and_without_results(name, tmp_path):
-    full, empty = FIGURES[name](Results()), FIGURES[name](Results(tmp_path))
-    assert len(full.axes[0].lines) > len(empty.axes[0].lines)
+    results = Results()
+    full, empty = FIGURES[name](results), FIGURES[name](Results(tmp_path))
+    assert len(full.axes[0].lines) > len(empty.axes[0].lines) or not all(results.used.values())
 
 
 def test_a_row_that_is_no_longer_measured_is_an_error(tmp_path):

@@ -41,10 +41,11 @@ def test_the_verbs_are_all_there():
     ]
     assert GROUPS == {
         "map": ["fit", "apply", "report"],
-        "index": ["build", "add", "remove", "search", "exact", "stats", "compact", "evaluate", "push"],
+        "index": ["build", "add", "remove", "search", "exact", "graph", "stats", "compact", "evaluate", "push"],
         "wire": ["fit", "rates", "specification", "ask", "distances"],
         "images": ["train", "predict", "explain", "evaluate", "rows"],
         "detect": ["train", "run", "evaluate"],
+        "spectra": ["build", "add", "search", "pairs", "network", "info"],
     }
 
 

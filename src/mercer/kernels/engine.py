@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
-from mercer._base.threads import run_blocks, run_row_blocks
+from mercer._base.threads import effective_threads, run_blocks, run_row_blocks
 from mercer._native.kernels.gram import (
     GROUP,
     LOOPS,
@@ -209,7 +209,9 @@ def bin_sums(name, X, Y, *, param=0.0, signed=False, keep_zeros=False, weight=1.
     symmetric = X is Y
     X = _scaled(X, dtype, factor)
     Y = X if symmetric else _scaled(Y, dtype, factor)
-    n_jobs = 1 if X.shape[0] * Y.shape[0] * X.shape[1] <= SERIAL_VALUES else n_jobs
+    n_jobs = effective_threads(n_jobs)
+    if X.shape[0] * Y.shape[0] * X.shape[1] <= SERIAL_VALUES:
+        n_jobs = 1
     loops, logs = LOOPS[name, dtype], _takes_logs(name)
     out = _aligned_zeros((X.shape[0], Y.shape[0]), X.dtype)
     if sparse.issparse(X) and sparse.issparse(Y) and _filled(Y) <= LIST_DENSITY:

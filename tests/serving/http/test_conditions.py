@@ -111,7 +111,7 @@ def test_what_is_not_understood_is_refused(alone, query, body, code, message):
 
 def test_the_description_has_all_that_a_search_takes(alone):
     asked = alone.get("/openapi.json").json["paths"]["/v1/neighbours"]["post"]
-    assert [each["name"] for each in asked["parameters"]] == ["k", "where", "exact", "rows"]
+    assert [each["name"] for each in asked["parameters"]] == ["k", "where", "exact", "recall", "rows"]
     bodies = asked["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
     assert all(each["properties"]["ids"]["minItems"] == 1 for each in bodies)
 

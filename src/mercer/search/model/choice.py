@@ -2,6 +2,7 @@
 
 __all__ = ["DEFAULT_BYTES", "GRAPH_FROM", "chosen_store", "refuse_unserved"]
 
+import numpy as np
 from scipy import sparse
 
 from mercer._base.errors import InputError
@@ -25,7 +26,8 @@ def chosen_store(index, X):
     if asked is not None:
         return "codes", f"{asked} asks for codes."
     if not sparse.issparse(X):
-        if X.shape[0] < GRAPH_FROM:
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape  # of what is not validated yet
+        if shape[:1] < (GRAPH_FROM,):
             return "codes", f"The rows are dense, and those of the fit fewer than {GRAPH_FROM:,}."
         return "graph", f"The rows are dense, and those of the fit {GRAPH_FROM:,} or more."
     reason = _unserved(index)
