@@ -19,7 +19,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 PIP := python -m pip --disable-pip-version-check install --quiet
 # tests that compile the same loops go to the same of two workers (tests/conftest.py)
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # Data sets are looked for beside the checkout; tests that need them are skipped when there are none.
 MERCER_DATA ?= $(wildcard ../shared/data)

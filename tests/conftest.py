@@ -18,11 +18,15 @@ DATABASES = itertools.count()
 PROCESSES = {"postgres_of_all", "milvus", "browser", "javascript", "start"}
 TESTS = Path(__file__).parent
 LAYERS = {folder.name for folder in (TESTS / "native").iterdir() if folder.is_dir()}
+# Groups that take longest, which workers begin with: the last ones are then short, and both end together.
+LONGEST = ("search", "learners", "tests/contracts/test_sklearn.py", "vision", "maps", "codes", "detection", "spaces")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(config, items):
-    """Mark what needs a process; skip what has no data."""
+    """The longest groups first; mark what needs a process; skip what has no data."""
+    ranks = {group: rank for rank, group in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(group_of(item.nodeid.partition("::")[0]), len(ranks)))
     for item in items:
         if PROCESSES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.process)
