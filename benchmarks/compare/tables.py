@@ -102,41 +102,43 @@ def _judged(record, name, known):
 
 
 class Known:
-    """What was measured so far: the whole takes hours, and goes on where it was stopped.
+    """What was measured so far: the whole takes hours, and goes on where it was stopped, on another day too.
 
-    Figures of Mercer hold for a commit, those of rivals for their versions, the sets and the processor. Nothing is
-    kept of a quick run, nor of code that is not committed.
+    Figures of Mercer hold for a commit and stay in ``build``; those of rivals hold for their versions, the sets and the
+    processor, and are results. Nothing is kept of a quick run, nor of code that is not committed.
     """
 
     def __init__(self, quick):
         from benchmarks.environment import committed_code
+        from benchmarks.registry import RESULTS
 
         commit = None if quick else committed_code()
-        self.path = None if commit is None else Path("build/tables")
-        self.commit, self.rivals = commit, _digest_of_rivals()
+        self.is_kept = commit is not None
+        self.ours, self.rivals = Path("build/tables") / str(commit), RESULTS / "rivals" / _digest_of_rivals()
 
     def get(self, name, side):
         """The figures of a set and a side, or None."""
-        import json
-
-        path = self._file(name, side)
-        return json.loads(path.read_text()) if path is not None and path.exists() else None
+        return self._read(self._file(name, side)).get(side) if self.is_kept else None
 
     def keep(self, name, side, figures):
         """Remember figures."""
         import json
 
-        path = self._file(name, side)
-        if path is not None:
+        if self.is_kept:
+            path = self._file(name, side)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(figures))
+            path.write_text(json.dumps(self._read(path) | {side: figures}, indent=1) + "\n")
 
     def _file(self, name, side):
         from benchmarks.compare._table_rivals import OURS
 
-        if self.path is None:
-            return None
-        return self.path / (self.commit if side == OURS else self.rivals) / f"{name}, {side}.json".replace("/", " ")
+        return (self.ours if side == OURS else self.rivals) / f"{name}.json"
+
+    @staticmethod
+    def _read(path):
+        import json
+
+        return json.loads(path.read_text()) if path.exists() else {}
 
 
 def _digest_of_rivals():
@@ -152,7 +154,7 @@ def _digest_of_rivals():
         digest.update(Path(module.__file__).read_bytes())
     for package in ("scikit-learn", "lightgbm", "numpy", "scipy"):
         digest.update(f"{package} {version_of(package)} ".encode())
-    return f"rivals-{digest.hexdigest()[:12]}"
+    return digest.hexdigest()[:12]
 
 
 def _mean(figures):
