@@ -1,4 +1,4 @@
-"""Forty small faults, each a change that one line of the library might suffer, and that the default suite must find."""
+"""Small faults, each a change that one line of the library might suffer, and that the default suite must find."""
 
 from dataclasses import dataclass
 from pathlib import Path

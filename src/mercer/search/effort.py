@@ -2,9 +2,9 @@
 
 Some of the rows are held out and asked for among the others: they count neither as neighbors nor as found, and in a
 graph no link leads to them. Brute force tells their k nearest, and a `Curve` the share that is found, the recall, as
-candidates grow; of a graph it is a little too low, because walks miss these links. It is measured for 10 and for 100
-neighbors; fewer are asked for as 10 are, more in proportion to 100. A curve is measured again when the index has twice
-or half the rows of then, or when the share of its rows that are unlike those of the fit has moved by a twentieth.
+candidates grow. It is measured for 10 and for 100 neighbors; fewer are asked for as 10 are, more in proportion to
+100. A curve is measured again when the index has twice or half the rows of then, or when the share of its rows that
+are unlike those of the fit has moved by a twentieth.
 """
 
 __all__ = ["DEFAULT_SIZE", "Curve", "Effort", "curves_of", "measured_curve", "planned"]
