@@ -80,8 +80,6 @@ class ProductQuantizer(FeatureMap):
         The inner product of one-hot words; it holds the codebooks, in float32.
     block_sizes_ : ndarray of shape (M,)
         Columns (with ``rotation="opq"``, coordinates) of each block.
-    code_size_ : int
-        Bytes of the code of a row.
     rotation_ : None, ndarray of shape (d,) or (coordinates, d)
         The column that stands at each place, or the matrix that a row is multiplied by.
     reconstruction_ : None or BlockFactor
