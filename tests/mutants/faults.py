@@ -191,7 +191,7 @@ FAULTS = [
     ),
     Fault(
         "removed-rows-stay-in-their-lists",
-        "search/rows/collection.py",
+        "search/rows/derived.py",
         "            store.delete(removed)\n",
         "",
         ("tests/search/test_index.py",),

@@ -13,10 +13,10 @@ from mercer.search.lists import block as _block
 from mercer.search.lists import files as _files
 from mercer.search.lists import ranking as _ranking
 from mercer.search.lists import store as _store
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
 from tests.search.index_samples import SMALL, histograms
 
-BLOCKS = (_block, _store, _files, _collection)  # modules that know how many rows a block of lists has
+BLOCKS = (_block, _store, _files, _derived)  # modules that know how many rows a block of lists has
 
 
 @dataclass(frozen=True)

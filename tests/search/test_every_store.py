@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from mercer import KernelIndex, thread_limit
 from mercer.search.exact import searcher as _searcher
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
 from tests.search.index_samples import ROWS, STEPS, Life, histograms
 from tests.search.store_samples import STORES, Rows, cut_lists
 
@@ -29,7 +29,7 @@ def store(request):
 
 @pytest.fixture(autouse=True)
 def few_rows_go_to_the_store_too(monkeypatch):
-    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
+    monkeypatch.setattr(_derived, "FEW_VALUES", 0)
 
 
 @pytest.fixture

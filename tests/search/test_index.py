@@ -15,7 +15,8 @@ from mercer.kernels import RBF, Chi2
 from mercer.search import exact_knn, recall_1_at, recall_k_at
 from mercer.search.exact import searcher as _searcher
 from mercer.search.model.parameters import CODES
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
+from mercer.search.rows import packing as _packing
 from tests.search.index_samples import answer, histograms, index
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._base.errors.ApproximationWarning")
@@ -26,7 +27,7 @@ Q = histograms(15, seed=7)
 @pytest.fixture(autouse=True)
 def codes_of_few_rows(monkeypatch):
     """So few rows would all be compared: see tests/search/exact/test_few.py."""
-    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
+    monkeypatch.setattr(_derived, "FEW_VALUES", 0)
 
 
 THOROUGH = {"oversample": 1000}  # all rows get their final score: the answer is that of brute force
@@ -113,19 +114,19 @@ def test_what_cannot_be_is_refused_and_changes_nothing(what, one_for_all):
 def test_a_failure_inside_a_large_addition_leaves_the_index_as_it_was(monkeypatch):
     made = index(X[:40])
     before = answer(made.search(Q, 5))
-    monkeypatch.setattr("mercer.search.rows.collection.ADD_ROWS", 10)
-    packed, calls = type(made._collection)._packed, []
+    packed, calls = _packing.packed, []
 
-    def failing(self, *arguments):
+    def failing(*arguments):
         calls.append(arguments)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return packed(self, *arguments)
+        return packed(*arguments)
 
-    monkeypatch.setattr(type(made._collection), "_packed", failing)
+    monkeypatch.setattr(_packing, "ADD_ROWS", 10)
+    monkeypatch.setattr(_packing, "packed", failing)
     with pytest.raises(KeyboardInterrupt):
         made.add(X[40:80])
-    monkeypatch.setattr(type(made._collection), "_packed", packed)
+    monkeypatch.setattr(_packing, "packed", packed)
     assert len(made) == 40
     assert answer(made.search(Q, 5)) == before
     made.add(X[40:80])

@@ -12,7 +12,7 @@ import pytest
 from mercer import KernelIndex
 from mercer.search import exact_knn
 from mercer.search.graph import rows as _graphs
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
 from tests.search.index_samples import histograms
 from tests.search.store_samples import BLOCKS, STORES
 
@@ -57,7 +57,7 @@ def test_kills_lose_nothing_and_invent_nothing(tmp_path, monkeypatch, name, n_ki
     for module in BLOCKS:
         monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK_ROWS)
     monkeypatch.setattr(_graphs, "TAIL_ROWS", TAIL_ROWS)
-    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
+    monkeypatch.setattr(_derived, "FEW_VALUES", 0)
     rows = histograms(FIRST, WIDTH)
     path = tmp_path / "index"
     STORES[name].index(rows).add(rows).persist(path).close()

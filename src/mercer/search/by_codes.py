@@ -21,11 +21,11 @@ def search_codes(rows, Q, k, allowed, oversample=None, n_probe=None):
     n_probe : lists of codes that are looked at; None: as many as the store has chosen
     """
     rerank = oversample is not None and rows.vectors is not None
-    if rerank and rows.few is not None:
-        return rows.few.nearest(Q, k, rows.may_be_found(allowed), rows.ids.keys)
+    if rerank and rows.derived.few is not None:
+        return rows.derived.few.nearest(Q, k, rows.may_be_found(allowed), rows.ids.keys)
     wanted = min(oversampled(k, oversample) if rerank else k, len(rows))
     how = {"least": min(k, wanted)} if rows.by_graph else {} if n_probe is None else {"n_probe": n_probe}
-    positions, scores = rows.store.search(rows.model.embed_queries(Q), wanted, allowed, **how)
+    positions, scores = rows.derived.store.search(rows.model.embed_queries(Q), wanted, allowed, **how)
     queries, places = np.nonzero(positions >= 0)
     positions, scores = positions[queries, places], scores[queries, places]
     scores = final_scores(rows, Q, queries, positions) if rerank else _estimates(rows.model, scores)
@@ -50,10 +50,10 @@ def _estimates(model, scores):
 
 def range_codes(rows, Q, limit, allowed):
     """(queries, positions, scores) of the rows that reach a limit, and whose codes do within the slack of the model."""
-    if rows.few is None:
+    if rows.derived.few is None:
         queries, positions, scores = _near_codes(rows, Q, limit, allowed)
     else:
-        queries, positions, scores = rows.few.within(Q, limit, rows.may_be_found(allowed))
+        queries, positions, scores = rows.derived.few.within(Q, limit, rows.may_be_found(allowed))
     order = np.lexsort((rows.ids.keys(positions), -scores, queries))
     return queries[order], positions[order], scores[order]
 
@@ -70,11 +70,11 @@ def _near_codes(rows, Q, limit, allowed):
 def _reaching(rows, Z, reach, allowed):
     """(queries, positions, scores) of the rows whose score reaches a limit."""
     if rows.by_graph:
-        return rows.store.within(Z, reach, allowed)
+        return rows.derived.store.within(Z, reach, allowed)
     k = min(len(rows), FIRST_ASKED)
-    positions, scores = rows.store.search(Z, k, allowed)
+    positions, scores = rows.derived.store.search(Z, k, allowed)
     while k < len(rows) and (scores[:, -1] >= reach).any():
         k = min(len(rows), 4 * k)
-        positions, scores = rows.store.search(Z, k, allowed)
+        positions, scores = rows.derived.store.search(Z, k, allowed)
     queries, places = np.nonzero((positions >= 0) & (scores >= reach))
     return queries, positions[queries, places], scores[queries, places]

@@ -61,7 +61,7 @@ class Curve:
     def suits(self, rows):
         """Whether it still holds."""
         grown = max(len(rows), 1) / self.n_rows
-        return 1 / GROWN < grown < GROWN and abs(rows.drift - self.drifted) < DRIFTED
+        return 1 / GROWN < grown < GROWN and abs(rows.derived.drift - self.drifted) < DRIFTED
 
     def least(self, recall):
         """The least `Effort` that reaches a recall, None if none does."""
@@ -117,7 +117,7 @@ def planned(rows, k, exact, rerank, recall, oversample):
             return True, Effort(None)
     if exact is not False or rows.by_lists:
         return exact, Effort(None)
-    if rerank and rows.few is not None:  # all of them are compared
+    if rerank and rows.derived.few is not None:  # all of them are compared
         return False, Effort(oversample)
     if recall is None and not rows.by_graph:
         return False, Effort(oversample if rerank else None)
@@ -137,19 +137,19 @@ def planned(rows, k, exact, rerank, recall, oversample):
 
 def measured_curve(rows, size):
     """The curve for ``size`` neighbors, measured if there is none that suits; None of an index with few rows."""
-    curve = next((curve for curve in rows.curves if curve.k == size), None)
+    curve = next((curve for curve in rows.derived.curves if curve.k == size), None)
     if curve is not None and curve.suits(rows):
         return curve
     made = _measure(rows, size)
     if made is not None:
-        rows.view.curves = [*(curve for curve in rows.curves if curve.k != size), made]
+        rows.derived.known.curves = [*(curve for curve in rows.derived.curves if curve.k != size), made]
     return made
 
 
 def _measure(rows, k):
     eligible = rows.alive
     if rows.by_graph:
-        graph = rows.graph.graph
+        graph = rows.derived.graph.graph
         inside = eligible[eligible < graph.n_rows]  # in proportion; only of the lowest layer can links be cut
         eligible = np.concatenate([inside[graph.is_lowest(inside)], eligible[len(inside) :]])
     if len(eligible) <= 2 * k or len(eligible) < 2 * LEAST_QUERIES:
@@ -160,7 +160,7 @@ def _measure(rows, k):
     others[asked] = False
     Q, n_others = rows.take(asked), int(np.count_nonzero(others))
     limits = _kth_best(rows, np.flatnonzero(others), Q, k)
-    store = rows.store.without(asked) if rows.by_graph else rows.store
+    store = rows.derived.store.without(asked) if rows.by_graph else rows.derived.store
     Z = rows.model.embed_queries(Q)
     steps = []
     for factor, how in _ladder(rows, store):
@@ -171,7 +171,7 @@ def _measure(rows, k):
         steps.append([factor, how.get("n_probe"), round(float(np.minimum(hits, k).mean() / k), 5)])
         if steps[-1][2] >= ENOUGH or wanted == n_others:
             break
-    return Curve(k, len(rows), round(rows.drift, 6), len(asked), steps)
+    return Curve(k, len(rows), round(rows.derived.drift, 6), len(asked), steps)
 
 
 def _ladder(rows, store):

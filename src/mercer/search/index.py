@@ -8,41 +8,35 @@ Steps ([bourrier15explicit] Sec. 4.3)
 
 __all__ = ["KernelIndex"]
 
-import itertools
-import os
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.models import save
+from mercer._base.parameters.language import keep_arguments
 from mercer._base.parameters.search import CONFIDENCE, KERNEL_INDEX
 from mercer._base.progress import told
-from mercer._base.tables import open_rows
 from mercer._base.threads import thread_limit
 from mercer.kernels import get_kernel, needs_non_negative
-from mercer.maps.dask import is_dask, named, rows_to_fit
-from mercer.search.by_codes import final_scores, range_codes, search_codes
+from mercer.maps.dask import is_dask, rows_to_fit
+from mercer.search.answering import as_frame_of, find_nearest, find_within, in_lists
+from mercer.search.by_codes import final_scores
 from mercer.search.columns.frames import as_data_frame, check_frame
 from mercer.search.databases.pushing import connect, push
-from mercer.search.effort import planned
-from mercer.search.exact.searcher import ExactSearch, check_searchable
-from mercer.search.lists.searcher import ListSearch
-from mercer.search.model.choice import DEFAULT_BYTES, chosen_store
-from mercer.search.model.model import SearchModel
+from mercer.search.model.fitting import fitted_model
 from mercer.search.model.parameters import check_index
-from mercer.search.rows.collection import Collection, format_of
+from mercer.search.rows.chunks import add_chunks
+from mercer.search.rows.collection import Collection
 from mercer.search.rows.ids import listed_ids
-from mercer.search.rows.place import header_of, open_directory, pickled_rows, unpickled_rows
+from mercer.search.rows.packing import format_of
+from mercer.search.rows.place import Placed
+from mercer.search.rows.statistics import statistics
 from mercer.search.rows.vectors import type_for
 
-MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
-
-class KernelIndex(BaseEstimator):
+class KernelIndex(Placed):
     """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
 
     Parameters
@@ -117,44 +111,11 @@ class KernelIndex(BaseEstimator):
 
     _table = KERNEL_INDEX
 
-    def __init__(
-        self,
-        kernel="chi2",
-        *,
-        embedding="auto",
-        store="auto",
-        code="pq",
-        bits=8,
-        bytes_per_item=None,
-        oversample=10,
-        normalize=True,
-        measure="similarity",
-        effort="default",
-        vectors="auto",
-        n_components=None,
-        n_landmarks=1024,
-        n_lists="auto",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
-        self.kernel = kernel
-        self.embedding = embedding
-        self.store = store
-        self.code = code
-        self.bits = bits
-        self.bytes_per_item = bytes_per_item
-        self.oversample = oversample
-        self.normalize = normalize
-        self.measure = measure
-        self.effort = effort
-        self.vectors = vectors
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
-        self.n_lists = n_lists
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    def __init__(self, kernel="chi2", *, embedding="auto", store="auto", code="pq", bits=8, bytes_per_item=None,
+                 oversample=10, normalize=True, measure="similarity", effort="default", vectors="auto",
+                 n_components=None, n_landmarks=1024, n_lists="auto", random_state=None, n_jobs=None,
+                 verbose=0):  # fmt: skip
+        keep_arguments(self, locals())
 
     # ------------------------------------------------------------------------------------------------ fit and rows
 
@@ -171,7 +132,7 @@ class KernelIndex(BaseEstimator):
         self._refuse_directory("fit")
         X = rows_to_fit(self, X)
         with told(self.verbose):
-            model = self._fitted(X)
+            model = fitted_model(self, X)
         name = type_for(X) if self.vectors == "auto" else self.vectors
         kept = format_of(name, sparse.issparse(X) or model.store == "lists", model.n_features_in_)
         self._collection = Collection(model, kept, self.n_lists, self.n_jobs)
@@ -191,7 +152,7 @@ class KernelIndex(BaseEstimator):
             rows that were there before have no values. Later calls may leave columns out, and add none.
         """
         if is_dask(X):
-            return self._add_chunks(X, ids, data)
+            return add_chunks(self, X, ids, data)
         rows, who = self.rows_, "KernelIndex.add"
         X = rows.as_kept(rows.model.validated(X))
         ids = rows.new_ids(ids, X.shape[0], who)
@@ -199,18 +160,6 @@ class KernelIndex(BaseEstimator):
         data = rows.new_data(data, X.shape[0], who)
         with told(self.verbose):
             rows.append(X, ids, np.empty(0, dtype=np.int64), who, data)
-        return self
-
-    def _add_chunks(self, X, ids, data):
-        rows = open_rows(X)
-        if ids is not None:
-            ids = listed_ids(ids, "KernelIndex.add")
-            if len(ids) != len(rows):
-                raise InputError(f"KernelIndex.add needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
-            self.rows_.check_new(ids, "KernelIndex.add")
-        data = self.rows_.new_data(data, len(rows), "KernelIndex.add")
-        for block, part in rows.blocks():
-            self.add(named(block, rows.feature_names), None if ids is None else ids[part], data[part])
         return self
 
     def update(self, X, ids, data=None):
@@ -235,7 +184,7 @@ class KernelIndex(BaseEstimator):
         if not len(rows):
             raise InputError("KernelIndex.refit needs rows in the index.")
         with told(self.verbose):
-            model = self._fitted(rows.take(rows.alive), rows.model)
+            model = fitted_model(self, rows.take(rows.alive), rows.model)
             rows.rewrite("KernelIndex.refit", model, lambda path: save(model, path))
         return self
 
@@ -295,26 +244,14 @@ class KernelIndex(BaseEstimator):
         allowed = rows.allowed(filter, "KernelIndex.search", where)
         check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):
-            exact, effort = planned(rows, int(k), exact, rerank, recall, self.oversample)
-            if rows.by_lists:
-                (positions, scores), self.certificate_ = self._by_lists(rows, exact).nearest(Q, int(k), allowed)
-            elif exact is False:
-                positions, scores = search_codes(rows, Q, int(k), allowed, *effort)
-            else:
-                (positions, scores), self.certificate_ = self._exact(rows, exact, confidence).nearest(
-                    Q, int(k), allowed
-                )
-        measure = rows.measure
-        values = np.where(positions < 0, measure.nothing, measure.reported(scores))
+            found, certificate = find_nearest(self, rows, Q, int(k), allowed, exact, confidence, rerank, recall)
+        self._certify(certificate)
+        positions, scores = found
+        values = np.where(positions < 0, rows.measure.nothing, rows.measure.reported(scores))
         if as_frame:
-            queries, ranks = np.nonzero(positions >= 0)
-            return self._frame(as_frame, rows, queries, ranks, positions[queries, ranks], values[queries, ranks])
+            there = np.nonzero(positions >= 0)
+            return as_frame_of(as_frame, self.measure, rows, there[0], positions[there], values[there])
         return rows.ids.at(positions), values
-
-    def _frame(self, library, rows, queries, ranks, positions, values):
-        """What was found, line by line."""
-        head = {"query": queries, "rank": ranks + 1, "id": rows.ids.at(positions), self.measure: values}
-        return as_data_frame(library, head, rows.data, rows.values(positions))
 
     def data(self, ids, as_frame=False):
         """The columns of some rows, as a dictionary of lists in the order of ``ids``, or as a data frame with the ids.
@@ -337,18 +274,8 @@ class KernelIndex(BaseEstimator):
         ids, values = self.search(X, n_neighbors)
         return (values, ids) if return_distance else ids
 
-    def range_search(
-        self,
-        Q,
-        *,
-        min_similarity=None,
-        max_distance=None,
-        filter=None,
-        where=None,
-        exact=False,
-        confidence=CONFIDENCE.default,
-        as_frame=False,
-    ):
+    def range_search(self, Q, *, min_similarity=None, max_distance=None, filter=None, where=None, exact=False,
+                     confidence=CONFIDENCE.default, as_frame=False):  # fmt: skip
         """All rows within a limit, for each query.
 
         Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the
@@ -364,20 +291,13 @@ class KernelIndex(BaseEstimator):
         allowed = rows.allowed(filter, "KernelIndex.range_search", where)
         check_frame(as_frame, "KernelIndex.range_search")
         with thread_limit(self.n_jobs), told(self.verbose):
-            if rows.by_lists:
-                found, self.certificate_ = self._by_lists(rows, exact).within(Q, limit, allowed)
-            elif exact is False:
-                found = range_codes(rows, Q, limit, allowed)
-            else:
-                found, self.certificate_ = self._exact(rows, exact, confidence).within(Q, limit, allowed)
+            found, certificate = find_within(self, rows, Q, limit, allowed, exact, confidence)
+        self._certify(certificate)
         queries, positions, scores = found
-        ids, values = rows.ids.at(positions), measure.reported(scores)
+        values = measure.reported(scores)
         if as_frame:
-            ranks = np.arange(len(queries)) - np.searchsorted(queries, queries)
-            return self._frame(as_frame, rows, queries, ranks, positions, values)
-        bounds = np.searchsorted(queries, np.arange(Q.shape[0] + 1))
-        cuts = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
-        return [ids[cut] for cut in cuts], [values[cut] for cut in cuts]
+            return as_frame_of(as_frame, self.measure, rows, queries, positions, values)
+        return in_lists(Q.shape[0], queries, rows.ids.at(positions), values)
 
     def exact_values(self, Q, positions):
         """Similarities or distances of rows at positions of ``rows_``, in every bit as an exact search reports them.
@@ -399,23 +319,11 @@ class KernelIndex(BaseEstimator):
             raise InputError(f"{who} needs rows in the index. Use add.")
         return rows, rows.as_kept(rows.model.validated(Q, name="Q"))
 
-    def _by_lists(self, rows, exact):
-        if exact is not False:
-            check_searchable(rows, exact)
-        return ListSearch(rows)
-
-    def _exact(self, rows, exact, confidence):
-        seed = self.random_state if isinstance(self.random_state, Integral) else 0
-        return ExactSearch(rows, exact, self.n_landmarks, seed, confidence)
+    def _certify(self, certificate):
+        if certificate is not None:
+            self.certificate_ = certificate
 
     # ---------------------------------------------------------------------------------------------- what was fitted
-
-    @property
-    def rows_(self):
-        """The rows of this moment: their ids, positions and what is kept of them; every method begins here."""
-        if "_collection" not in self.__dict__:
-            check_is_fitted(self)
-        return self._collection.settled()
 
     @property
     def model_(self):
@@ -441,124 +349,18 @@ class KernelIndex(BaseEstimator):
     def plan_(self):
         """What was chosen and why; ``recall`` has the curves of `search` that were measured."""
         rows = self.rows_
-        curves = [curve.document for curve in rows.view.curves]
+        curves = [curve.document for curve in rows.derived.known.curves]
         return {**rows.model.plan_, "recall": curves} if curves else rows.model.plan_
 
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""
-        rows = self.rows_
-        far = int(np.count_nonzero(rows.flags & 1))
-        n_bytes = rows.model.coder_.n_bytes if rows.has_codes else 0
-        limit = rows.model.residual_limit_ if rows.model.embeds else 1.0
-        return {
-            "rows": len(rows),
-            "removed": int(np.count_nonzero(rows.snapshot.removed)),
-            "segments": len(rows.snapshot.segments),
-            "kernel": repr(rows.model.kernel_),
-            "store": rows.model.store,
-            "measure": self.measure,
-            "normalize": self.normalize,
-            "bytes_per_item": n_bytes,
-            "code_bytes": n_bytes * rows.snapshot.n_positions,
-            "vectors": rows.vectors.name if rows.vectors else None,
-            "rounded_rows": rows.rounded,
-            "drift": {"rows": far, "share": far / max(1, len(rows)), "limit": limit},
-            "bounds_bytes": rows.view.bounds.nbytes if rows.view.bounds else 0,
-            "lists": rows.n_lists if rows.has_codes else 0,
-            "lists_bytes": rows.view.lists.nbytes if rows.view.lists else 0,
-            "graph_bytes": rows.view.graph.nbytes if rows.view.graph else 0,
-            "graph_rows": rows.view.graph.graph.n_rows if rows.view.graph else 0,
-            "data": self.columns_,
-            "path": None if rows.path is None else os.fspath(rows.path),
-            "plan": self.plan_,
-        }
-
-    def _fitted(self, X, before=None):
-        """The model of rows, with the store that it had ``before``."""
-        known = None if before is None else (before.store, before.plan_.get("store_reason", "It was so before."))
-        store, reason = known or chosen_store(self, X)
-        parameters = {name: getattr(self, name) for name in MODEL_PARAMETERS} | {"store": store}
-        if store == "codes" and self.bytes_per_item is None:
-            parameters["bytes_per_item"] = DEFAULT_BYTES
-        model = SearchModel(**parameters).fit(X)
-        model.plan_ = {"store": store, "store_reason": reason, **model.plan_}
-        return model
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_collection")
+        return statistics(self, self.rows_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
-
-    # ------------------------------------------------------------------------------- in a directory and in databases
-
-    _not_saveable = "its rows do not fit a model file. Use persist(path), and KernelIndex.open(path) to have it back."
-
-    def persist(self, path):
-        """Move the index to a directory, where every further change is durable when its method returns.
-
-        Parameters
-        ----------
-        path : a directory that is empty or does not exist
-        """
-        rows = self.rows_
-        self._refuse_directory("persist")
-        rows.move(path, header_of(self, rows))
-        return self
-
-    @classmethod
-    def open(cls, path, mode="r", *, verify=True, n_jobs=None):
-        """An index in a directory.
-
-        Parameters
-        ----------
-        path : directory
-        mode : {"r", "w"}
-            ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
-        verify : bool
-            Whether all checksums are compared and all rows looked at, which reads everything once. Without, rows are
-            looked at when they are taken.
-        """
-        parameters, rows = open_directory(path, mode, verify, n_jobs)
-        index = cls(**parameters)
-        index._collection = rows
-        return index
-
-    def refresh(self):
-        """See what another process has added or removed since the index was opened or refreshed."""
-        self.rows_.refresh()
-        return self
-
-    def close(self):
-        """Give back files and the writer's lock."""
-        if hasattr(self, "_collection"):
-            self.rows_.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        self.close()
-
-    def _refuse_directory(self, who):
-        path = self.rows_.path if hasattr(self, "_collection") else None
-        if path is not None:
-            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {path}.")
-
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        if state.pop("_collection", None) is None:
-            return state
-        return state | pickled_rows(self, self.rows_)
-
-    def __setstate__(self, state):
-        rows = unpickled_rows(state)
-        super().__setstate__(state)
-        if rows is not None:
-            self._collection = rows
 
     push = push
     connect = staticmethod(connect)

@@ -39,7 +39,7 @@ def made(tmp_path_factory, X):
 @pytest.fixture(autouse=True)
 def codes_of_few_rows(monkeypatch):
     """So few rows would all be compared: see tests/search/exact/test_few.py."""
-    monkeypatch.setattr("mercer.search.rows.collection.FEW_VALUES", 0)
+    monkeypatch.setattr("mercer.search.rows.derived.FEW_VALUES", 0)
 
 
 def share_found(found, true):

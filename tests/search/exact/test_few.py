@@ -7,7 +7,7 @@ from scipy import sparse
 from mercer import KernelIndex
 from mercer.kernels import RBF, Chi2, Hellinger, Intersection, JensenShannon, Linear, MinMax, PowerMean
 from mercer.search import exact_knn
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
 
 KERNELS = [
     Linear(), Hellinger(), Chi2(), Intersection(), JensenShannon(), PowerMean(-2.0), PowerMean(-1.0), MinMax(),
@@ -79,7 +79,7 @@ def test_numbers_far_from_one_change_nothing(scale):
 @pytest.mark.parametrize("how", ["few", "codes", "lists"])
 @pytest.mark.parametrize("kernel", [Chi2(), JensenShannon(), Linear(), RBF(1.0)], ids=repr)
 def test_one_by_one_is_as_in_a_batch(how, kernel, monkeypatch):
-    monkeypatch.setattr(_collection, "FEW_VALUES", 2**18 if how == "few" else 0)
+    monkeypatch.setattr(_derived, "FEW_VALUES", 2**18 if how == "few" else 0)
     rows, asked = (sparse.csr_array(X), sparse.csr_array(Q)) if how == "lists" else (X, Q)
     made = KernelIndex(kernel, effort="low", random_state=0).fit(rows).add(rows)
     together = made.search(asked, 10)

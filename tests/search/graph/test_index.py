@@ -15,7 +15,7 @@ from mercer.search.graph import hnsw as _hnsw
 from mercer.search.graph import rows as _rows
 from mercer.search.graph import store as _store
 from mercer.search.model import choice as _choice
-from mercer.search.rows import collection as _collection
+from mercer.search.rows import derived as _derived
 from tests.search.index_samples import STEPS, Life, histograms
 
 PARAMETERS = {"store": "graph", "embedding": "kpca", "n_components": 12, "n_landmarks": 64, "random_state": 0}
@@ -26,7 +26,7 @@ WANTED = exact_knn("chi2", X, Q, 10)
 @pytest.fixture(autouse=True)
 def small_graphs(monkeypatch):
     """Graphs from 100 rows on, through which a walk leads; few rows are no exception."""
-    monkeypatch.setattr(_collection, "FEW_VALUES", 0)
+    monkeypatch.setattr(_derived, "FEW_VALUES", 0)
     monkeypatch.setattr(_rows, "TAIL_ROWS", 100)
     monkeypatch.setattr(_store, "STEPS_PER_SCANNED", 9.0)
 
@@ -70,7 +70,7 @@ def test_near_rows_are_found_and_their_scores_are_exact(index):
         assert_near(index, Q[one : one + 1], (WANTED[0][one : one + 1], WANTED[1][one : one + 1]))
     found = index.stats()
     assert (found["store"], found["graph_rows"], found["bytes_per_item"]) == ("graph", 1200, 0)
-    assert found["graph_bytes"] == index.rows_.graph.nbytes
+    assert found["graph_bytes"] == index.rows_.derived.graph.nbytes
     exact = index.search(Q, 10, exact=True)
     np.testing.assert_array_equal(exact[0], WANTED[0])
     np.testing.assert_array_equal(exact[1], WANTED[1])
@@ -169,8 +169,8 @@ def test_recall_of_codes_is_reached_by_candidates_or_exactly():
 
 def test_a_recall_that_candidates_do_not_reach_is_searched_exactly(index, monkeypatch):
     monkeypatch.setattr(_effort, "FACTORS", (1.0,))
-    assert index.rows_.view.curves
-    index.rows_.view.curves = []
+    assert index.rows_.derived.known.curves
+    index.rows_.derived.known.curves = []
     np.testing.assert_array_equal(index.search(Q, 10, recall=0.9999)[0], WANTED[0])
     assert index.certificate_.exact
 

@@ -176,7 +176,7 @@ def test_rows_added_one_by_one_are_found_at_once(small_blocks):
         index.add(X[i : i + 1])
         if X[i].nnz:
             assert i in index.search(X[i : i + 1], 6)[0]
-    assert len(index.rows_.lists.blocks) <= 8
+    assert len(index.rows_.derived.lists.blocks) <= 8
     assert_same(index.search(X[:20], 10), exact_knn("js", X, X[:20], 10))
 
 

@@ -164,4 +164,4 @@ def test_a_link_is_not_followed(path, tmp_path):
     file.symlink_to(tmp_path / "elsewhere")
     with KernelIndex.open(path, verify=False) as index:
         assert_same(index.search(Q, 8), wanted())
-        assert index.rows_.lists.blocks[0]._checked is None  # built here
+        assert index.rows_.derived.lists.blocks[0]._checked is None  # built here

@@ -13,7 +13,7 @@ from mercer.search.databases.places import store_at
 from mercer.search.databases.row_bytes import as_bytes
 from mercer.search.model.measure import Measure
 from mercer.search.model.model import SearchModel
-from mercer.search.rows.collection import ADD_ROWS
+from mercer.search.rows.packing import ADD_ROWS
 
 
 def push(

@@ -43,7 +43,7 @@ class ExactSearch:
     def nearest(self, Q, k, allowed):
         """((positions, scores) of the k nearest rows of validated queries, certificate)."""
         rows = self.rows
-        if len(rows) <= BRUTE_FORCE_ROWS and self.exact != "probable" and rows.view.bounds is None:
+        if len(rows) <= BRUTE_FORCE_ROWS and self.exact != "probable" and rows.derived.known.bounds is None:
             return self._look_at_all(Q, k, allowed)
         return self._search_bounded(Q, k, allowed)
 
@@ -62,7 +62,7 @@ class ExactSearch:
         return (found.positions, found.scores), Certificate(len(rows), evaluations, True, 1.0, 0)
 
     def _search_bounded(self, Q, k, allowed, limit=None):
-        rows, bounds = self.rows, self.rows.bounds(self._projection)
+        rows, bounds = self.rows, self.rows.derived.bounds(self._projection)
         proven = self.exact != "probable"
         share, confidence = (1.0, 1.0) if proven else self._relaxed(bounds, k, limit)
         found, evaluations = search_bounded(
@@ -75,11 +75,12 @@ class ExactSearch:
     def _first_of(self, allowed):
         """Where the store of the index finds candidates in less time than bounds do: their function, else None."""
         rows = self.rows
-        if not rows.finds_quickly:
+        if not rows.derived.finds_quickly:
             return None
 
         def first_of(Q, k):
-            positions, _ = rows.store.search(rows.model.embed_queries(Q), min(CANDIDATES * k, len(rows)), allowed)
+            Z = rows.model.embed_queries(Q)
+            positions, _ = rows.derived.store.search(Z, min(CANDIDATES * k, len(rows)), allowed)
             queries, places = np.nonzero(positions >= 0)
             return queries, positions[queries, places].astype(np.int64)
 
@@ -88,12 +89,12 @@ class ExactSearch:
     def _relaxed(self, bounds, k, limit):
         """(share of the tails that counts, share of the neighbors that are found then)."""
         with _BUILDING:
-            known, wanted = self.rows.view.relaxed, (k, limit)
-            if wanted not in known:
-                needs = measure_needs(self.rows, self.measure, bounds.directions, k, limit)
-                known = dict([*known.items(), (wanted, needs)][-KEPT_NEEDS:])
-                self.rows.view.relaxed = known
-        return share_for(known[wanted], self.confidence)
+            needs, wanted = self.rows.derived.known.needs, (k, limit)
+            if wanted not in needs:
+                found = measure_needs(self.rows, self.measure, bounds.directions, k, limit)
+                needs = dict([*needs.items(), (wanted, found)][-KEPT_NEEDS:])
+                self.rows.derived.known.needs = needs
+        return share_for(needs[wanted], self.confidence)
 
 
 def check_searchable(rows, exact):

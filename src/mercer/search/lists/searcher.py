@@ -28,7 +28,7 @@ class ListSearch:
     def nearest(self, Q, k, allowed):
         """((positions, scores) of the k nearest rows of validated queries, certificate)."""
         rows, allowed = self.rows, self.rows.may_be_found(allowed)
-        store = rows.lists
+        store = rows.derived.lists
         if Q.shape[0] == 1:
             found = self._nearest_of_one(store, Q, k, allowed)
             if found is not None:
@@ -70,7 +70,7 @@ class ListSearch:
     def within(self, Q, limit, allowed):
         """((queries, positions, scores) of all rows whose objective reaches a limit, certificate)."""
         rows, allowed = self.rows, self.rows.may_be_found(allowed)
-        store = rows.lists
+        store = rows.derived.lists
         if not _is_safe(store, Q):
             (positions, scores), certificate = self._look_at_all(Q, len(rows), allowed)
             queries, places = np.nonzero(positions >= 0)

@@ -1,9 +1,12 @@
 """Where the rows of an index live beyond this process: in a directory, or in a pickle."""
 
-__all__ = ["header_of", "open_directory", "pickled_rows", "unpickled_rows"]
+__all__ = ["Placed"]
 
 import os
 from types import SimpleNamespace
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
@@ -11,12 +14,92 @@ from mercer.search.columns.types import columns_in
 from mercer.search.model.file import load_model
 from mercer.search.model.parameters import check_index
 from mercer.search.rows.checks import damages_named, read_header
-from mercer.search.rows.collection import Collection, columns_of, format_of
+from mercer.search.rows.collection import Collection
+from mercer.search.rows.packing import columns_of, format_of
 from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
 
 
-def open_directory(path, mode, verify, n_jobs):
+class Placed(BaseEstimator):
+    """An estimator whose rows are in memory or in a directory: what `KernelIndex` has of that."""
+
+    _not_saveable = "its rows do not fit a model file. Use persist(path), and KernelIndex.open(path) to have it back."
+
+    @property
+    def rows_(self):
+        """The rows of this moment: their ids, positions and what is kept of them; every method begins here."""
+        if "_collection" not in self.__dict__:
+            check_is_fitted(self)
+        return self._collection.settled()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_collection")
+
+    def persist(self, path):
+        """Move the index to a directory, where every further change is durable when its method returns.
+
+        Parameters
+        ----------
+        path : a directory that is empty or does not exist
+        """
+        rows = self.rows_
+        self._refuse_directory("persist")
+        rows.move(path, _header_of(self, rows))
+        return self
+
+    @classmethod
+    def open(cls, path, mode="r", *, verify=True, n_jobs=None):
+        """An index in a directory.
+
+        Parameters
+        ----------
+        path : directory
+        mode : {"r", "w"}
+            ``"w"`` to change it: one process at a time. Readers see a consistent state and are never blocked.
+        verify : bool
+            Whether all checksums are compared and all rows looked at, which reads everything once. Without, rows are
+            looked at when they are taken.
+        """
+        parameters, rows = _open_directory(path, mode, verify, n_jobs)
+        index = cls(**parameters)
+        index._collection = rows
+        return index
+
+    def refresh(self):
+        """See what another process has added or removed since the index was opened or refreshed."""
+        self.rows_.refresh()
+        return self
+
+    def close(self):
+        """Give back files and the writer's lock."""
+        if hasattr(self, "_collection"):
+            self.rows_.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    def _refuse_directory(self, who):
+        path = self.rows_.path if hasattr(self, "_collection") else None
+        if path is not None:
+            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {path}.")
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if state.pop("_collection", None) is None:
+            return state
+        return state | _pickled_rows(self, self.rows_)
+
+    def __setstate__(self, state):
+        rows = _unpickled_rows(state)
+        super().__setstate__(state)
+        if rows is not None:
+            self._collection = rows
+
+
+def _open_directory(path, mode, verify, n_jobs):
     """(parameters of the index in a directory, its rows)."""
     storage = DirectoryStorage.open(path, mode, verify=verify)
     try:
@@ -40,7 +123,7 @@ def open_directory(path, mode, verify, n_jobs):
         raise
 
 
-def header_of(index, rows):
+def _header_of(index, rows):
     """What a directory keeps beside the rows: parameters that are not those of the model, and how rows are kept."""
     return {
         "oversample": index.oversample,
@@ -53,19 +136,19 @@ def header_of(index, rows):
     }
 
 
-def pickled_rows(index, rows):
+def _pickled_rows(index, rows):
     """What a pickle keeps: rows in memory go along; those of a directory are opened again, for reading."""
     if rows.path is not None:
         return {"_pickled_path": os.fspath(rows.path)}
-    return {"_pickled_rows": (rows.model, list(rows.batches()), rows.vectors, header_of(index, rows))}
+    return {"_pickled_rows": (rows.model, list(rows.batches()), rows.vectors, _header_of(index, rows))}
 
 
-def unpickled_rows(state):
+def _unpickled_rows(state):
     """The rows that a pickle kept, which are taken out of its state; None for an index that was not fitted."""
     path, rows = state.pop("_pickled_path", None), state.pop("_pickled_rows", None)
     n_jobs = state.get("n_jobs")
     if path is not None:
-        return open_directory(path, "r", True, n_jobs)[1]
+        return _open_directory(path, "r", True, n_jobs)[1]
     if rows is None:
         return None
     model, batches, vectors, header = rows
