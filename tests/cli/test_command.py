@@ -134,7 +134,7 @@ def seen(monkeypatch):
     import mercer._base.files.models
 
     monkeypatch.setattr(mercer._base.files.models, "describe", describe)
-    monkeypatch.setattr(inspect_verb, "print_json", lambda found: recorded.append("json"))
+    monkeypatch.setattr(inspect_verb, "answer_json", lambda settings, found: recorded.append("json") or True)
     return recorded
 
 

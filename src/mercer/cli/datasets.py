@@ -11,7 +11,7 @@ from mercer._base.errors import did_you_mean
 from mercer._base.parameters import argument, pathname
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_table, progress
 
 EXAMPLES = """
   mercer datasets
@@ -20,14 +20,11 @@ EXAMPLES = """
 """
 
 
-OPTIONS = (
+@options((
     argument("name", "RECIPE", "A data set to make: scenes-sift. Without it, all are listed.", default=None),
     pathname("out", None, "Where a made set goes.", "DIR", "-o", shown="its folder in --data"),
     pathname("data", None, "Directory of the data sets.", "DIR", shown="MERCER_DATA, or ."),
-)
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def datasets(name, out, data, settings: Settings) -> None:
     """List the data sets that mercer.datasets loads, or make one by its recipe.
 
@@ -51,8 +48,7 @@ def _list(settings: Settings, data: Path | None) -> None:
     from mercer.datasets import CATALOGUE
 
     listed = [_described(known, data) for known in CATALOGUE.values()]
-    if settings.json:
-        print_json({"data": str(_directory(data)), "sets": listed})
+    if answer_json(settings, {"data": str(_directory(data)), "sets": listed}):
         return
     if settings.quiet:
         print("\n".join(known["name"] for known in listed if known["found"]))
@@ -125,8 +121,7 @@ def _make(settings: Settings, known, data: Path | None, out: Path | None) -> Non
     out = out or _directory(data) / known.folder
     with progress(settings):
         record = make_scenes_sift(out, root=data)
-    if settings.json:
-        print_json({"directory": str(out), **record})
+    if answer_json(settings, {"directory": str(out), **record}):
         return
     rows = [
         [

@@ -13,7 +13,7 @@ from typing import Any
 from mercer._base.parameters import argument, flag
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import print_json, print_table
+from mercer.cli.framework.output import answer_json, print_table
 from mercer.cli.framework.rates import print_curve, read_message
 
 EXAMPLES = """
@@ -26,13 +26,10 @@ EXAMPLES = """
 _ELSEWHERE = ("plan_", "history_", "specification_json_", "curve_")
 
 
-OPTIONS = (
+@options((
     argument("file", "FILE", "A model file, a message of bits (.mrcw), or - for the input."),
     flag("verify", "Read the whole file and compare its checksum; otherwise the header only."),
-)
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def inspect(file, verify, settings: Settings) -> None:
     """Header, sizes, fingerprint and versions of a model file.
 
@@ -51,8 +48,7 @@ def inspect(file, verify, settings: Settings) -> None:
             found = dict([*list(found.items())[:behind], *_more(path).items(), *list(found.items())[behind:]])
     if file == "-":
         found["file"] = "standard input"
-    if settings.json:
-        print_json(found)
+    if answer_json(settings, found):
         return
     arrays, curve = found.pop("arrays"), found.pop("curve", None)
     print_table(settings, found["file"], ["", "value"], _facts(found), text_columns=2)
@@ -93,8 +89,7 @@ def _print_message(settings: Settings, path: str, name: str) -> None:
         "fingerprint": found.fingerprint8,
         "bytes": Path(path).stat().st_size,
     }
-    if settings.json:
-        print_json(facts)
+    if answer_json(settings, facts):
         return
     rows = [[key, value] for key, value in facts.items() if key != "file"]
     print_table(settings, name, ["", "value"], [*rows, ["checksum", "right"]], text_columns=2)

@@ -108,7 +108,7 @@ class Comparison:
         return head | {"measure": "distance" if self.distance else "similarity"} | sources
 
 
-OPTIONS = (
+@options((
     argument("x", "X", "Rows to compare: a file, FILE.npz::NAME, or - for the input."),
     argument("y", "Y", "Rows to compare them with; X with itself if left out.", default=None),
     text("name", "chi2", "linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
@@ -121,10 +121,7 @@ OPTIONS = (
     integer("top", None, "Only the N best matches of each row; without Y, other rows only.", least=1),
     text("out", None, "Write the result (npy, npz, csv, tsv); - is the output.", "FILE", "-o"),
     OUT_FORMAT,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def kernel(x, y, name, param, signed, normalize, distance, top, out, out_format, rules, settings: Settings) -> None:
     """Exact kernel values, or best matches, between rows of numbers.
 

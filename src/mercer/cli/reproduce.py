@@ -13,7 +13,7 @@ from mercer._base.errors import MercerError, did_you_mean
 from mercer._base.parameters import argument, flag, pathname
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_json, print_table, progress
 
 EXAMPLES = """
   mercer reproduce list
@@ -23,17 +23,14 @@ EXAMPLES = """
 """
 
 
-OPTIONS = (
+@options((
     argument("name", "list|all|NAME", "List the tables and figures, or reproduce all or one."),
     flag("quick", "Small sizes, to see that everything runs; numbers cannot be compared."),
     flag("stored", "Measure nothing: print from the results that are stored."),
     pathname("out", None, "Where the results go.", "DIR", "-o", shown="benchmarks/results"),
     pathname("benchmarks", None, "The directory of the benchmarks.", "DIR", shown="./benchmarks, or that of the source "
         "checkout"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
     """Measure a published table or figure again, and print what was published beside what we find.
 
@@ -59,8 +56,7 @@ def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
             note(settings, f"Written to {path}")
         elif stored and name != "all":
             raise MercerError(f"{name} has no stored result in {folder}. Run '{item.command}' without --stored.")
-    if settings.json:
-        print_json(made)
+    answer_json(settings, made)
     if failed:
         raise MercerError(f"{len(failed)} of the benchmarks could not be run. {' '.join(failed)}")
 

@@ -10,7 +10,7 @@ from mercer._base.tables import open_for_writing
 from mercer.cli.detect.files import annotated, load_detector
 from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note_plot, print_table, progress, took
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, DETECTOR, PHOTOS
 
 EXAMPLES = """
@@ -19,13 +19,10 @@ EXAMPLES = """
 """
 
 
-OPTIONS = (
+@options((
     DETECTOR, PHOTOS, BOXES, BOX_LABEL,
     pathname("plot", None, "Draw precision against recall.", "PNG"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
     """How good the detections are on images that the model has not seen.
 
@@ -54,8 +51,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         "thresholds": [_at(report, threshold) for threshold in (0.0, report.best_threshold)],
         "seconds": watch.seconds,
     }
-    if settings.json:
-        print_json(document)
+    if answer_json(settings, document):
         return
     usual, best = document["thresholds"]
     rows = [

@@ -27,15 +27,12 @@ Boxes of the parts too:
 """
 
 
-OPTIONS = (
+@options((
     DETECTOR, IMAGES,
     pathname("out", None, "Where pictures with boxes go.", "FOLDER", "-o"),
     number("threshold", 0.0, "Objects score more than this.", "SCORE"),
     STRICT,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def run(model, files, out, threshold, strict, settings: Settings) -> None:
     """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts.
 

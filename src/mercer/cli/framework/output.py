@@ -1,6 +1,7 @@
 """What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
 
 __all__ = [
+    "answer_json",
     "console",
     "lines_of",
     "note",
@@ -62,6 +63,13 @@ def print_table(
     if not settings.quiet:
         out.print(escaped(title), style="bold", markup=False)
     out.print(made)
+
+
+def answer_json(settings: Settings, document: Any) -> bool:
+    """Print the document if JSON was asked for; whether it was."""
+    if settings.json:
+        print_json(document)
+    return settings.json
 
 
 def print_json(document: Any) -> None:

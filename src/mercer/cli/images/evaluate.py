@@ -21,14 +21,11 @@ EXAMPLES = """
 """
 
 
-OPTIONS = (
+@options((
     IMAGE_MODEL, CLASS_FOLDER,
     pathname("plot", None, "Draw the confusion matrix.", "PNG"),
     STRICT,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def evaluate(model, folder, plot, strict, settings: Settings) -> None:
     """How good the predictions of a model are, on a folder of images that it has not seen.
 

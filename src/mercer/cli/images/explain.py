@@ -10,7 +10,7 @@ from mercer._base.parameters import REQUIRED, argument, flag, pathname, text
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_output, exclude
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_table, progress
 from mercer.cli.framework.shared import IMAGE_MODEL
 from mercer.cli.images.files import load_image_model
 
@@ -26,16 +26,13 @@ _WORDS = 5  # shown on either side
 _CLASSES = 8  # whose scores are shown
 
 
-OPTIONS = (
+@options((
     IMAGE_MODEL,
     argument("file", "FILE", "An image."),
     pathname("out", REQUIRED, "The picture to write.", "PNG", "-o"),
     text("label", None, "The class to explain.", "NAME", "--class", shown="the predicted one"),
     flag("words", "Draw which patches have the commonest words, instead of a class."),
-)
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def explain(model, file, out, label, words, settings: Settings) -> None:
     """Draw which patches and words of an image spoke for a class, and which against it.
 
@@ -61,8 +58,7 @@ def explain(model, file, out, label, words, settings: Settings) -> None:
             found.plot().savefig(stream, format="png")
     about = {"model": model, "file": file}
     document = about | (_located(found) if words else _explained(found)) | {"out": str(out)}
-    if settings.json:
-        print_json(document)
+    if answer_json(settings, document):
         return
     (_print_located if words else _print_explained)(settings, document)
     note(settings, f"Picture: {out}")

@@ -25,14 +25,11 @@ The scores of all classes; probabilities, if the model was trained with --probab
 """
 
 
-OPTIONS = (
+@options((
     IMAGE_MODEL, IMAGES,
     pathname("out", None, "Where the answers go.", "CSV", "-o", shown="the output"),
     SCORES, PROBA, STRICT,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def predict(model, files, out, scores, proba, strict, settings: Settings) -> None:
     """Write the class of each image, or its scores or probabilities, as lines of csv: the name of the image first.
 

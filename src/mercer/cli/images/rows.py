@@ -22,7 +22,7 @@ Colours, and transforms of neighbouring pixels in 2 x 2 parts:
 _USUAL_SIZE = "128x128"  # of hog, whose images must be alike
 
 
-OPTIONS = (
+@options((
     IMAGES,
     pathname("out", REQUIRED, "The rows: npy, npz, csv or tsv.", "FILE", "-o"),
     choice("kind", "hog centrist color", "hog", "hog, gradients in cells; centrist, census transforms; color, "
@@ -31,10 +31,7 @@ OPTIONS = (
         shown="as they are; 128x128 for hog"),
     text("grid", None, "Parts of an image, of centrist and color.", "RxC", shown="1x1"),
     texts("param", None, "Another parameter of HOG, CENTRIST, ColorHistogram.", "NAME=VALUE", "-p"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def rows(files, out, kind, size, grid, param, settings: Settings) -> None:
     """Write a row of numbers for each image, in the order of the files; images of a folder come by their names.
 

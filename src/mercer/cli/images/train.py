@@ -15,7 +15,7 @@ from mercer._base.parameters.vision import IMAGE_OPTIONS
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, check_folder, exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_table, progress, took
 from mercer.cli.framework.parameters import parameters_of
 from mercer.cli.framework.shared import CLASS_FOLDER, MODEL_OUT, STRICT
 from mercer.cli.images.files import folder_of_classes, note_skipped, said_command
@@ -79,8 +79,7 @@ def train(ctx: typer.Context, given, settings: Settings) -> None:
         with progress(settings):
             report.write_page(page, folder=given.folder, command=said_command(ctx), **room)
         document["report"] = str(page)
-    if settings.json:
-        print_json(document)
+    if answer_json(settings, document):
         return
     if not settings.quiet:  # the file is the result
         _print(settings, document)

@@ -10,7 +10,7 @@ from mercer._base.parameters.search import INDEX as PARAMETERS
 from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_json, print_table, progress, took
 from mercer.cli.framework.parameters import named_values
 from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP, KERNEL_PARAM
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
@@ -48,17 +48,16 @@ FIT_BYTES = 2**30  # of dense rows
 
 _KERNEL, *_OTHERS = PARAMETERS
 INDEX = Group((_KERNEL, KERNEL_PARAM, *_OTHERS), panel="Index")
-BUILD_OPTIONS = (
+
+
+@options((
     DATA,
     pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
     IDS, KEEP,
     integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learnt from.",
         shown="131072, at most 1 GiB", least=2),
     flag("dry_run", "Print the plan and write nothing."),
-)  # fmt: skip
-
-
-@options(BUILD_OPTIONS, examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)
+), examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)  # fmt: skip
 def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
     """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
 
@@ -110,13 +109,10 @@ def _new_index(choices: dict[str, Any], seed: int):
     return index
 
 
-ADD_OPTIONS = (
+@options((
     DIR, DATA, IDS, KEEP.but(shown="those of the index that DATA has"),
     integer("skip", 0, "Leave out the first N rows, and their ids.", least=0),
-)  # fmt: skip
-
-
-@options(ADD_OPTIONS, examples=ADD_EXAMPLES, rules=INPUT, settings=COMMON)
+), examples=ADD_EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def add(place, x, ids, keep, skip, rules, settings: Settings) -> None:
     """Add rows to an index, under the embedding and code that it has.
 
@@ -134,9 +130,9 @@ def add(place, x, ids, keep, skip, rules, settings: Settings) -> None:
         seconds = time.perf_counter() - started
         document = {"index": place, "data": given.data.name, "added": added, "rows": len(index), "seconds": seconds}
         document |= missing_facts(given.data)
-    named = "" if given.ids is not None else f", with the ids {first} to {first + added - 1}"
-    if settings.json:
-        print_json(document | ({} if given.ids is not None else {"first_id": first, "last_id": first + added - 1}))
+    last = first + added - 1
+    named = "" if given.ids is not None else f", with the ids {first} to {last}"
+    answer_json(settings, document | ({} if given.ids is not None else {"first_id": first, "last_id": last}))
     note(settings, f"{added} rows of {given.data.name} added{named} in {seconds:.2g} s; {place} has {len(index)} rows.")
 
 
@@ -147,8 +143,7 @@ def _rows_to_fit(given: RowsToAdd) -> int:
 
 
 def _print_plan(settings: Settings, index, found: dict[str, Any]) -> None:
-    if settings.json:
-        print_json(found | {"parameters": index.get_params(deep=False), "plan": index.plan_})
+    if answer_json(settings, found | {"parameters": index.get_params(deep=False), "plan": index.plan_}):
         return
     rows = [*facts_of_plan(index), ["fitted on", f"{found['fitted_on']:,} rows, in {took(found['fit_seconds'])}"]]
     print_table(settings, f"Plan for {found['rows']:,} rows of {found['data']}", ["", "value"], rows, text_columns=2)

@@ -30,7 +30,7 @@ True neighbours that are known:
 """
 
 
-OPTIONS = (
+@options((
     argument("files", "DIR... QUERIES", "One index or more, and at the end the queries.", kind=list),
     integer("k", 10, "Of recall_k@k.", "K", "-k --neighbours", least=1),
     integers("ranks", "1,10,100", "The ranks R of recall_1@R, with commas.", "R,..."),
@@ -38,10 +38,7 @@ OPTIONS = (
         shown="an exact search of each index"),
     integer("n_queries", 1000, "Queries used, from the first on.", "N", "--rows", least=1),
     pathname("plot", None, "Draw recall against R and, of several indexes, against bytes.", "PNG"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings) -> None:
     """How many of the true nearest rows an index finds, by its codes and after re-ranking, and how fast.
 

@@ -28,7 +28,8 @@ Only rows whose columns fulfill a condition:
 """
 _SIZES_SHOWN = 10
 
-OPTIONS = (
+
+@options((
     DIR,
     integer("k", None, "Nearest others of each row; with a limit, those of them within it.", "K", "-k --neighbours",
         shown="all within a limit", least=1),
@@ -41,10 +42,7 @@ OPTIONS = (
         "-o"),
     choice("out_format", "graphml csv tsv", None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"),
     text("components", None, "Write the component of each row (csv, tsv); - is the output.", "FILE"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def graph(
     place, k, min_similarity, max_distance, mutual, exact, where, out, out_format, components, settings: Settings
 ) -> None:

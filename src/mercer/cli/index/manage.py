@@ -5,7 +5,7 @@ __all__ = ["COMPACT_EXAMPLES", "REMOVE_EXAMPLES", "STATS_EXAMPLES", "compact", "
 from mercer._base.parameters import argument, flag, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_json, print_table, progress
 from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
 from mercer.cli.index.parts.files import bytes_on_disk, open_index
@@ -25,14 +25,11 @@ COMPACT_EXAMPLES = """
 """
 
 
-REMOVE_OPTIONS = (
+@options((
     DIR,
     argument("words", "ID...", "Ids of the rows.", default=None, kind=list),
     text("file", None, "File of ids, one per line, or npy; - is the input.", "FILE", "--ids"),
-)
-
-
-@options(REMOVE_OPTIONS, examples=REMOVE_EXAMPLES, settings=COMMON)
+), examples=REMOVE_EXAMPLES, settings=COMMON)  # fmt: skip
 def remove(place, words, file, settings: Settings) -> None:
     """Remove rows by their ids, all of them or, if one is not there, none.
 
@@ -45,18 +42,14 @@ def remove(place, words, file, settings: Settings) -> None:
         wanted = list(dict.fromkeys(known_ids(index, ids, place, file)))
         index.remove(wanted)
         left = len(index)
-    if settings.json:
-        print_json({"index": place, "removed": len(wanted), "rows": left})
+    answer_json(settings, {"index": place, "removed": len(wanted), "rows": left})
     note(settings, f"{len(wanted)} rows removed; {place} has {left} rows.")
 
 
-STATS_OPTIONS = (
+@options((
     DIR,
     flag("verify", "Read everything and compare all checksums; damage is named."),
-)
-
-
-@options(STATS_OPTIONS, examples=STATS_EXAMPLES, settings=COMMON)
+), examples=STATS_EXAMPLES, settings=COMMON)  # fmt: skip
 def stats(place, verify, settings: Settings) -> None:
     """What an index holds, how its codes were chosen, and what it takes on the disk.
 
@@ -71,10 +64,7 @@ def stats(place, verify, settings: Settings) -> None:
     print_table(settings, place, ["", "value"], [*rows, *([["verified", "yes"]] if verify else [])], text_columns=2)
 
 
-COMPACT_OPTIONS = (DIR,)
-
-
-@options(COMPACT_OPTIONS, examples=COMPACT_EXAMPLES, settings=COMMON)
+@options((DIR,), examples=COMPACT_EXAMPLES, settings=COMMON)
 def compact(place, settings: Settings) -> None:
     """Give back the space of removed rows.
 
@@ -86,6 +76,6 @@ def compact(place, settings: Settings) -> None:
             index.compact()
         rows = len(index)
     after = bytes_on_disk(place)
-    if settings.json:
-        print_json({"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": watch.seconds})
+    found = {"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": watch.seconds}
+    answer_json(settings, found)
     note(settings, f"{place} has {rows} rows in {after:,} bytes; before, they took {before:,}.")

@@ -81,17 +81,16 @@ QUESTION = Group((
     text("where", None, "A condition on the columns of the index that rows must fulfill.", "CONDITION"),
 ), Question)  # fmt: skip
 QUERIES = argument("q", "QUERIES", "Rows: a file, FILE.npz::NAME, or - for the input.")
-SEARCH_OPTIONS = (
+
+
+@options((
     DIR.but(help="The directory of an index; none with --store."),
     QUERIES.but(default=None, shown=False),
     flag("rerank", "Rank the best of the scan by exact values, or by the codes alone.", "--rerank/--no-rerank",
         default=True),
     RECALL,
     MATCHES_OUT, MATCHES_FORMAT,
-)  # fmt: skip
-
-
-@options(SEARCH_OPTIONS, examples=SEARCH_EXAMPLES, question=QUESTION, at=STORE, rules=INPUT, settings=COMMON)
+), examples=SEARCH_EXAMPLES, question=QUESTION, at=STORE, rules=INPUT, settings=COMMON)  # fmt: skip
 def search(place, q, rerank, recall, out, out_format, question, at, rules, settings: Settings) -> None:
     """The nearest rows of each query: candidates of lists, a graph or codes, and exact kernel values for them.
 
@@ -116,16 +115,13 @@ def search(place, q, rerank, recall, out, out_format, question, at, rules, setti
     _run(settings, replace(question, place=place, rerank=rerank, recall=recall, at=at_store), q, rules, out, out_format)
 
 
-EXACT_OPTIONS = (
+@options((
     DIR, QUERIES,
     flag("probable", "Faster, by relaxed bounds; the certificate says how sure it is."),
     CONFIDENCE.but(default=None, shown=f"{CONFIDENCE.default}, with --probable"),
     flag("stored", "Exact on the rows as the index keeps them, should they be rounded."),
     MATCHES_OUT, MATCHES_FORMAT,
-)  # fmt: skip
-
-
-@options(EXACT_OPTIONS, examples=EXACT_EXAMPLES, question=QUESTION, rules=INPUT, settings=COMMON)
+), examples=EXACT_EXAMPLES, question=QUESTION, rules=INPUT, settings=COMMON)  # fmt: skip
 def exact(place, q, probable, confidence, stored, out, out_format, question, rules, settings: Settings) -> None:
     """The true nearest rows of each query, as brute force would find them, with a certificate.
 

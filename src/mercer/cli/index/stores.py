@@ -12,7 +12,7 @@ from mercer._base.parameters import REQUIRED, choice, flag, integer, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_table, progress, took
 from mercer.cli.framework.shared import DIR, TABLE
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.ids import read_ids
@@ -134,8 +134,7 @@ def push(given, settings: Settings) -> None:
         pushed = index.push(given.to, given.table, **how)
         with pushed:
             found = pushed.stats()
-    if settings.json:
-        print_json({"index": given.place, "seconds": watch.seconds} | found)
+    if answer_json(settings, {"index": given.place, "seconds": watch.seconds} | found):
         return
     graph = f"hnsw, m = {found['m']}, ef_construction = {found['ef_construction']}"
     facts = [

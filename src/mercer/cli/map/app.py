@@ -10,7 +10,16 @@ from mercer._base.tables import ArgumentError, keep_columns, writable_format
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.commands import group
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress, took, written_to
+from mercer.cli.framework.output import (
+    answer_json,
+    note,
+    note_plot,
+    print_json,
+    print_table,
+    progress,
+    took,
+    written_to,
+)
 from mercer.cli.framework.rates import bits_of, specification_of
 from mercer.cli.framework.shared import DENSE, MAP_KERNEL, MAP_PARAM, MODEL_OUT, OUT_FORMAT, PROJECT
 from mercer.cli.map.building import build_map
@@ -60,13 +69,12 @@ _MAP = text(
     "for codes, or universal, qjl, compact, sign, klsh, rmmh for bits; parameters behind a colon.",
     "NAME[:P=V,...]", "--map -m",
 )  # fmt: skip
-FIT_OPTIONS = (
+
+
+@options((
     argument("x", "X", "Rows to fit on: a file, FILE.npz::NAME, or - for the input."),
     MODEL_OUT, _MAP, MAP_KERNEL, MAP_PARAM, PROJECT,
-)  # fmt: skip
-
-
-@options(FIT_OPTIONS, examples=FIT_EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=FIT_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None:
     """Fit a feature map to rows of numbers and write it to a model file."""
     check_folder(out)
@@ -78,8 +86,7 @@ def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None
     save_model(made, out)
     document = _describe(made) | {"fitted_on": data.name, "rows": data.shape[0], "seconds": watch.seconds}
     document |= {"out": str(out)} | missing_facts(data)
-    if settings.json:
-        print_json(document)
+    answer_json(settings, document)
     note(
         settings,
         f"{type(made).__name__} for the {made.kernel_.name} kernel: {document['columns']} columns to "
@@ -87,15 +94,12 @@ def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None
     )
 
 
-APPLY_OPTIONS = (
+@options((
     argument("model", "MODEL", "A file written by mercer map fit."),
     argument("x", "X", "Rows to map: a file, FILE.npz::NAME, or - for the input."),
     text("out", REQUIRED, "Where the features go (npy, npz, csv, tsv); - is the output.", "FILE", "-o"),
     OUT_FORMAT, DENSE,
-)  # fmt: skip
-
-
-@options(APPLY_OPTIONS, examples=APPLY_EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=APPLY_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
     """Write the features of rows under a fitted map, in the order of the rows and without their labels.
 
@@ -118,17 +122,14 @@ def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
     note(settings, f"{data.n_rows_in_file} x {_size(described, sparse)} in {took(watch.seconds)}{written_to(out)}")
 
 
-REPORT_OPTIONS = (
+@options((
     argument("files", "[MODEL]... X", "Fitted maps, if any, and at the end the rows.", kind=list),
     _MAP.but(name="maps", kind=list, default=None),
     MAP_KERNEL, PROJECT,
     integer("rows", 1000, "Rows compared with each other.", least=2),
     integer("top", 10, "Neighbours counted by the recall.", "K", least=1),
     pathname("plot", None, "Draw the values and the errors.", "PNG"),
-)  # fmt: skip
-
-
-@options(REPORT_OPTIONS, examples=REPORT_EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=REPORT_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def report(files, maps, kernel, project, rows, top, plot, rules, settings: Settings) -> None:
     """How well maps approximate their kernels on a sample of rows.
 

@@ -42,7 +42,7 @@ Bits as a message to mercer serve; a shorter code of a model with several rates:
 _MESSAGE = "mrcw"  # the format of docs/wire-format.md
 
 
-OPTIONS = (
+@options((
     argument("model", "MODEL", "A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire "
         "fit."),
     argument("x", "DATA", "Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
@@ -52,10 +52,7 @@ OPTIONS = (
     BITS,
     flag("decode", "From codes back to the rows they stand for."),
     DENSE,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
     """Write what a quantiser or a map turns rows into, or turn codes back into rows.
 

@@ -13,7 +13,7 @@ from mercer._base.tables import ArgumentError, RowSource, open_for_writing
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, note_plot, print_table, progress
 from mercer.cli.framework.rates import bits_of
 from mercer.cli.framework.shared import BITS, DATA, LABELS, LEARNER_MODEL
 from mercer.cli.models.learning import answers, load_learner, missing_facts, open_data
@@ -28,14 +28,11 @@ _CONFUSION_UP_TO = 12  # classes; a wider table does not fit a terminal
 _LABELS_SHOWN = 5
 
 
-OPTIONS = (
+@options((
     LEARNER_MODEL, DATA, LABELS,
     pathname("plot", None, "Draw the confusion matrix, or predicted against true values.", "PNG"),
     BITS,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def evaluate(model, x, labels, plot, bits, rules, settings: Settings) -> None:
     """How good the predictions of a fitted model are, on labelled rows that it has not seen.
 
@@ -68,8 +65,7 @@ def give_figures(settings: Settings, title: str, document: dict[str, Any], plot:
         with open_for_writing(plot) as stream:
             picture(title, stream)
         document["plot"] = str(plot)
-    if settings.json:
-        print_json(document)
+    if answer_json(settings, document):
         return
     _print(settings, title, document)
     note_plot(settings, plot)

@@ -16,7 +16,7 @@ from mercer.cli.framework.errors import INTERRUPTED
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.on_dask import rows_on_dask
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_table, progress, took
 from mercer.cli.framework.shared import DATA, LABELS, MODEL_OUT
 from mercer.cli.models.learner_building import LEARNER, build_learner
 from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, save_model, say_about_missing
@@ -48,17 +48,14 @@ More rows than one machine holds, on a Dask cluster:
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
 
 
-OPTIONS = (
+@options((
     DATA.but(kind=list, help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
     MODEL_OUT.but(default=None),
     LABELS,
     flag("dry_run", "Print the plan and stop."),
     text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for "
         "one made here. DATA are then Parquet files that the workers can read.", "ADDRESS"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, choices=LEARNER, rules=INPUT, settings=COMMON)
+), examples=EXAMPLES, choices=LEARNER, rules=INPUT, settings=COMMON)  # fmt: skip
 def fit(x, out, labels, dry_run, dask, choices, rules, settings: Settings) -> None:
     """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
 
@@ -143,8 +140,7 @@ def _found(learner) -> dict[str, Any]:
 
 
 def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, Any]) -> None:
-    if settings.json:
-        print_json(document)
+    if answer_json(settings, document):
         return
     if settings.quiet and found:  # the file is the result
         return

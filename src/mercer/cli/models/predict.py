@@ -35,14 +35,11 @@ By codes of 64 bits, if the model was fitted by mercer wire fit:
 """
 
 
-OPTIONS = (
+@options((
     LEARNER_MODEL, DATA,
     text("out", None, "Where the answers go (npy, npz, csv, tsv); - is the output.", "FILE", "-o", shown="the output"),
     OUT_FORMAT, SCORES, PROBA, BITS,
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON, rules=INPUT)
+), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Settings) -> None:
     """Write the label of each row under a fitted model, or its scores or probabilities.
 

@@ -21,17 +21,14 @@ EXAMPLES = """
 _BYTES_PER_ROW = 1024  # of an answer, roughly
 
 
-OPTIONS = (
+@options((
     argument("url", "URL", "The address that mercer serve has printed."),
     DATA,
     integer("bits", None, "Bits of a code, one of the rates of the service.", shown="the most", least=1),
     integer("neighbours", None, "Find the nearest K rows of its index instead.", "K", least=1),
     text("token_file", None, "A file with the token of the service.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
 

@@ -9,7 +9,7 @@ from mercer._base.parameters import argument, number, pathname
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, written_to
+from mercer.cli.framework.output import answer_json, note, written_to
 from mercer.cli.framework.rates import at_rate, read_message
 from mercer.cli.models.learning import load_model
 
@@ -21,16 +21,13 @@ Each row of one message against each row of another; the rows of one with each o
 """
 
 
-OPTIONS = (
+@options((
     argument("model", "MODEL", "A model with universal bits, of mercer wire fit."),
     argument("codes", "CODES", "A message of mercer encode, .mrcw."),
     argument("others", "OTHERS", "Another one.", default=None, shown="CODES"),
     number("confidence", 0.95, "Of the interval that the bits leave open.", "SHARE"),
     pathname("out", None, "Where they go.", "CSV", "-o", shown="the output"),
-)
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def distances(model, codes, others, confidence, out, settings: Settings) -> None:
     """Write the distances of rows as their bits tell them, a line of csv for each pair: row, row, distance, low, high.
 
@@ -49,8 +46,7 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
                 f"{embedding.specification_.fingerprint[:16]}."
             )
     found = embedding.distance_from_codes(left.codes, None if others is None else right.codes, confidence)
-    if settings.json:
-        print_json(dict(zip(("distance", "low", "high"), found, strict=True)) | {"confidence": confidence})
+    if answer_json(settings, dict(zip(("distance", "low", "high"), found, strict=True)) | {"confidence": confidence}):
         return
     with open_for_writing("-" if out is None else out) as stream:
         stream.write(b"row,other,distance,low,high\n")

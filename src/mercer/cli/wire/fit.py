@@ -31,7 +31,7 @@ _PICTURE = re.compile(r"(drawing|image):(\d{1,5})x(\d{1,5})(?::(\d+(?:\.\d+)?))?
 _MAXIMUM = {"drawing": 1, "image": 255}  # of a pixel, if it is not said
 
 
-OPTIONS = (
+@options((
     DATA, MODEL_OUT, LABELS,
     text("embedding", "universal", "universal for distances, qjl for inner products, or compact, learned from the "
         "rows; parameters behind a colon.", "NAME[:P=V,...]"),
@@ -41,10 +41,7 @@ OPTIONS = (
         "from 0 to MAX (1; 255) line by line, or vector.", "KIND", "--input"),
     C_OR_AUTO.but(help="Weight of the losses; auto cross-validates for each rate."),
     integer("folds", 5, "Parts of the cross-validation.", least=2),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def fit(x, out, labels, embedding, rates, kind, C, folds, rules, settings: Settings) -> None:
     """Learn to classify rows by the bits of an embedding, at several rates, and write the model to a file.
 

@@ -24,7 +24,7 @@ Local descriptors of 36 numbers, bits for each:
 """
 
 
-OPTIONS = (
+@options((
     DATA, LABELS,
     integers("bits", "32,64,128,256,512,1024", "Bits of a row, or of a block with --block-size.", "N,..."),
     text("codes", None, "unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
@@ -35,10 +35,7 @@ OPTIONS = (
     number("train_size", 0.7, "Share that is learned from.", "SHARE", least=0.01, most=0.99),
     C_OR_AUTO,
     pathname("plot", None, "Draw accuracy against bits.", "PNG"),
-)  # fmt: skip
-
-
-@options(OPTIONS, examples=EXAMPLES, rules=INPUT, settings=COMMON)
+), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules, settings: Settings) -> None:
     """Compare codes by the accuracy that a linear classifier has on them, at several lengths.
 

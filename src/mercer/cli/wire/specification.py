@@ -17,13 +17,10 @@ EXAMPLES = """
 """
 
 
-OPTIONS = (
+@options((
     argument("model", "MODEL", "A file of mercer wire fit, or of another model that makes bits."),
     BITS,
-)
-
-
-@options(OPTIONS, examples=EXAMPLES, settings=COMMON)
+), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def specification(model, bits, settings: Settings) -> None:
     """Print the embedding of a model in whole numbers, from which any program makes the same bits, and its fingerprint.
 

@@ -48,11 +48,6 @@ class FilterBank:
                 found[i] = scores
         return found
 
-    @property
-    def table_bytes(self):
-        """Memory of the tables or weights."""
-        return sum(group.nbytes for _, group in self._groups)
-
 
 class _TableGroup:
     """Filters of one shape as tables of words.
@@ -81,7 +76,6 @@ class _TableGroup:
         self.tables = tables.reshape(n_groups, -1)
         offsets = [(step * self.fold, column) for step in range(steps) for column in range(self.w)]
         self.offsets = offsets + [(0, 0)] * (n_offsets - len(offsets))
-        self.nbytes = self.tables.nbytes
 
     def _cost(self, fold):
         """Vectors that are added for each place, in lookups and afterwards."""
@@ -120,7 +114,6 @@ class _DenseGroup:
         filters = filters * storage.scale  # cells need no decoding then
         matrix = filters.transpose(2, 3, 1, 0).reshape(self.w * CHANNELS, self.h * self.F)
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        self.nbytes = self.matrix.nbytes
 
     def scores(self, grid):
         """(F, rows, columns) float32."""

@@ -19,7 +19,7 @@ from mercer._base.errors import InputError, MercerError
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.errors import INTERRUPTED
 from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import note, print_json, progress
+from mercer.cli.framework.output import answer_json, note, progress
 from mercer.cli.index.parts.columns import typed_columns
 from mercer.cli.index.parts.files import open_rows_for
 from mercer.cli.index.parts.ids import checked_ids, ids_of_column, read_ids
@@ -156,8 +156,7 @@ def _added(index, place: str, before: int) -> int:
 
 def _say_how_to_go_on(settings: Settings, index, given: RowsToAdd, place: str, before: int) -> None:
     added = _added(index, place, before)
-    if settings.json:
-        print_json({"index": place, "added": added, "skip": given.skip + added, "interrupted": True})
+    answer_json(settings, {"index": place, "added": added, "skip": given.skip + added, "interrupted": True})
     note(settings, _stay(given, place, added))
     sys.stdout.flush()
 
