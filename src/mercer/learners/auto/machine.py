@@ -1,15 +1,17 @@
 """From trials to a machine: what was chosen learns from all rows, with as many landmarks as pay.
 
-Landmarks are doubled as long as left-out rows gain by it and the budget lasts: a step costs four times the one before,
-so all of them together cost a third more than the last. Where the rows are few enough, the last step takes all of them.
-Where they are too many for that, local machines (`mercer.learners.auto.local`) are tried in a few cells, and compete
-with landmarks for the left-out rows of these cells. What wins there learns from all rows.
+Up to some tens of thousands of rows, each is compared with every other: few of them in closed form, more of them by
+conjugate gradients (`mercer.learners.auto.ridge`), where a quarter of the rows at a time is held out. Of yet more rows some are landmarks. These are doubled as long as left-out rows gain by it and the budget
+lasts: a step costs four times the one before, so all of them together cost a third more than the last. Local machines
+(`mercer.learners.auto.local`) are tried in a few cells then, and compete with landmarks for the left-out rows of these
+cells. What wins there learns from all rows.
 """
 
 __all__ = ["Machine", "learn"]
 
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -17,23 +19,29 @@ from scipy import sparse
 from mercer._base.memory import available_memory
 from mercer._base.progress import track
 from mercer._base.threads import effective_threads, single_threaded
-from mercer.learners.auto.full_ridge import ridge_on
 from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
 from mercer.learners.auto.panel import Member, factors, judged_alike, rivals
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
-from mercer.learners.auto.ridge import RidgeFit
+from mercer.learners.auto.ridge.closed import LEAST_PENALTY, ridge_on
+from mercer.learners.auto.ridge.iterated import IteratedRidge
+from mercer.learners.auto.ridge.landmarks import RidgeFit
 from mercer.learners.auto.trials import FAR, PENALTY_STEP, Judge, Trial, Trials
 from mercer.learners.fitting.softmax import SoftmaxLink
 from mercer.learners.fitting.targets import center_and_spread
 from mercer.spaces import LandmarkPredictor
 
 DOUBLE_ROWS = 2000  # up to which everything is computed in float64
-EXACT_ROWS = 5000  # up to which every row is a landmark at once
+EXACT_ROWS = 5000  # up to which all rows are compared in closed form
 PANEL_ROWS = 3000  # up to which several machines may answer together: the last trials saw all of these
-LOCAL_ROWS = 10_000  # from which local machines are tried as well
-MOST_ROWS = 15_000  # up to which every row may be a landmark in the end: half a minute of one core
-FIRST_LANDMARKS, LAST_LANDMARKS = 1000, 2000  # before all rows are taken
-LEAST_LANDMARKS = 100  # however short the time is
+LOCAL_ROWS = 10_000  # from which local machines are tried where these are not all compared
+WHOLE_ROWS = 30_000  # up to which each may be compared with every other: half a minute of one core
+STEPS = 40  # of conjugate gradients, about, that such a comparison takes for every column of scores
+FOLDS = 4  # of these rows, each of which is held out once; the first says which penalty is best
+COARSE, FINE = 0.03, 0.003  # residuals over targets, while rows are held out and in the end
+PENALTIES = 3  # that are tried there at most
+FIRST_LANDMARKS, LEAST_LANDMARKS = 1000, 100  # the latter however short the time is
+# Operations per pair of rows: of a kernel value for each column, and of a pass over all values, which reading limits.
+VALUE, LEAST_PASS = 4, 16
 # The budget of trials and landmarks when none is given, in operations of one core: it must not depend on a clock, or
 # one seed would not give one model. A second of a budget counts as 4e10 of them, which is an assumption.
 OPERATIONS, OPERATIONS_PER_ROW = 4e10, 7e7
@@ -61,7 +69,7 @@ class Machine:
     C : weight of the losses, C / 2 sum w |y - f|^2 + |u|^2 / 2
     intercept : float64 (P,)
     link : SoftmaxLink, or None unless there are classes
-    left_out : scores of the rows by all the others, float64 (n, P), in the order of the rows
+    left_out : scores of the rows by all the others, or those of other folds, float64 (n, P), in the order of the rows
     best : the Trial that was chosen
     steps : (landmarks, penalty, loss, score, seconds) of each size
     chosen : number of the step that was kept
@@ -70,6 +78,7 @@ class Machine:
     rivals : (what, landmarks, score, seconds) of those that competed for the same left-out rows
     cell_trials : trials of local machines in some of the cells
     others : trials of further machines that answer together with the best
+    folds : in which rows were held out, or 0 where each was left out alone
     """
 
     predictor: ScaledPredictor | PanelPredictor
@@ -85,6 +94,7 @@ class Machine:
     rivals: tuple[tuple[str, int, float, float], ...] = ()
     cell_trials: tuple[Trial, ...] = ()
     others: tuple[Trial, ...] = ()
+    folds: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,10 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
         judge = Judge(targets / spread, codes, weights, groups).take(order)
         work = _Work(X[order], judge, seed, budget, C)
         work.try_kernels(kernels, scalings)
-        found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
+        if work.is_whole():
+            found = work.whole_machine(spread)
+        else:
+            found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
     left_out = np.empty_like(found.left_out)
     left_out[order] = found.left_out
     return replace(found, left_out=left_out)
@@ -164,6 +177,60 @@ class _Work:
         self.is_open = kernels is None
         self.trials = Trials(self.X, self.judge, kernels, scalings, self.dtype, self.C)
         self.best = self.trials.run(self.is_over)
+
+    # ------------------------------------------------------------------------------------------------------- all rows
+
+    def is_whole(self):
+        """Whether each row is to be compared with every other, by steps."""
+        left = None if self.budget is None else self.left()
+        if self.n <= EXACT_ROWS or self.is_good():
+            return False
+        return takes_all(self.X, self.judge.targets.shape[1], left)
+
+    def is_good(self):
+        """Whether trials left so little to be gained that some landmarks are enough."""
+        return MOST_SHARE * self.best.loss < LEAST_GAIN
+
+    def whole_machine(self, spread):
+        """The Machine of the best trial with all rows as landmarks, its penalty chosen by rows that are held out."""
+        begun, judge, candidate = time.perf_counter(), self.judge, self.best.candidate
+        scaled = candidate.family.scaling.of_validated(self.X).astype(np.float32)
+        ridge = IteratedRidge(candidate.kernel, scaled)
+        left_out, fit = self._held_out(ridge)
+        fit = ridge.fit(judge.targets, judge.weights, fit.penalty, FINE, fit)
+        predictor = ScaledPredictor(
+            candidate.family.scaling,
+            LandmarkPredictor(candidate.kernel, scaled, (fit.coefficients * spread).astype(np.float32)),
+            "float32",
+        )
+        steps = [(self.n, fit.penalty, *judge.verdict(left_out), time.perf_counter() - begun)]
+        return Machine(
+            predictor, ridge.C_of(fit.penalty, judge.weights), fit.intercept * spread, judge.link(left_out),
+            left_out * spread, self.best, steps, 0, self.trials.done, folds=FOLDS,
+        )  # fmt: skip
+
+    def _held_out(self, ridge):
+        """(scores of all rows by those of other folds, a fit of the best penalty)."""
+        judge, fit, best = self.judge, None, None
+        left_out = np.empty(judge.targets.shape)
+        for rows in track(_folds(self.n, judge.groups), "Folds of all rows"):
+            known, own, loss = judge.weights.copy(), judge.take(rows), np.inf
+            known[rows] = 0
+            for penalty in self._falling(ridge, known) if best is None else [best]:
+                fit = ridge.fit(judge.targets, known, penalty, COARSE, fit)
+                scores = ridge.scores(fit, rows)
+                if not own.squared(scores) < loss:
+                    break
+                loss, left_out[rows], kept = own.squared(scores), scores, fit
+            best, fit = kept.penalty, kept
+        return left_out, fit
+
+    def _falling(self, ridge, known):
+        """The penalties that are tried one after the other, as long as each is better: more rows want smaller ones."""
+        if self.C is not None:
+            return [ridge.penalty_of(self.C, known)]
+        found = [self.best.penalty / PENALTY_STEP**k for k in range(PENALTIES)]
+        return [one for one in found if one >= LEAST_PENALTY["f"]] or found[:1]
 
     # ------------------------------------------------------------------------------------------------------- landmarks
 
@@ -211,12 +278,10 @@ class _Work:
         left = None if self.budget is None else max(0.0, self.left())
         return landmark_counts(self.n, left)
 
-    def _penalties(self, ridge, trial, kept=None):
-        """Those around the one of the trial; for all rows after landmarks, where each is dear, the best of these."""
+    def _penalties(self, ridge, trial):
+        """Those around the one of the trial."""
         if self.C is not None:
             return (ridge.penalty_of(self.C),)
-        if kept is not None and ridge.n == ridge.M:
-            return (kept[1].penalty,)
         return trial.penalty / PENALTY_STEP, trial.penalty
 
     def grow(self, rows, sizes, is_enough=lambda left_out, n_more: False):
@@ -228,7 +293,7 @@ class _Work:
             started = time.perf_counter()
             which = np.sort(np.random.default_rng(self.seed).permutation(scaled.shape[0])[:M])
             ridge = ridge_on(self.best.candidate.kernel, scaled, which, judge)
-            fit = judge.best_fit(ridge, self._penalties(ridge, self.best, kept))
+            fit = judge.best_fit(ridge, self._penalties(ridge, self.best))
             loss, score = judge.verdict(fit.left_out)
             steps.append((int(M), fit.penalty, loss, score, time.perf_counter() - started))
             gain = np.inf if kept is None else kept[0] - loss
@@ -257,7 +322,7 @@ class _Work:
 
     def _cell_rows(self):
         """How many rows may lie in a cell; None if there are to be no local machines."""
-        if self.n <= LOCAL_ROWS or sparse.issparse(self.X) or self.is_over(DUEL_SHARE):
+        if self.n <= LOCAL_ROWS or self.is_good() or sparse.issparse(self.X) or self.is_over(DUEL_SHARE):
             return None
         usual = min(max(FEW_CELL_ROWS, int(CELL_SHARE * self.n)), CELL_ROWS)
         if self.budget is None:
@@ -334,24 +399,43 @@ def _honest(fit, which, best, trials, X, judge):
     return left_out
 
 
-def landmark_counts(n, budget=None):
-    """How many landmarks are tried one after the other for n rows.
+def takes_all(X, n_columns, left=None):
+    """Whether rows are few enough for the comparison of each with every other, for so many columns of scores.
 
-    M landmarks take about 4 n M^2 operations, all rows n^3.
+    ``left`` are the seconds that it may take, or None.
+    """
+    n = X.shape[0]
+    d = X.nnz / n if sparse.issparse(X) else X.shape[1]
+    if n > WHOLE_ROWS or 4 * n**2 > MEMORY_SHARE * available_memory():
+        return False
+    operations = n**2 * (VALUE * d + STEPS * (LEAST_PASS + 2 * n_columns))
+    return operations <= (OPERATIONS + n * OPERATIONS_PER_ROW if left is None else left * PER_SECOND)
+
+
+def landmark_counts(n, left=None):
+    """How many landmarks are tried one after the other for n rows: M of them take about 4 n M^2 operations.
 
     >>> landmark_counts(1500), landmark_counts(10_000), landmark_counts(50_000)
-    ([1500], [1000, 2000, 10000], [1000, 2000, 4000])
+    ([1500], [1000, 2000, 4000], [1000, 2000, 4000])
     """
     if n <= EXACT_ROWS:
         return [n]
-    operations = OPERATIONS + n * OPERATIONS_PER_ROW if budget is None else budget * PER_SECOND
+    operations = OPERATIONS + n * OPERATIONS_PER_ROW if left is None else left * PER_SECOND
     room = MEMORY_SHARE * available_memory() / 4  # in values
-    takes_all = n <= (MOST_ROWS if budget is None else (operations / 2) ** (1 / 3)) and 2 * n**2 <= room
-    most = LAST_LANDMARKS if takes_all else min(n, np.sqrt(operations / (4 * n)), room / n)
+    most = min(n, np.sqrt(operations / (4 * n)), room / n)
     sizes = [max(LEAST_LANDMARKS, min(FIRST_LANDMARKS, int(most)))]
     while 2 * sizes[-1] <= most and 2 * sizes[-1] < n:
         sizes.append(2 * sizes[-1])
-    return [*sizes, n] if takes_all else sizes
+    return sizes
+
+
+def _folds(n, groups):
+    """The rows as slices of about equal length, which cut no group."""
+    cuts = np.arange(1, FOLDS) * n // FOLDS
+    if groups is not None:
+        ends = np.flatnonzero(np.diff(groups)) + 1
+        cuts = np.unique(ends[np.abs(ends[:, None] - cuts).argmin(axis=0)])
+    return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), n])]
 
 
 def _order(n, groups, seed):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.learners.auto.ridge import RidgeFit
+from mercer.learners.auto.ridge.landmarks import RidgeFit
 from mercer.learners.auto.trials import Judge, Trial
 
 MOST_MEMBERS = 5

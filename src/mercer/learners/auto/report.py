@@ -124,7 +124,7 @@ def describe(who, X, machine, is_classes, has_groups):
         penalty=float(penalty),
         score=float(score),
         score_name="accuracy" if is_classes else "R2",
-        judged_by="closed-form leave-one-group-out" if has_groups else "closed-form leave-one-out",
+        judged_by=_judged_by(machine.folds, has_groups),
         seconds=float(sum(one.seconds for one in (*trials, *machine.cell_trials))),
         trials=[_row(one, one.rows) for one in trials]
         + [_row(one, machine.rivals[0][1]) for one in machine.cell_trials],
@@ -132,6 +132,12 @@ def describe(who, X, machine, is_classes, has_groups):
         rivals=[list(one) for one in machine.rivals],
         others=[f"{_kernel(one.candidate)}, {_columns(one.candidate.family.scaling)}" for one in machine.others],
     )
+
+
+def _judged_by(folds, has_groups):
+    if folds:
+        return f"{folds} folds of {'whole groups' if has_groups else 'the rows'}"
+    return "closed-form leave-one-group-out" if has_groups else "closed-form leave-one-out"
 
 
 def _row(trial, landmarks):

@@ -2,7 +2,7 @@
 
 Successive halving [jamieson16nonstochastic]: every candidate is tried on few rows, the better ones on more, with their
 widths refined and their columns weighed on the way. A trial is a ridge regression on the classes with all of its rows
-as landmarks, whose left-out scores come in closed form (`mercer.learners.auto.full_ridge`): fewer landmarks would
+as landmarks, whose left-out scores come in closed form (`mercer.learners.auto.ridge.closed`): fewer landmarks would
 favor smooth kernels. The best of each kernel stay in the race, because rough kernels gain more from further rows.
 """
 
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from mercer._base.progress import track
 from mercer.learners.auto.candidates import Candidate, families
-from mercer.learners.auto.full_ridge import FullRidge
+from mercer.learners.auto.ridge.closed import FullRidge
 from mercer.learners.auto.weighing import Weighing, weigh
 from mercer.learners.fitting.softmax import fit_softmax
 

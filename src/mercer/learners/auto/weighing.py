@@ -23,7 +23,7 @@ import numpy as np
 from mercer._base.threads import single_threaded
 from mercer.kernels import RBF
 from mercer.learners.auto.candidates import Candidate
-from mercer.learners.auto.full_ridge import FullRidge
+from mercer.learners.auto.ridge.closed import FullRidge
 
 SLOPE_WIDTH = 0.7  # gamma times the mean distance, of the Gaussian machine whose slopes are taken
 LEAST_GAIN = 0.005  # share of the loss that weights, and each further round of them, must bring

@@ -13,7 +13,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-PRIOR = 1.0  # rows that speak against an offset: it keeps classes with few rows from offsets without bound
+# Rows that speak against an offset, and rows of any class at all: they keep classes with few rows from offsets without
+# bound, and scores that tell all rows apart from a slope without bound.
+PRIOR = 1.0
 LARGEST = 1e4  # slope of scores of spread 1
 STEPS = 100
 
@@ -57,12 +59,14 @@ class SoftmaxLink:
 def fit_softmax(scores, codes, weights):
     """The :class:`SoftmaxLink` of left-out scores, float64 (n, P), for class numbers and weights of the rows.
 
-    Minimises the mean of -log p over rows, and PRIOR / 2 |beta|^2 per unit of weight, by L-BFGS.
+    Minimises the mean of -log p over rows, of which PRIOR in all are of any class, and PRIOR / 2 |beta|^2 per unit of
+    weight, by L-BFGS.
     """
     spread = float(np.sqrt(np.average(np.square(scores - scores.mean(axis=0)).mean(axis=1), weights=weights)))
     spread = spread or float(np.abs(scores).max()) or 1.0
     f, share = scores / spread, weights / weights.sum()
     rows, prior = np.arange(len(codes)), PRIOR / weights.sum()
+    doubt = PRIOR / (weights.sum() + PRIOR)
 
     def value(parameters):
         alpha, beta = parameters[0], parameters[1:]
@@ -70,9 +74,10 @@ def fit_softmax(scores, codes, weights):
         logits -= logits.max(axis=1, keepdims=True)
         powers = np.exp(logits)
         totals = powers.sum(axis=1)
-        loss = share @ (np.log(totals) - logits[rows, codes])
-        slopes = powers / totals[:, None]
-        slopes[rows, codes] -= 1
+        own = (1 - doubt) * logits[rows, codes] + doubt * logits.mean(axis=1)
+        loss = share @ (np.log(totals) - own)
+        slopes = powers / totals[:, None] - doubt / logits.shape[1]
+        slopes[rows, codes] -= 1 - doubt
         slopes = (share[:, None] * slopes)[:, -f.shape[1] :]
         gradient = [(slopes * f).sum(), *(slopes.sum(axis=0) + prior * beta)]
         return loss + prior / 2 * (beta @ beta), np.array(gradient)

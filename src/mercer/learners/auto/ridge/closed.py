@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri, spotrf, strtri
 
 from mercer._base.threads import run_blocks, single_threaded
-from mercer.learners.auto.ridge import LandmarkRidge, RidgeFit, row_blocks
+from mercer.learners.auto.ridge.landmarks import LandmarkRidge, RidgeFit, row_blocks
 from mercer.learners.exact.rows import full_gram
 
 BLOCK_ROWS = 512  # columns of L^-1 whose norms one task computes

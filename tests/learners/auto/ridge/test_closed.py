@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import RBF, Chi2, Laplacian
-from mercer.learners.auto.full_ridge import BLOCK_ROWS, FullRidge
-from mercer.learners.auto.ridge import LandmarkRidge
+from mercer.learners.auto.ridge.closed import BLOCK_ROWS, FullRidge
+from mercer.learners.auto.ridge.landmarks import LandmarkRidge
 
 GROUPS = np.repeat(np.arange(10), [1, 7, 4, 4, 4, 4, 4, 4, 4, 4])
 

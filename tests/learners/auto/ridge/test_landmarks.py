@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import RBF, Chi2, Linear
-from mercer.learners.auto.ridge import BLOCK_ROWS, LandmarkRidge, stable_cholesky
+from mercer.learners.auto.ridge.landmarks import BLOCK_ROWS, LandmarkRidge, stable_cholesky
 
 PENALTY = 1e-3
 
