@@ -75,7 +75,8 @@ PLAIN = "NAME: 5-a\nPRECURSORMZ: 123.4\nNum Peaks: 2\n50 1\n60 2\n\nNAME: b\nNum
 IONS = "BEGIN IONS\nTITLE=5-a\nPEPMASS=123.4 1000\n50 1\n60 2\nEND IONS\nBEGIN IONS\nTITLE=b\n70 3\nEND IONS\n"
 VARIANTS = {
     "plain.msp": PLAIN, "windows.msp": PLAIN.replace("\n", "\r\n"), "mac.msp": PLAIN.replace("\n", "\r"),
-    "mark.msp": b"\xef\xbb\xbf" + PLAIN.encode(), "blanks.msp": "\n\n" + PLAIN.replace("Peaks: 2\n", "Peaks: 2\n\n") + "\n\n",
+    "mark.msp": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "blanks.msp": "\n\n" + PLAIN.replace("Peaks: 2\n", "Peaks: 2\n\n") + "\n\n",
     "tabs.msp": PLAIN.replace(": ", ":\t").replace("0 ", "0\t"), "tight.msp": PLAIN.replace(": ", ":"),
     "uncounted.msp": PLAIN.replace("Num Peaks: 2\n", "").replace("Num Peaks: 1\n", ""),
     "powers.msp": PLAIN.replace("123.4", "1.234E2").replace("50 1", "5.0e+1 1E0"),
@@ -108,7 +109,8 @@ def test_a_list_of_peaks_may_be_separated_by_anything(text, tmp_path):
     ("a.msp", "NAME: a\nNum Peaks: 2\n69,03 120\n111,0 999\n", "decimal comma"),
     ("a.mgf", "BEGIN IONS\n69,03 120,5\nEND IONS\n", "decimal comma"),
     ("a.msp", "NAME: a\nPRECURSORMZ: 5\n", "neither peaks nor"), ("a.txt", "", "has no peaks"),
-    ("a.msp", PLAIN.encode("utf-16"), "UTF-16"), ("a.json", '[{"peaks": {"mz": [1, 2], "intensity": [1]}}]', "different"),
+    ("a.msp", PLAIN.encode("utf-16"), "UTF-16"),
+    ("a.json", '[{"peaks": {"mz": [1, 2], "intensity": [1]}}]', "different"),
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_refused_with_the_reason(name, text, told, tmp_path):
     with pytest.raises(InputError, match=told):
