@@ -27,6 +27,11 @@ def test_an_edge_is_among_the_best_of_both_its_ends():
     assert 0 < len(kept) < len(first)
 
 
+def test_equal_scores_stay_together_at_the_border_as_in_gnps():
+    kept, _ = network_edges([0, 0, 0, 0], [1, 2, 3, 4], [0.9, 0.8, 0.8, 0.7], 5, top_k=2, max_component=0)
+    assert kept.tolist() == [0, 1, 2]
+
+
 def test_large_components_lose_their_lowest_scores_until_they_are_small():
     first, second, scores, n = pairs()
     kept, components = network_edges(first, second, scores, n, top_k=0, max_component=8)

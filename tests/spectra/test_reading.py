@@ -70,6 +70,53 @@ def test_dialects_of_msp_say_the_same(peaks, tmp_path):
     }  # fmt: skip
 
 
+# the same two spectra, (50, 1), (60, 2) with a precursor of 123.4 and then (70, 3), as files have them
+PLAIN = "NAME: 5-a\nPRECURSORMZ: 123.4\nNum Peaks: 2\n50 1\n60 2\n\nNAME: b\nNum Peaks: 1\n70 3\n"
+IONS = "BEGIN IONS\nTITLE=5-a\nPEPMASS=123.4 1000\n50 1\n60 2\nEND IONS\nBEGIN IONS\nTITLE=b\n70 3\nEND IONS\n"
+VARIANTS = {
+    "plain.msp": PLAIN, "windows.msp": PLAIN.replace("\n", "\r\n"), "mac.msp": PLAIN.replace("\n", "\r"),
+    "mark.msp": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "blanks.msp": "\n\n" + PLAIN.replace("Peaks: 2\n", "Peaks: 2\n\n") + "\n\n",
+    "tabs.msp": PLAIN.replace(": ", ":\t").replace("0 ", "0\t"), "tight.msp": PLAIN.replace(": ", ":"),
+    "uncounted.msp": PLAIN.replace("Num Peaks: 2\n", "").replace("Num Peaks: 1\n", ""),
+    "powers.msp": PLAIN.replace("123.4", "1.234E2").replace("50 1", "5.0e+1 1E0"),
+    "one-line.msp": PLAIN.replace("50 1\n60 2", "50 1;60 2;"), "packed": gzip.compress(PLAIN.encode()),
+    "ions.mgf": IONS, "windows.mgf": IONS.replace("\n", "\r\n"), "tabs.mgf": IONS.replace("0 ", "0\t"),
+    "mark.mgf": b"\xef\xbb\xbf" + IONS.encode(), "small.mgf": IONS.replace("IONS", "Ions"),
+    "lines.json": '{"name": "5-a", "pepmass": "123.4", "peaks": "50 1; 60 2"}\n{"name": "b", "peaks": {"mz": [70], '
+    '"intensity": [3]}}\n',
+    "latin.json": '[{"name": "5-a", "precursor_mz": 123.4, "peaks": "50:1,60:2", "note": "é"}, {"name": "b", "peaks": '
+    '[{"mz": 70, "intensity": 3}]}]'.encode("latin-1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_ends_of_lines_marks_blanks_and_packing_change_nothing(name, tmp_path):
+    spectra = read_spectra(written(tmp_path, name, VARIANTS[name]), format=None if "." in name else "msp", strict=True)
+    assert spectra.column("name") == ["5-a", "b"]
+    assert spectra.column("precursor_mz") == [123.4, None]
+    assert [each.mz.tolist() for each in spectra] == [[50.0, 60.0], [70.0]]
+    assert spectra.intensity.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("text", ["50;1\n60;2\n", '"m/z","intensity"\n"50","1"\n60,2\n', "# a\n50\t1\r\n60\t2"])
+def test_a_list_of_peaks_may_be_separated_by_anything(text, tmp_path):
+    spectra = read_spectra(written(tmp_path, "a.csv", text), strict=True)
+    assert (spectra.mz.tolist(), spectra.intensity.tolist()) == ([50.0, 60.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("name", "text", "told"), [
+    ("a.msp", "NAME: a\nNum Peaks: 2\n69,03 120\n111,0 999\n", "decimal comma"),
+    ("a.mgf", "BEGIN IONS\n69,03 120,5\nEND IONS\n", "decimal comma"),
+    ("a.msp", "NAME: a\nPRECURSORMZ: 5\n", "neither peaks nor"), ("a.txt", "", "has no peaks"),
+    ("a.msp", PLAIN.encode("utf-16"), "UTF-16"),
+    ("a.json", '[{"peaks": {"mz": [1, 2], "intensity": [1]}}]', "different"),
+])  # fmt: skip
+def test_what_cannot_be_meant_is_refused_with_the_reason(name, text, told, tmp_path):
+    with pytest.raises(InputError, match=told):
+        read_spectra(written(tmp_path, name, text), strict=True)
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", COUNTS)
 def test_files_of_instruments_and_libraries_have_the_counts_of_matchms_and_pyteomics(name, data_dir):
@@ -129,6 +176,23 @@ def mzml(arrays, length):
                     for role, text in zip(("MS:1000514", "MS:1000515"), arrays, strict=True))  # fmt: skip
     return (f'<mzML><run><spectrumList><spectrum id="scan=5" defaultArrayLength="{length}">'
             f'<cvParam accession="MS:1000511" value="2"/>{parts}</spectrum></spectrumList></run></mzML>')  # fmt: skip
+
+
+@pytest.mark.parametrize("term", ["MS:1002312", "MS:1002747"])
+def test_numpress_is_refused_by_name(term, tmp_path):
+    small = base64.b64encode(zlib.compress(np.array([100.0]).tobytes())).decode()
+    text = mzml([small, small], 1).replace("MS:1000574", term)
+    with pytest.raises(InputError, match="record 1 has peaks packed by MS-Numpress"):
+        read_spectra(written(tmp_path, "a.mzML", text), strict=True)
+
+
+@pytest.mark.parametrize(("time", "seconds"), [("PT61.5S", 61.5), ("PT1M1.5S", 61.5), ("PT1H1.5S", 3601.5)])
+def test_times_of_mzxml_are_seconds(time, seconds, tmp_path):
+    peaks = base64.b64encode(np.array([100, 1], ">f4").tobytes()).decode()
+    text = (
+        f'<mzXML><scan num="1" msLevel="2" peaksCount="1" retentionTime="{time}"><peaks>{peaks}</peaks></scan></mzXML>'
+    )
+    assert read_spectra(written(tmp_path, "a.mzXML", text), strict=True).column("retention_time") == [seconds]
 
 
 def test_a_scan_that_unpacks_to_more_than_it_announces_is_refused(tmp_path):

@@ -6,9 +6,11 @@ from mercer.spectra.index.index import SpectrumIndex
 from mercer.spectra.network import graphml, network_edges
 from mercer.spectra.preparation import clean_spectra
 from mercer.spectra.reading.files import SkippedSpectraWarning, read_spectra
+from mercer.spectra.showing.mirror import Mirror
 from mercer.spectra.similarity import spectral_similarity
 
 __all__ = [
+    "Mirror",
     "SkippedSpectraWarning",
     "Spectra",
     "Spectrum",

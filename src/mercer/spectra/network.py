@@ -1,4 +1,8 @@
-"""Molecular networks: which pairs of spectra become edges, by the rules of GNPS, and files for tools that draw them."""
+"""Molecular networks: which pairs of spectra become edges, by the rules of GNPS, and files for tools that draw them.
+
+The rules are those of ``filter_top_k`` and ``filter_component`` in molecular_network_filtering_library.py of GNPS
+(github.com/mwang87/GNPS_sharedcode), for scores and matched peaks that :meth:`SpectrumIndex.pairs` has limited before.
+"""
 
 __all__ = ["graphml", "network_edges"]
 
@@ -15,10 +19,10 @@ NO_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])  # l
 
 
 def network_edges(first, second, scores, n_spectra, *, top_k=10, max_component=100):
-    """The pairs that are edges of a molecular network, and the component of every spectrum.
+    """The pairs that are edges of a molecular network [wang16sharing], and the component of every spectrum.
 
-    An edge is kept if each end is among the ``top_k`` best of the other. As long as a component has more than
-    ``max_component`` spectra, its edges within 0.02 of the lowest score in it are taken out.
+    An edge is kept if its score reaches the ``top_k``-th best of either end; equal scores stay together. As long as a
+    component has more than ``max_component`` spectra, its edges within 0.02 of the lowest score in it are taken out.
 
     Parameters
     ----------
@@ -42,7 +46,8 @@ def network_edges(first, second, scores, n_spectra, *, top_k=10, max_component=1
     first, second, scores = np.asarray(first, np.int64), np.asarray(second, np.int64), np.asarray(scores, np.float64)
     kept = np.arange(len(first))
     if top_k:
-        kept = np.flatnonzero(_among_best(first, second, scores, top_k) & _among_best(second, first, scores, top_k))
+        least = _least_scores(first, second, scores, n_spectra, top_k)
+        kept = np.flatnonzero((scores >= least[first]) & (scores >= least[second]))
     while True:
         components = _components(first[kept], second[kept], n_spectra)
         large = np.bincount(components, minlength=1) > (max_component or n_spectra)
@@ -54,14 +59,15 @@ def network_edges(first, second, scores, n_spectra, *, top_k=10, max_component=1
         kept = kept[~large[owner] | (scores[kept] >= lowest[owner] + STEP)]
 
 
-def _among_best(ends, others, scores, k):
-    """Whether each pair is among the k best of the spectrum at one end, whichever side that has in other pairs."""
-    spectrum, score = np.concatenate([ends, others]), np.concatenate([scores, scores])
-    other = np.concatenate([others, ends])
-    order = np.lexsort((other, -score, spectrum))
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order)) - np.searchsorted(spectrum[order], spectrum[order])
-    return ranks[: len(ends)] < k
+def _least_scores(first, second, scores, n_spectra, k):
+    """The score of the k-th best pair of every spectrum, -inf where it has fewer."""
+    spectrum, score = np.concatenate([first, second]), np.concatenate([scores, scores])
+    order = np.lexsort((-score, spectrum))
+    spectrum, score = spectrum[order], score[order]
+    ranks = np.arange(len(spectrum)) - np.searchsorted(spectrum, spectrum)
+    least = np.full(n_spectra, -np.inf)
+    least[spectrum[ranks == k - 1]] = score[ranks == k - 1]
+    return least
 
 
 def _components(first, second, n_spectra):

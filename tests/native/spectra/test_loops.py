@@ -64,6 +64,21 @@ def test_pairs_are_matched_as_all_pairs_of_peaks_say(kind, mode, tolerance, ppm)
 
 @pytest.mark.parametrize("kind", range(3))
 @pytest.mark.parametrize("mode", MODES)
+def test_peaks_that_match_are_free_no_more(kind, mode):
+    mz, intensity, offsets = spectra(span=8.0, step=0.0 if kind == matching.COSINE else 0.7, digits=1)
+    a = (intensity + 1) / 1000
+    for one, other in zip(range(20), range(20, 40), strict=True):
+        left, right = slice(*offsets[one : one + 2]), slice(*offsets[other : other + 2])
+        ours, theirs = [[np.arange(len(mz[part])) % 5 > 0 for part in (left, right)] for _ in range(2)]
+        given = kind, mode, mz[left], a[left], mz[right], a[right], 0.4, 0.25, False
+        found, wanted = matching.match_free(*given, *ours), slow_matching.match_free(*given, *theirs)
+        assert found == pytest.approx(wanted)
+        for x, y in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("kind", range(3))
+@pytest.mark.parametrize("mode", MODES)
 def test_windows_bound_every_score_and_the_best_rows_are_those_of_all(kind, mode):
     mz, intensity, offsets = spectra(n=200, span=30.0)
     values = ((intensity + 1) / 2000).astype(np.float32)

@@ -7,6 +7,13 @@ import numpy as np
 
 def match_spectra(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
     """(similarity, matched peaks): in turn for entropies, the largest products first for cosines"""
+    free = np.ones(len(mz_a), dtype=bool), np.ones(len(mz_b), dtype=bool)
+    score, matched = match_free(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm, *free)
+    return min(score, 1.0), matched
+
+
+def match_free(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b):
+    """The same among peaks that are free, which then are not"""
     widths = mz_a * tolerance * 1e-6 if ppm else np.full(len(mz_a), tolerance)
     if kind == 2 and mode == 2 and len(mz_a) and abs(shift) <= widths[-1]:
         mode = 0
@@ -17,14 +24,14 @@ def match_spectra(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
         pairs.sort(key=lambda pair: -np.float32(np.float64(a[pair[0]]) * np.float64(b[pair[1]])))
     else:
         pairs = [pair for by in passes for pair in near(mz_a, mz_b + by, widths)]
-    taken_a, taken_b, score = set(), set(), 0.0
+    matched, score = 0, 0.0
     for i, j in pairs:
-        if i not in taken_a and j not in taken_b:
-            taken_a.add(i)
-            taken_b.add(j)
+        if free_a[i] and free_b[j]:
+            free_a[i] = free_b[j] = False
+            matched += 1
             x, y = np.float64(a[i]), np.float64(b[j])
             score += x * y if kind == 2 else 0.5 * (x * np.log2((x + y) / x) + y * np.log2((x + y) / y))
-    return min(score, 1.0), len(taken_a)
+    return score, matched
 
 
 def near(mz_a, mz_b, widths):

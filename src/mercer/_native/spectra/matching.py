@@ -26,17 +26,30 @@ def match_spectra(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
     shift         float64   precursor of a less that of b: by so much losses move the peaks of b
     tolerance     float64   in Da, or, if `ppm`, in millionths of the m/z of a
     """
-    if kind == COSINE:
-        score, matched = _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm)
-    elif mode != HYBRID:
+    if kind != COSINE and mode != HYBRID:
         score, matched = _two_pointers(mz_a, a, mz_b, b, shift if mode == LOSSES else 0.0, tolerance, ppm)
     else:
         free_a = np.ones(mz_a.shape[0], dtype=np.bool_)
         free_b = np.ones(mz_b.shape[0], dtype=np.bool_)
+        score, matched = match_free(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
+    return min(score, 1.0), matched  # rounding may leave it above
+
+
+@jit
+def match_free(kind, mode, mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b):
+    """The same among peaks that are free; those that match are free no more
+
+    free_a, free_b  bool   written
+    """
+    if kind == COSINE:
+        return _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
+    score, matched = 0.0, 0
+    if mode != LOSSES:
         score, matched = _two_pointers_among(mz_a, a, mz_b, b, 0.0, tolerance, ppm, free_a, free_b)
+    if mode != FRAGMENTS:
         more, others = _two_pointers_among(mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
         score, matched = score + more, matched + others
-    return min(score, 1.0), matched  # rounding may leave it above
+    return score, matched
 
 
 @inline
@@ -80,7 +93,7 @@ def _two_pointers_among(mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b)
 
 
 @inline
-def _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
+def _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm, free_a, free_b):
     """The pairs within the tolerance, largest products first, each peak once"""
     if mode == HYBRID and mz_a.shape[0] > 0:  # losses are peaks then, as matchms has it
         mode = FRAGMENTS if abs(shift) <= (mz_a[-1] * tolerance * 1e-6 if ppm else tolerance) else HYBRID
@@ -108,8 +121,6 @@ def _greedy(mode, mz_a, a, mz_b, b, shift, tolerance, ppm):
                         products[n_pairs] = np.float64(a[i]) * np.float64(b[j])
                     n_pairs += 1
                     j += 1
-    free_a = np.ones(mz_a.shape[0], dtype=np.bool_)
-    free_b = np.ones(mz_b.shape[0], dtype=np.bool_)
     score, matched = 0.0, 0
     # of equal products the last, as in matchms; single precision keeps products equal that rounding has moved apart
     for p in np.argsort(products.astype(np.float32), kind="mergesort")[::-1]:

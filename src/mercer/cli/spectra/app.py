@@ -5,7 +5,7 @@ __all__ = ["app"]
 from mercer.cli.framework.commands import group
 from mercer.cli.spectra.build import add, build, info
 from mercer.cli.spectra.network import network
-from mercer.cli.spectra.search import pairs, search
+from mercer.cli.spectra.search import mirror, pairs, search
 
 ABOUT = """Search libraries of mass spectra, exactly, by peaks that match within a tolerance.
 
@@ -16,8 +16,8 @@ EXAMPLES = """
 A library, the names of unknown spectra, and a table of them:
   mercer spectra build library.msp --out library.index
   mercer spectra search library.index unknown.mgf
-  mercer spectra search library.index unknown.mgf --out hits.csv
+  mercer spectra search library.index unknown.mgf --out hits.csv --report hits.html
   mercer spectra info library.index
 """
 
-app = group(ABOUT, EXAMPLES, build, add, search, pairs, network, info)
+app = group(ABOUT, EXAMPLES, build, add, search, mirror, pairs, network, info)

@@ -1,13 +1,13 @@
-"""``mercer spectra search`` and ``pairs``: a table of hits."""
+"""``mercer spectra search``, ``mirror`` and ``pairs``: tables of hits, and pictures of them."""
 
-__all__ = ["PAIRS_EXAMPLES", "PAIR_MODE", "SEARCH_EXAMPLES", "pairs", "search"]
+__all__ = ["MIRROR_EXAMPLES", "PAIRS_EXAMPLES", "PAIR_MODE", "SEARCH_EXAMPLES", "mirror", "pairs", "search"]
 
 import json
 from pathlib import Path
 from typing import Any
 
 from mercer._base.errors import require_extra
-from mercer._base.parameters import REQUIRED, Values, choice, integer, number, pick, text
+from mercer._base.parameters import REQUIRED, Values, argument, choice, flag, integer, number, pathname, pick, text
 from mercer._base.parameters.spectra import SEARCH
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder, check_standard_output
@@ -20,6 +20,9 @@ SEARCH_EXAMPLES = """
   mercer spectra search library.index unknown.mgf
   mercer spectra search library.index unknown.mzML --mode identity --out hits.csv
 
+A page with mirror plots to look at, and how sure the first hits are:
+  mercer spectra search library.index unknown.mgf --mode identity --q-values --report hits.html
+
 Analogues of unknown compounds; only some of the library; all hits from a score on:
   mercer spectra search library.index unknown.mgf --mode hybrid --min-score 0.7
   mercer spectra search library.index unknown.mgf --where "ion_mode = 'positive'" -k 3
@@ -29,16 +32,24 @@ PAIRS_EXAMPLES = """
   mercer spectra pairs library.index --min-score 0.7 --out pairs.csv
   mercer spectra pairs library.index --min-score 0.7 --min-matched-peaks 6 --mode hybrid --out pairs.parquet
 """
+MIRROR_EXAMPLES = """
+  mercer spectra mirror library.index unknown.mgf --out mirror.png
+  mercer spectra mirror library.index unknown.mgf --query 4 --rank 2 --mode hybrid --out mirror.svg
+"""
 _FORMATS = ("csv", "tsv", "json", "parquet")
 _SHOWN = 50  # hits printed
-QUESTION = Group((*SEARCH, text("where", None, "A condition on the columns of the library.", "CONDITION")), Values)
+QUESTION = Group((
+    *SEARCH, text("where", None, "A condition on the columns of the library.", "CONDITION"),
+    flag("q_values", "Say how sure the first hit of each query is, by asking library spectra about themselves."),
+), Values)  # fmt: skip
+REPORT = pathname("report", None, "Write a page of HTML with the hits and mirror plots, to open in a browser.", "FILE")
 OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
 OUT_FORMAT = choice("out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -")
 
 
-@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), OUT, OUT_FORMAT, FORMAT, STRICT),
-         examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
-def search(place, files, k, out, out_format, format, strict, question, settings: Settings) -> None:
+@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), OUT, OUT_FORMAT, REPORT, FORMAT,
+          STRICT), examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
+def search(place, files, k, out, out_format, report, format, strict, question, settings: Settings) -> None:
     """The library spectra most similar to each query: exact, best first.
 
     Queries are cleaned as the library was. The table has a line for each hit: rank, name, score, matched peaks,
@@ -47,20 +58,54 @@ def search(place, files, k, out, out_format, format, strict, question, settings:
     from mercer.spectra import SpectrumIndex
 
     said = None if out is None else _format(out, out_format, settings)
+    if report is not None:
+        check_folder(Path(report))
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         queries = read_files(files, format, strict)
         found = index.search(queries, k, **question)
         table = found.table()
+        if report is not None:
+            found.report(report, f"Hits of {', '.join(Path(name).name for name in files)}")
     if out is not None:
         _write(out, table, said)
     if settings.json:
         head = {"index": place, "queries": len(queries), "k": k, **question, "skipped": queries.problems}
-        print_json(head | ({"out": out} if out else {"hits": _records(table)}))
-    elif out is None:
+        print_json(
+            head | ({"report": str(report)} if report else {}) | ({"out": out} if out else {"hits": _records(table)})
+        )
+    elif out is None and report is None:
         _print(settings, table, found)
     note_skipped(settings, queries.problems)
     asked = f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
-    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}")
+    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}{written_to(report)}")
+
+
+MIRROR = (
+    DIR, argument("file", "FILE", "A file of spectra."), pathname("out", REQUIRED, "The picture to write.", "FILE", "-o"),
+    integer("query", 0, "Which spectrum of the file, from 0.", least=0),
+    integer("rank", 1, "Which of its hits.", least=1), FORMAT,
+)  # fmt: skip
+
+
+@options(MIRROR, examples=MIRROR_EXAMPLES, question=QUESTION, settings=COMMON)
+def mirror(place, file, out, query, rank, format, question, settings: Settings) -> None:
+    """Draw a mirror plot: a query above, one of its hits below, as they are compared.
+
+    The suffix says the format: svg needs nothing; png, pdf and others need matplotlib.
+    """
+    from mercer.spectra import SpectrumIndex
+
+    out = Path(out)
+    check_folder(out)
+    if out.suffix.lower() != ".svg":
+        require_extra("matplotlib", "plot", "A mirror plot that is no SVG")
+    with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index:
+        queries = read_files([file], format, strict=False)
+        if query >= len(queries):
+            raise ArgumentError(f"--query must be 0 to {len(queries) - 1}, the spectra of {file}; got {query}.")
+        drawn = index.search(queries[[query]], rank, **question).mirror(0, rank)
+    drawn.plot(out)
+    note(settings, f"{drawn.summary.capitalize()}{written_to(out)}")
 
 
 PAIR_MODE = choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, "

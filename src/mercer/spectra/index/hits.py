@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mercer._base.errors import InputError
+
 SHOWN = ("name", "formula", "adduct", "inchikey", "smiles", "spectrum_id", "file", "scan")  # of the library
 
 
@@ -22,7 +24,9 @@ class SpectrumHits:
     scores : ndarray of float64
     matched_peaks : ndarray of int64
     names, precursors : list and ndarray, of the queries
+    q_values : ndarray of float64, of the first hit of each query; None if they were not asked for
     look_up : function of the name of a column and of ids, to what the library says of these
+    compare : function of the numbers of a query and of a hit, to what they have in common
     """
 
     offsets: np.ndarray
@@ -32,6 +36,8 @@ class SpectrumHits:
     names: list
     precursors: np.ndarray
     look_up: Callable = field(repr=False)
+    compare: Callable = field(repr=False)
+    q_values: np.ndarray | None = None
 
     @cached_property
     def columns(self):
@@ -52,17 +58,50 @@ class SpectrumHits:
         part = slice(self.offsets[query], self.offsets[query + 1])
         return self.ids[part], self.scores[part], self.matched_peaks[part]
 
+    def mirror(self, query=0, rank=1):
+        """The :class:`Mirror` of a query and one of its hits, to be drawn: ``hits.mirror(0).plot("mirror.png")``."""
+        query = range(len(self))[query]
+        count = int(self.offsets[query + 1] - self.offsets[query])
+        if not 1 <= rank <= count:
+            raise InputError(f"SpectrumHits.mirror: `rank` must be 1 to {count} for query {query}; got {rank!r:.80}.")
+        return self.compare(query, int(self.offsets[query]) + rank - 1)
+
+    def report(self, path, title="Mass spectra"):
+        """Write one page of HTML that needs nothing beside it: queries, hits and mirror plots.
+
+        Structures are drawn where RDKit is installed.
+        """
+        from mercer.spectra.showing.page import write_report
+
+        write_report(self, path, title)
+
+    def records(self, query):
+        """The lines of :meth:`table` of one query, as dictionaries."""
+        part = slice(self.offsets[query], self.offsets[query + 1])
+        columns = {name: values[part] for name, values in self._lines.items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     def table(self):
         """Columns of equal length, one line for each hit, for ``pandas.DataFrame`` and files."""
+        return dict(self._lines)
+
+    @cached_property
+    def _lines(self):
         counts = np.diff(self.offsets)
         query = np.repeat(np.arange(len(counts)), counts)
+        ranks = np.arange(len(query)) - np.repeat(self.offsets[:-1], counts) + 1
         differences = [None if value != value else value for value in self.precursor_differences.tolist()]
+        certain = {}
+        if self.q_values is not None:
+            values = np.where(ranks == 1, self.q_values[query], np.nan).tolist()
+            certain = {"q_value": [None if value != value else value for value in values]}
         return {
             "query": query.tolist(),
             "query_name": [self.names[number] for number in query.tolist()],
-            "rank": (np.arange(len(query)) - np.repeat(self.offsets[:-1], counts) + 1).tolist(),
+            "rank": ranks.tolist(),
             "name": self.columns["name"],
             "score": self.scores.tolist(),
+            **certain,
             "matched_peaks": self.matched_peaks.tolist(),
             "precursor_difference": differences,
             **{name: self.columns[name] for name in SHOWN[1:]},

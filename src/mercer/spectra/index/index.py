@@ -3,6 +3,7 @@
 __all__ = ["SpectrumIndex"]
 
 import os
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 
@@ -14,6 +15,7 @@ from mercer._base.files.container import FileProblem
 from mercer._base.parameters import check_parameters
 from mercer._base.parameters.spectra import SEARCH, SPECTRUM_INDEX
 from mercer._base.threads import run_blocks
+from mercer._native.spectra.matching import match_free
 from mercer.search.columns.blocks import take_stored
 from mercer.search.columns.types import python_values, storage_columns
 from mercer.search.conditions.evaluation import fulfilled
@@ -23,12 +25,14 @@ from mercer.search.storage.blocks import Column
 from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
 from mercer.spectra.collection import Spectra
+from mercer.spectra.index import confidence
 from mercer.spectra.index.blocks import Blocks, verify_files
 from mercer.spectra.index.hits import SpectrumHits
 from mercer.spectra.index.searching import Question, nearest
 from mercer.spectra.names import FIELDS, NAMES
 from mercer.spectra.preparation import prepared
 from mercer.spectra.settings import Settings
+from mercer.spectra.showing.mirror import Mirror
 from mercer.spectra.similarity import MODES
 
 _COLUMNS = (
@@ -172,8 +176,9 @@ class SpectrumIndex:
     # ------------------------------------------------------------------------------------------------------- search
 
     def search(
-        self, queries, k=10, *, mode="open", min_score=0.0, min_matched_peaks=1, precursor_tolerance=0.01, where=None
-    ):
+        self, queries, k=10, *, mode="open", min_score=0.0, min_matched_peaks=1, precursor_tolerance=0.01, where=None,
+        q_values=False,
+    ):  # fmt: skip
         """The library spectra most similar to each query, best first; of equal scores the one added first.
 
         Parameters
@@ -188,6 +193,9 @@ class SpectrumIndex:
         min_score, min_matched_peaks : of a hit
         where : str, mapping or None
             A condition on the columns of the library, as "ion_mode = 'positive' and precursor_mz > 300".
+        q_values : bool
+            Whether the first hit of each query gets a q-value: the share of wrong compounds among hits of at least its
+            score, estimated from what library spectra find that are asked about themselves.
 
         Returns
         -------
@@ -208,22 +216,39 @@ class SpectrumIndex:
         peaks, losses = self._all_blocks(mode in ("loss", "hybrid"))
         mz, intensity, offsets = prepared(queries, settings)
         intensity, precursors = intensity.astype(np.float32), queries.precursor_mz
-        library = (
-            np.concatenate([segment.arrays[_PRECURSORS] for segment in snapshot.segments] or [np.empty(0)])
-            if (mode == "identity")
-            else None
-        )
+        library = self._stored_precursors(snapshot) if mode == "identity" else None
+
+        def ask(question, mz, intensity, precursor, among=None):
+            here = among if allowed is None else allowed if among is None else allowed & among
+            if mode == "identity":
+                near = np.abs(library - precursor) <= precursor_tolerance
+                here = near if here is None else near & here
+            return nearest(question, mz, intensity, precursor, peaks, losses, here)
 
         def found(number):
-            part, precursor = slice(offsets[number], offsets[number + 1]), precursors[number]
-            here = allowed
-            if mode == "identity":
-                here = np.abs(library - precursor) <= precursor_tolerance
-                here = here if allowed is None else here & allowed
-            return nearest(question, mz[part], intensity[part], precursor, peaks, losses, here)
+            part = slice(offsets[number], offsets[number + 1])
+            return ask(question, mz[part], intensity[part], precursors[number])
 
         answers = run_blocks(found, range(len(queries)), self.n_jobs)
-        return self._hits(snapshot, queries, precursors, answers)
+        q = None
+        if q_values:
+            tops = [scores[0] if len(scores) else 0.0 for scores, _, _ in answers]
+            q = self._q_values(snapshot, tops, allowed, partial(ask, replace(question, k=1)))
+        cleaned = Spectra(mz, intensity, offsets, queries.columns)
+        return self._hits(snapshot, cleaned, MODES[mode], answers, q)
+
+    def _q_values(self, snapshot, tops, allowed, ask):
+        positions = np.arange(snapshot.n_positions)
+        columns = (self._values(snapshot, name, positions) for name in ("inchikey", "name"))
+        compounds, precursors = confidence.compounds_of(*columns), self._stored_precursors(snapshot)
+
+        def best_among(position, among):
+            scores, _, _ = ask(*self._stored_peaks(snapshot, position), precursors[position], among)
+            return scores[0] if len(scores) else 0.0
+
+        run = partial(run_blocks, n_jobs=self.n_jobs, title="q-values")
+        asked = confidence.chosen_to_ask(compounds, allowed)
+        return confidence.q_values(tops, confidence.calibrate(compounds, asked, best_among, run))
 
     def pairs(self, min_score, *, mode="open", min_matched_peaks=1):
         """All pairs of library spectra whose score reaches ``min_score``, which must be above 0.
@@ -267,13 +292,32 @@ class SpectrumIndex:
         empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
         return tuple(np.concatenate(each) for each in zip(*[empty, *answers], strict=True))
 
-    def _hits(self, snapshot, queries, precursors, answers):
+    def _hits(self, snapshot, queries, mode, answers, q):
         counts = [len(scores) for scores, _, _ in answers]
         scores, matched, ids = (np.concatenate([each[i] for each in answers]) if answers else np.empty(0, dtype)
                                 for i, dtype in enumerate((np.float64, np.int64, np.int64)))  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        look_up = partial(self._values, snapshot)
-        return SpectrumHits(offsets, ids, scores, matched, queries.column("name"), precursors, look_up)
+        names, look_up = queries.column("name"), partial(self._values, snapshot)
+
+        def compare(query, hit):
+            settings, stored, asked = self.settings, self.spectrum(int(ids[hit])), queries[query]
+            free = np.ones(len(asked.mz), dtype=bool), np.ones(len(stored.mz), dtype=bool)
+            shift = asked.metadata.get("precursor_mz", np.nan) - stored.metadata.get("precursor_mz", np.nan)
+            match_free(settings.kind, mode, asked.mz, asked.intensity, stored.mz, stored.intensity, shift,
+                       settings.tolerance, settings.ppm, *free)  # fmt: skip
+            words = names[query] or f"query {query}", stored.metadata.get("name") or f"library spectrum {ids[hit]}"
+            return Mirror(asked, stored, ~free[0], ~free[1], float(scores[hit]), int(matched[hit]), words)
+
+        return SpectrumHits(offsets, ids, scores, matched, names, queries.precursor_mz, look_up, compare, q)
+
+    def _stored_precursors(self, snapshot):
+        return np.concatenate([segment.arrays[_PRECURSORS] for segment in snapshot.segments] or [np.empty(0)])
+
+    def _stored_peaks(self, snapshot, position):
+        segment = next(each for each in reversed(snapshot.segments) if each.first <= position)
+        (mz, offsets), (intensity, _) = segment.arrays["mz"], segment.arrays["intensity"]
+        part = slice(*offsets[position - segment.first : position - segment.first + 2])
+        return mz[part], intensity[part]
 
     def _values(self, snapshot, name, ids):
         place = NAMES.index(name)
@@ -304,12 +348,8 @@ class SpectrumIndex:
         """A library spectrum as it is compared, with its columns; intensities are weighted for the similarity."""
         if not isinstance(number, Integral) or not 0 <= number < len(self):
             raise InputError(f"The index has the spectra 0 to {len(self) - 1}, got {number!r:.80}.")
-        snapshot = self._storage.snapshot
-        columns = self.columns([number], *NAMES)
-        segment = next(each for each in reversed(snapshot.segments) if each.first <= number)
-        (mz, offsets), (intensity, _) = segment.arrays["mz"], segment.arrays["intensity"]
-        part = slice(*offsets[number - segment.first : number - segment.first + 2])
-        return Spectra(mz[part], intensity[part], [0, len(mz[part])], columns)[0]
+        mz, intensity = self._stored_peaks(self._storage.snapshot, number)
+        return Spectra(mz, intensity, [0, len(mz)], self.columns([number], *NAMES))[0]
 
     def columns(self, ids, *names):
         """What the library says of spectra by their numbers: lists by name, None where there is nothing."""

@@ -3,17 +3,24 @@
 __all__ = ["read_json"]
 
 import json
+import re
 
 import numpy as np
 
 from mercer._base.errors import InputError
 from mercer.spectra.reading.text import BadRecord, checked
 
+_INTENSITIES = ("intensity", "intensities")
+
 
 def read_json(data, name):
-    """A list of records, or one; peaks as text, as text in JSON or as pairs."""
+    """A list of records, one record, or a record in each line; peaks as text, as text in JSON or as pairs."""
     try:
-        document = json.loads(data)
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    try:
+        document = _document(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not valid JSON: {error}.") from error
     if isinstance(document, dict):
@@ -29,6 +36,15 @@ def read_json(data, name):
             yield problem
 
 
+def _document(text):
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
 def _json_record(record):
     if not isinstance(record, dict):
         raise BadRecord("is no JSON object")
@@ -41,14 +57,28 @@ def _json_record(record):
         except (ValueError, RecursionError):
             raise BadRecord("has peaks that are not valid JSON") from None
     elif isinstance(found, str):
-        found = [peak.split(":") for peak in found.split()]
-    if found is None:
-        raise BadRecord("has no peaks")
+        found = re.split(r"[\s:;,]+", found.strip(" \n\t;,"))
+    elif found is None:
+        found = record
+    if isinstance(found, dict):  # two lists
+        found = list(zip(*_halves(found), strict=False))
+    elif isinstance(found, list) and all(isinstance(peak, dict) for peak in found):
+        found = [_halves(peak) for peak in found]
     try:
         table = np.array(found, dtype=np.float64).reshape(-1, 2) if len(found) else np.empty((0, 2))
     except (TypeError, ValueError):
         raise BadRecord("has peaks that are no pairs of numbers") from None
     return pairs, *checked(table[:, 0], table[:, 1])
+
+
+def _halves(found):
+    """(m/z, intensity) of an object that names them: numbers, or lists of equal length."""
+    mz, intensity = (next((found[key] for key in keys if key in found), None) for keys in (("mz", "m/z"), _INTENSITIES))
+    if mz is None or intensity is None:
+        raise BadRecord("has no peaks")
+    if isinstance(mz, list) != isinstance(intensity, list) or (isinstance(mz, list) and len(mz) != len(intensity)):
+        raise BadRecord("has m/z and intensities of different number")
+    return mz, intensity
 
 
 def _pairs_of_mona(record):

@@ -2,6 +2,7 @@
 
 __all__ = ["FORMATS", "SkippedSpectraWarning", "read_spectra"]
 
+import codecs
 import gzip
 import io
 import os
@@ -18,6 +19,7 @@ from mercer.spectra.reading.text import BadRecord, read_mgf, read_msp, read_peak
 
 FORMATS = ("msp", "mgf", "mzml", "mzxml", "json", "peaks")
 _OF_SUFFIX = {f".{name}": name for name in FORMATS} | dict.fromkeys((".txt", ".csv", ".tsv", ".xy", ".asc"), "peaks")
+_GZIP = b"\x1f\x8b"  # its first bytes
 _LONGEST_LINE = 2**24
 _SHOWN = 3  # problems in a warning
 
@@ -88,15 +90,18 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
 def _records(path, format, limit):
     name = repr(os.fspath(path))
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] == [".gz"]
-    format = format or _OF_SUFFIX.get((suffixes[-2:-1] if packed else suffixes[-1:] or [""])[0] if suffixes else "")
+    named = suffixes[:-1] if suffixes[-1:] == [".gz"] else suffixes
+    format = format or _OF_SUFFIX.get(named[-1] if named else "")
     if format is None:
         raise InputError(f"The format of {name} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
     try:
         if not path.is_file():
             raise InputError(f"{name} {'is not a regular file' if path.exists() else 'does not exist'}.")
-        with gzip.open(path) if packed else open(path, "rb") as stream:
-            yield from _READERS[format](_Limited(stream, limit, name), name)
+        with open(path, "rb") as file:
+            packed = file.read(2) == _GZIP  # whatever it is called
+            file.seek(0)
+            with gzip.GzipFile(fileobj=file) if packed else file as stream:
+                yield from _READERS[format](_Limited(stream, limit, name), name)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield BadRecord(f"cannot be unpacked: the gz file is damaged ({error})")
     except OSError as error:
@@ -123,6 +128,8 @@ class _Limited:
         while line := self._counted(self._stream.readline(_LONGEST_LINE)):
             if len(line) == _LONGEST_LINE:
                 raise InputError(f"{self._name} has a line of more than {_LONGEST_LINE:,} bytes.")
+            if first and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise InputError(f"{self._name} is written in UTF-16. Save it as UTF-8.")
             try:
                 text = line.decode("utf-8-sig" if first else "utf-8")
             except UnicodeDecodeError:

@@ -9,6 +9,7 @@ __all__ = ["read_mzml", "read_mzxml"]
 
 import base64
 import binascii
+import re
 import zlib
 from xml.etree import ElementTree
 
@@ -27,6 +28,8 @@ _POSITIVE, _NEGATIVE = "MS:1000130", "MS:1000129"
 _ARRAYS = {"MS:1000514": "mz", "MS:1000515": "intensity"}
 _TYPES = {"MS:1000519": "<i4", "MS:1000521": "<f4", "MS:1000522": "<i8", "MS:1000523": "<f8"}
 _ZLIB, _PLAIN = "MS:1000574", "MS:1000576"
+_NUMPRESS = {f"MS:{number}" for number in (1002312, 1002313, 1002314, 1002746, 1002747, 1002748)}
+_DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?", re.ASCII)
 _MOST_PEAKS = 2**26  # of one scan
 
 
@@ -72,7 +75,9 @@ def _pair(parameter):
 
 def _mzml_array(element, terms, length):
     kind = next((_TYPES[term] for term in terms if term in _TYPES), None)
-    if kind is None or not terms & {_ZLIB, _PLAIN} or any(term.startswith("MS:10023") for term in terms):
+    if not _NUMPRESS.isdisjoint(terms):
+        raise BadRecord("has peaks packed by MS-Numpress, which is not read; convert the file without it")
+    if kind is None or not terms & {_ZLIB, _PLAIN}:
         raise BadRecord("has peaks that are packed in a way other than zlib")
     length = element.get("arrayLength", length)
     if not (length.isascii() and length.isdigit()):
@@ -121,8 +126,7 @@ def read_mzxml(stream):
 
 def _mzxml_record(scan, precursors, element):
     pairs = [("scan", scan.get("num")), ("ms_level", scan.get("msLevel")), ("ion_mode", scan.get("polarity"))]
-    time = scan.get("retentionTime", "")  # as PT348.146S
-    pairs.append(("retention_time", time[2:-1] if time[:2] == "PT" and time[-1:] == "S" else time))
+    pairs.append(("retention_time", _seconds(scan.get("retentionTime", ""))))
     pairs.append(("collision_energy", scan.get("collisionEnergy")))
     for mz, charge in precursors[:1]:
         pairs += [("precursor_mz", mz), ("charge", charge)]
@@ -136,6 +140,18 @@ def _mzxml_record(scan, precursors, element):
         raise BadRecord("has peaks that are packed in a way other than zlib")
     numbers = _unpacked(element.text, packing == "zlib", np.dtype(f">f{int(precision) // 8}"), 2 * int(count))
     return pairs, *checked(numbers[0::2], numbers[1::2])
+
+
+def _seconds(time):
+    """Of PT348.146S or PT5M48.146S; anything else as it is."""
+    found = _DURATION.fullmatch(time)
+    if not found or time == "PT":
+        return time
+    hours, minutes, seconds = found.groups("0")
+    try:
+        return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+    except ValueError:
+        return None
 
 
 # ----------------------------------------------------------------------------------------------------------------- XML

@@ -13,9 +13,11 @@ import re
 import numpy as np
 
 _COMMENT = re.compile(r'"([^"=]+)=([^"]*)"|([^\s"=]+)="([^"]*)"|([^\s"=]+)=([^\s"]+)')
-_KEY = re.compile(r"[^\W\d][^:]{0,80}:(?!\d)")  # of a line of MSP that is no line of peaks
+_KEY = re.compile(r"[^\W\d][^:]{0,80}:")  # of a line of MSP that is no line of peaks
 _COUNT = re.compile(r"num\s*_?peaks", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_DECIMAL_COMMA = re.compile(r"\d+,\d+\s+\d+(,\d+)?")  # a line whose commas stand in its numbers
+_HALVES = re.compile(r"[^;\s]+\s*;\s*[^;\s]+")  # one peak, not two
 _BETWEEN = str.maketrans(",:()[]\t", "       ")
 
 
@@ -24,12 +26,16 @@ class BadRecord(Exception):
 
 
 def read_msp(lines):
-    """A record is lines ``name: value``, then ``Num Peaks: n`` and its peaks; a blank line or a new name ends it."""
+    """A record is lines ``name: value``, then ``Num Peaks: n`` and its peaks; a blank line or a new name ends it.
+
+    Blank lines between the number and the peaks do not, and peaks without their number are taken as they are.
+    """
     pairs, peaks, count = [], [], None
     for line in lines:
         line = line.strip()
         is_field = bool(line) and _KEY.match(line) is not None
-        if pairs and (not line or (is_field and count is not None)):
+        waits = not peaks and count not in (None, "0")
+        if pairs and ((not line and not waits) or (is_field and (peaks or count is not None))):
             yield _msp_record(pairs, peaks, count)
             pairs, peaks, count = [], [], None
         if is_field:
@@ -46,16 +52,16 @@ def read_msp(lines):
 
 
 def _msp_record(pairs, peaks, count):
-    if count is None:
-        return BadRecord("has no line 'Num Peaks'")
-    if not (count.isascii() and count.isdigit()):
+    if count is None and not peaks:
+        return BadRecord("has neither peaks nor a line 'Num Peaks'")
+    if count is not None and not (count.isascii() and count.isdigit()):
         return BadRecord(f"has {count[:40]!r} peaks, which is no number")
     said = [pair for key, value in pairs if key.lower() in ("comment", "comments") for pair in _comments(value)]
     try:
-        mz, intensity = _peaks(peaks, int(count))
+        mz, intensity = _peaks(peaks, None if count is None else int(count))
     except BadRecord as problem:
         return problem
-    if len(mz) != int(count):
+    if count is not None and len(mz) != int(count):
         return BadRecord(f"announces {int(count):,} peaks and has {len(mz):,}")
     return pairs + said, mz, intensity
 
@@ -71,6 +77,8 @@ def _peaks(lines, count=None):
     text = _QUOTED.sub(" ", "\n".join(lines)) if any('"' in line or "'" in line for line in lines) else "\n".join(lines)
     rows = [row.split() for row in text.translate(_BETWEEN).replace(";", "\n").split("\n")]
     rows = [row for row in rows if row]
+    if len(rows) == (count or len(rows)) and any(_DECIMAL_COMMA.fullmatch(line) for line in lines):
+        raise BadRecord("has numbers with a decimal comma; write them with a point")
     try:
         if count is not None and len(rows) != count and sum(map(len, rows)) == 2 * count:
             numbers = np.array([word for row in rows for word in row], dtype=np.float64)
@@ -125,10 +133,15 @@ def _mgf_record(pairs, peaks):
 
 def read_peak_list(lines):
     """One spectrum: an m/z and an intensity in each line, below a line of names or not."""
-    kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    kept = [line.replace('"', "").strip() for line in lines]
+    kept = [line for line in kept if line and not line.startswith("#")]
     if kept and kept[0][:1].isalpha():
         kept = kept[1:]
+    if all(_HALVES.fullmatch(line) for line in kept):
+        kept = [line.replace(";", " ") for line in kept]
     try:
+        if not kept:
+            raise BadRecord("has no peaks")
         yield [], *_peaks(kept)
     except BadRecord as problem:
         yield problem

@@ -1,0 +1,1 @@
+"""Hits as pictures: mirror plots, and a report of one page."""
