@@ -12,6 +12,7 @@ _NAMES = {
     "BrayCurtis": "mercer.kernels",
     "CallableKernel": "mercer.kernels",
     "Chi2": "mercer.kernels",
+    "DotTanimoto": "mercer.kernels",
     "ExpChi2": "mercer.kernels",
     "Exponential": "mercer.kernels",
     "GeneralizedIntersection": "mercer.kernels",
