@@ -90,6 +90,7 @@ _NAMES = {
     "StoreIndex": "mercer.search",
     "exact_knn": "mercer.search",
     "neighbor_graph": "mercer.search",
+    "MoleculeFingerprints": "mercer.features",
     "SpectralEntropyWeighting": "mercer.features",
     "BagOfWords": "mercer.vision",
     "CENTRIST": "mercer.vision",

@@ -160,7 +160,7 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
     needed = m
     for i in range(m - 1, -1, -1):
         more = rest + energies[i]
-        at_query = not least and (form == DICE or form == JACCARD)
+        at_query = not least and form in (DICE, JACCARD)
         b = most_total if form == PLAIN else min(max(a if at_query else more, least_total), most_total)
         s = (min(more, b) if least else math.sqrt(more * b)) * (1.0 + 1e-9)
         if _reaches(form, s, a, b, scale / math.sqrt(b), limit):
