@@ -73,7 +73,7 @@ def cluster(first, second, n, method="butina"):
     if method not in ("butina", "components"):
         raise InputError(f"cluster knows the methods 'butina' and 'components', got {method!r:.80}.")
     first, second = (np.asarray(each, dtype=np.int64) for each in (first, second))
-    if len(first) and not (0 <= min(first.min(), second.min()) and max(first.max(), second.max()) < n):
+    if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < n):
         raise InputError(f"cluster got a pair of molecules that are not among 0 to {n - 1}.")
     ones = np.ones(2 * len(first), dtype=bool)
     pairs = np.concatenate([first, second]), np.concatenate([second, first])
@@ -106,8 +106,8 @@ def _components(near, n):
 def maxmin(X, n, kernel=None, first=(), random_state=0):
     """``n`` rows that are far apart: each next one is the one whose most similar picked row is the least similar.
 
-    This is the MaxMin algorithm [ashton02identification], computed exactly: the sequence is that of RDKit's MaxMinPicker
-    from the same first molecules, but for ties, of which the lowest number is taken here. Time grows with the rows
+    This is the MaxMin algorithm [ashton02identification], computed exactly: the sequence is that of RDKit's
+    MaxMinPicker from the same first molecules, but for ties, of which the lowest number is taken here. Time grows with the rows
     times those picked, memory with the rows.
 
     Parameters
@@ -132,7 +132,9 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
     X = canonical(sparse.csr_array(X, dtype=np.float64))
     n_rows = X.shape[0]
     if not isinstance(n, Integral) or isinstance(n, bool) or not max(1, len(first)) <= n <= n_rows:
-        raise InputError(f"maxmin needs n from {max(1, len(first))} to {n_rows}, the number of molecules; got {n!r:.80}.")
+        raise InputError(
+            f"maxmin needs n from {max(1, len(first))} to {n_rows}, the number of molecules; got {n!r:.80}."
+        )
     picked = [int(row) for row in first] or [int(np.random.default_rng(random_state).integers(n_rows))]
     if len(set(picked)) < len(picked) or not 0 <= min(picked) <= max(picked) < n_rows:
         raise InputError(f"maxmin needs first molecules from 0 to {n_rows - 1}, each once.")

@@ -36,8 +36,8 @@ def draw_grid(smiles, legends, path, per_row=6):
     n_rows = -(-max(1, len(structures)) // per_row)
     canvas = make(WIDTH * per_row, HEIGHT * n_rows, WIDTH, HEIGHT)
     options = canvas.drawOptions()
-    options.legendFontSize, options.legendFraction, options.padding = 15, 0.14, 0.08
-    options.minFontSize, options.fixedBondLength = 9, 26
+    options.legendFontSize, options.legendFraction, options.padding = 16, 0.15, 0.03
+    options.minFontSize, options.fixedBondLength = 9, 45
     short = [text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…" for text in legends]
     canvas.DrawMolecules(structures, legends=short)
     canvas.FinishDrawing()

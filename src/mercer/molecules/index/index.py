@@ -56,9 +56,7 @@ class MoleculeIndex:
     (['propanol', 'ethanol'], [0.56, 0.38])
     """
 
-    def __init__(
-        self, similarity="tanimoto", *, fingerprint="morgan", counts=True, radius=2, n_bits=2048, n_jobs=None
-    ):
+    def __init__(self, similarity="tanimoto", *, fingerprint="morgan", counts=True, radius=2, n_bits=2048, n_jobs=None):
         self.settings = Settings(similarity, fingerprint, counts, radius, n_bits)
         self.n_jobs = n_jobs
         check_parameters(Values(self.settings.document(), n_jobs=n_jobs), MOLECULE_INDEX, "MoleculeIndex")

@@ -16,7 +16,12 @@ from mercer.molecules.reading.tables import named_column, read_csv, read_parquet
 from mercer.molecules.reading.text import LONGEST_SMILES, BadRecord, read_sdf, read_smiles
 
 FORMATS = ("smiles", "sdf", "csv", "tsv", "parquet")
-_OF_SUFFIX = {f".{name}": name for name in FORMATS} | {".smi": "smiles", ".ism": "smiles", ".sd": "sdf", ".pq": "parquet"}
+_OF_SUFFIX = {f".{name}": name for name in FORMATS} | {
+    ".smi": "smiles",
+    ".ism": "smiles",
+    ".sd": "sdf",
+    ".pq": "parquet",
+}
 _PACKED_TEXT = "csv"  # what a packed text of any format is unpacked as
 _SHOWN = 3  # problems in a warning
 
@@ -26,7 +31,7 @@ class SkippedMoleculesWarning(UserWarning):
 
 
 def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=None):
-    """The molecules of a file or of several, with what stands beside them as columns.
+    r"""The molecules of a file or of several, with what stands beside them as columns.
 
     Whether RDKit understands a SMILES is found out when its fingerprint is made, not here.
 
@@ -51,7 +56,7 @@ def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=N
     Examples
     --------
     >>> from pathlib import Path
-    >>> _ = Path("two.csv").write_text("name,SMILES,mass\\nethanol,CCO,46.07\\nacetic acid,CC(=O)O,60.05\\n")
+    >>> _ = Path("two.csv").write_text("name,SMILES,mass\nethanol,CCO,46.07\nacetic acid,CC(=O)O,60.05\n")
     >>> molecules = read_molecules("two.csv")
     >>> molecules.smiles, molecules.columns
     (['CCO', 'CC(=O)O'], {'name': ['ethanol', 'acetic acid'], 'mass': [46.07, 60.05]})

@@ -1,4 +1,4 @@
-"""Lines of SMILES, and structure-data files (SDF). Both give records (place, SMILES or what is wrong, name, columns)."""
+"""Lines of SMILES, and structure-data files (SDF). Records are (place, SMILES or what is wrong, columns)."""
 
 __all__ = ["BadRecord", "read_sdf", "read_smiles"]
 
