@@ -46,6 +46,7 @@ def test_the_verbs_are_all_there():
         "images": ["train", "predict", "explain", "evaluate", "rows"],
         "detect": ["train", "run", "evaluate"],
         "spectra": ["build", "add", "search", "pairs", "network", "info"],
+        "molecules": ["build", "add", "search", "pairs", "cluster", "pick", "info"],
     }
 
 

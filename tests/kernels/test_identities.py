@@ -15,6 +15,7 @@ from mercer.kernels import (
     RBF,
     BrayCurtis,
     Chi2,
+    DotTanimoto,
     ExpChi2,
     Exponential,
     GeneralizedIntersection,
@@ -80,6 +81,15 @@ def test_min_max_is_the_tanimoto_of_counts_and_defines_empty_rows():
     np.testing.assert_allclose(MinMax()(X), expected)
     np.testing.assert_allclose(MinMax()(X, X.copy()), expected)
     np.testing.assert_allclose(BrayCurtis()(X), [[1, 0, 4 / 6], [0, 1, 0], [4 / 6, 0, 1]])
+
+
+def test_the_tanimoto_of_products_is_the_jaccard_index_of_sets_and_defines_empty_rows(rng):
+    X, Y = rng.integers(0, 4, (20, 30)) * 1.0, rng.integers(0, 4, (15, 30)) * 1.0
+    common = X @ Y.T
+    expected = common / ((X**2).sum(1)[:, None] + (Y**2).sum(1) - common)
+    np.testing.assert_allclose(DotTanimoto()(X, Y), expected, rtol=1e-14)
+    np.testing.assert_allclose(DotTanimoto()(X > 0, Y > 0), MinMax()(X > 0, Y > 0), rtol=1e-14)
+    assert DotTanimoto()([[0.0, 0.0], [1e-300, 0.0]], [[0.0, 0.0], [1e300, 0.0]]).tolist() == [[1, 0], [0, 0]]
 
 
 @pytest.mark.parametrize(

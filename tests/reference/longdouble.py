@@ -12,6 +12,7 @@ from mercer.kernels import (
     RBF,
     BrayCurtis,
     Chi2,
+    DotTanimoto,
     ExpChi2,
     Exponential,
     GeneralizedIntersection,
@@ -47,6 +48,7 @@ KERNELS = {
     "generalized-intersection": GeneralizedIntersection(0.5),
     "bray-curtis": BrayCurtis(),
     "min-max": MinMax(),
+    "dot-tanimoto": DotTanimoto(),
     "rbf": RBF(1.0),
     "laplacian": Laplacian(1.0),
     "exp-chi2": ExpChi2(1.0),
@@ -123,6 +125,10 @@ def _sums(kernel, X, Y):
     if isinstance(kernel, (BrayCurtis, MinMax)):
         common = np.minimum(x, y).sum(-1)
         total = (x + y).sum(-1) / 2 if isinstance(kernel, BrayCurtis) else np.maximum(x, y).sum(-1)
+        value = np.where(total > 0, common / np.where(total > 0, total, 1), 1)
+        return value, value
+    if isinstance(kernel, DotTanimoto):
+        common, total = (x * y).sum(-1), (x * x + y * y - x * y).sum(-1)
         value = np.where(total > 0, common / np.where(total > 0, total, 1), 1)
         return value, value
     terms = scalar(kernel, x, y)

@@ -112,8 +112,8 @@ class Comparison:
     argument("x", "X", "Rows to compare: a file, FILE.npz::NAME, or - for the input."),
     argument("y", "Y", "Rows to compare them with; X with itself if left out.", default=None),
     text("name", "chi2", "linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
-        "generalized-intersection, bray-curtis, min-max, rbf, laplacian, exp-chi2, universal-rbf.", "NAME",
-        "--kernel -k"),
+        "generalized-intersection, bray-curtis, min-max, dot-tanimoto, rbf, laplacian, exp-chi2, universal-rbf.",
+        "NAME", "--kernel -k"),
     KERNEL_PARAM,
     flag("signed", "Extend an additive kernel to negative values, sign(x) sign(y) k(|x|, |y|)."),
     flag("normalize", "Divide by sqrt(K(x, x) K(y, y)), so that K(x, x) = 1."),

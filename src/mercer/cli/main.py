@@ -34,6 +34,7 @@ _EXAMPLES = """
   mercer images train pictures --out m.mercer   a classifier of images
   mercer detect run m.mercer photo.jpg          where the objects are
   mercer spectra search lib.index unknown.mgf   names of mass spectra
+  mercer molecules search lib.index query.smi   similar molecules
 
 Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
 ivecs; - is the standard input or output. Exit codes: 0 success,
@@ -48,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 add_verbs(app, demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce, serve)
-for name in ("map", "index", "wire", "images", "detect", "spectra"):
+for name in ("map", "index", "wire", "images", "detect", "spectra", "molecules"):
     app.add_typer(import_module(f"mercer.cli.{name}.app").app, name=name)
 
 

@@ -4,7 +4,13 @@ Images have a package of their own, :mod:`mercer.vision`.
 """
 
 from mercer.features.entropy_weighting import SpectralEntropyWeighting
-from mercer.features.fingerprints import count_fingerprints, murcko_scaffolds
+from mercer.features.fingerprints import MoleculeFingerprints, count_fingerprints, murcko_scaffolds
 from mercer.features.peaks import bin_spectra
 
-__all__ = ["SpectralEntropyWeighting", "bin_spectra", "count_fingerprints", "murcko_scaffolds"]
+__all__ = [
+    "MoleculeFingerprints",
+    "SpectralEntropyWeighting",
+    "bin_spectra",
+    "count_fingerprints",
+    "murcko_scaffolds",
+]

@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.compose import CallableKernel, NormalizedKernel, ProductKernel, SumKernel
 from mercer.kernels.exponential import RBF, ExpChi2, Exponential, Laplacian
 from mercer.kernels.matches import MatrixSummary, best_matches
-from mercer.kernels.ratios import BrayCurtis, MinMax
+from mercer.kernels.ratios import BrayCurtis, DotTanimoto, MinMax
 from mercer.kernels.registry import KERNELS, get_kernel, needs_non_negative
 from mercer.kernels.universal_rbf import UniversalRBF
 from mercer.kernels.widths import closed, resolve_kernel
@@ -24,6 +24,7 @@ __all__ = [
     "BrayCurtis",
     "CallableKernel",
     "Chi2",
+    "DotTanimoto",
     "ExpChi2",
     "Exponential",
     "GeneralizedIntersection",

@@ -20,6 +20,7 @@ KERNELS = {
         additive.GeneralizedIntersection,
         ratios.BrayCurtis,
         ratios.MinMax,
+        ratios.DotTanimoto,
         exponential.RBF,
         exponential.Laplacian,
         exponential.ExpChi2,

@@ -12,6 +12,7 @@ from mercer.kernels import (
     BrayCurtis,
     CallableKernel,
     Chi2,
+    DotTanimoto,
     ExpChi2,
     Exponential,
     GeneralizedIntersection,
@@ -32,7 +33,8 @@ from tests.search.store_samples import cut_lists
 
 SERVED = [
     Linear(), Hellinger(), Chi2(), Intersection(), JensenShannon(), PowerMean(-2.0), PowerMean(-1.0),
-    GeneralizedIntersection(0.5), GeneralizedIntersection(), BrayCurtis(), MinMax(), RBF(0.1), RBF(2000.0),
+    GeneralizedIntersection(0.5), GeneralizedIntersection(), BrayCurtis(), MinMax(), DotTanimoto(), RBF(0.1),
+    RBF(2000.0),
     Laplacian(0.2), ExpChi2(0.3), Exponential(JensenShannon(), 0.5), Exponential(BrayCurtis(), 2.0),
     Exponential(NormalizedKernel(Chi2()), 1.0), Chi2() + 0.5 * Linear(), Chi2() + RBF(0.2), Chi2() * BrayCurtis(),
     RBF(0.1) * MinMax(),

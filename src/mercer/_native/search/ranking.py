@@ -141,7 +141,7 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
 
     A row that is in none of the first lists shares at most the rest of the query with it: with R the energy of that
     rest, s <= sqrt(R b), or min(R, b) of kernels that are `least`. Over all b between two totals a plain sum is largest
-    at the largest b, every other rank at the b that is nearest to R (ratios are of `least` kernels only).
+    at the largest b, a ratio with sqrt(R b) at the b nearest to a, every other rank at the b nearest to R.
 
     begins, ends, x, logs  (m,)  see `list_sums`; put in order
     energies  (m,)  float64      k(x, x) of the values of the query; put in order
@@ -160,7 +160,8 @@ def plan_lists(form, begins, ends, x, logs, energies, a, scale, least_total, mos
     needed = m
     for i in range(m - 1, -1, -1):
         more = rest + energies[i]
-        b = most_total if form == PLAIN else min(max(more, least_total), most_total)
+        at_query = not least and form in (DICE, JACCARD)
+        b = most_total if form == PLAIN else min(max(a if at_query else more, least_total), most_total)
         s = (min(more, b) if least else math.sqrt(more * b)) * (1.0 + 1e-9)
         if _reaches(form, s, a, b, scale / math.sqrt(b), limit):
             break

@@ -6,7 +6,7 @@ tree of nodes above them. With a = K(x, x) and b = K(y, y) of each sum (row tota
     node                 value                             K(x, x)
     sum                  s                                 a
     Bray-Curtis          2 s / (a + b)                     1
-    min-max              s / (a + b - s)                   1
+    min-max, Tanimoto    s / (a + b - s)                   1
     exponential          exp(-gamma (K(x, x) + K(y, y) - 2 K(x, y)))      1
     normalized           K(x, y) / sqrt(K(x, x) K(y, y))   1, or 0 of an empty row
     weighted sum, product
@@ -17,7 +17,7 @@ and among rows that share no column with the query none is nearer than one with 
 
 __all__ = ["Formula", "Sum", "formula_of"]
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from mercer._base.errors import InputError
 from mercer.kernels import (
     RBF,
     BrayCurtis,
+    DotTanimoto,
     ExpChi2,
     Exponential,
     GeneralizedIntersection,
@@ -137,6 +138,8 @@ class Formula:
             return _Normalized(self._node(kernel.kernel))
         if isinstance(kernel, (BrayCurtis, MinMax)):
             return _Share(self._leaf(Sum("minimum", 0.0, False, _TOTALS)), isinstance(kernel, BrayCurtis))
+        if isinstance(kernel, DotTanimoto):  # of rows without negative values
+            return _Share(self._leaf(replace(_sum_of(Linear()), may_be_negative=False)), False)
         if isinstance(kernel, RBF):
             return _Decay(self._leaf(_sum_of(Linear())), kernel.rate)
         if isinstance(kernel, Laplacian):

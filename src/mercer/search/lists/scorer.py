@@ -9,7 +9,17 @@ __all__ = ["PairScorer"]
 import numpy as np
 
 from mercer._native.kernels.pair_sums import logarithms, sparse_pair_sums
-from mercer.kernels import BrayCurtis, Chi2, Hellinger, Intersection, JensenShannon, Linear, MinMax, NormalizedKernel
+from mercer.kernels import (
+    BrayCurtis,
+    Chi2,
+    DotTanimoto,
+    Hellinger,
+    Intersection,
+    JensenShannon,
+    Linear,
+    MinMax,
+    NormalizedKernel,
+)
 
 SMALLEST = 1e-60  # magnitudes of which no product vanishes
 LOOPS = {
@@ -18,6 +28,9 @@ LOOPS = {
     JensenShannon: "jensen-shannon",
     Linear: "product",
     Hellinger: "product",
+    BrayCurtis: "minimum",
+    MinMax: "minimum",
+    DotTanimoto: "product",
 }
 
 
@@ -33,10 +46,10 @@ class PairScorer:
     def __init__(self, measure, formula):
         self._formula, self._is_distance = formula, measure.is_distance
         kernel = measure.kernel
-        self._is_share = isinstance(kernel, (BrayCurtis, MinMax))
+        self._is_share = isinstance(kernel, (BrayCurtis, MinMax, DotTanimoto))
         self._is_normalized = isinstance(kernel, NormalizedKernel)
         self._kernel = kernel = kernel.kernel if self._is_normalized else kernel
-        loop = "minimum" if self._is_share else LOOPS.get(type(kernel))
+        loop = LOOPS.get(type(kernel))
         self._signed = bool(getattr(kernel, "signed", False)) and loop != "product"
         self._takes_logs = loop == "jensen-shannon"
         # distances that are not normalised come from differences, by another loop
@@ -76,7 +89,7 @@ class PairScorer:
 
     def _total(self, values):
         """K(x, x) of the query before the kernel is normalised, added up as scipy adds up a row."""
-        if isinstance(self._kernel, Linear):
+        if isinstance(self._kernel, (Linear, DotTanimoto)):
             values = values * values
         elif getattr(self._kernel, "signed", False):
             values = np.abs(values)

@@ -1,0 +1,1 @@
+"""``mercer molecules``: a file per part of the work."""

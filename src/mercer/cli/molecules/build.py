@@ -1,0 +1,99 @@
+"""``mercer molecules build``, ``add`` and ``info``: molecules as an index in a directory."""
+
+__all__ = ["ADD_EXAMPLES", "BUILD_EXAMPLES", "INFO_EXAMPLES", "add", "build", "info"]
+
+import time
+
+from mercer._base.parameters import REQUIRED, Values, pathname
+from mercer._base.parameters.molecules import FINGERPRINTS, SIMILARITY
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.checks import as_argument
+from mercer.cli.framework.options import COMMON, Group, Settings, options
+from mercer.cli.framework.output import print_json, print_table, progress, took
+from mercer.cli.framework.shared import DIR
+from mercer.cli.molecules.files import FILES, READING, facts_of, note_skipped, read_encoded
+
+BUILD_EXAMPLES = """
+  mercer molecules build library.smi --out library.index
+  mercer molecules build part1.sdf.gz part2.csv --smiles structure --out library.index --strict
+
+Binary fingerprints, as most programs have them; atom pairs; fingerprints of your own:
+  mercer molecules build library.csv --out ecfp4.index --binary
+  mercer molecules build library.csv --out pairs.index --fingerprint atom-pair --n-bits 16384
+  mercer molecules build library.smi --out own.index --fingerprints rows.npz
+"""
+ADD_EXAMPLES = """
+  mercer molecules add library.index more.smi
+"""
+INFO_EXAMPLES = """
+  mercer molecules info library.index
+"""
+LIBRARY = Group((SIMILARITY, *FINGERPRINTS), Values, panel="Settings of the library and of its queries")
+
+
+@options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o")),
+         examples=BUILD_EXAMPLES, reading=READING, library=LIBRARY, settings=COMMON)  # fmt: skip
+def build(files, out, reading, library, settings: Settings) -> None:
+    """Read files of molecules, make their fingerprints, and put them into a new index.
+
+    Names, properties and columns of the files stay beside the molecules. A molecule that RDKit cannot read is named by
+    its file and line, and skipped.
+    """
+    from mercer.molecules import MoleculeIndex
+    from mercer.search import check_new_place
+
+    with as_argument():
+        check_new_place(out)
+        if reading.fingerprints is not None:
+            usual = {each.name: each.default for each in FINGERPRINTS}
+            said = next((name for name in usual if library[name] != usual[name]), None)
+            if said is not None:
+                raise ArgumentError(
+                    f"--fingerprints are yours, so --{said.replace('_', '-')} has no use. Leave it out."
+                )
+            library = library | {"fingerprint": "given"}
+        index = MoleculeIndex(**library)
+    started = time.perf_counter()
+    with progress(settings):
+        molecules, X = read_encoded(index, files, reading)
+        index.add_rows(molecules, X).persist(out)
+    _tell(settings, index, str(out), molecules, time.perf_counter() - started, "Index")
+
+
+@options((DIR, FILES), examples=ADD_EXAMPLES, reading=READING, settings=COMMON)
+def add(place, files, reading, settings: Settings) -> None:
+    """Add molecules to an index, under the settings that it has; they are on the disk when the command ends.
+
+    Columns that the index does not have are left out.
+    """
+    from mercer.molecules import MoleculeIndex
+
+    started = time.perf_counter()
+    with MoleculeIndex.open(place, "w", verify=False) as index, progress(settings):
+        molecules, X = read_encoded(index, files, reading)
+        index.add_rows(molecules, X)
+        _tell(settings, index, place, molecules, time.perf_counter() - started, "Added to")
+
+
+def _tell(settings: Settings, index, place: str, molecules, seconds: float, what: str) -> None:
+    stats = index.stats()
+    note_skipped(settings, molecules.problems)
+    if settings.json:
+        head = {"index": place, "added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
+        print_json(head | {name: stats[name] for name in stats if name != "path"})
+    elif not settings.quiet:
+        rows = [["added", f"{len(molecules):,} molecules, in {took(seconds)}"], *facts_of(stats)]
+        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+
+
+@options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
+def info(place, settings: Settings) -> None:
+    """What an index of molecules holds, and how they are compared."""
+    from mercer.molecules import MoleculeIndex
+
+    with MoleculeIndex.open(place, verify=False) as index:
+        stats = index.stats()
+    if settings.json:
+        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
+    else:
+        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)
