@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/pyvenv.cfg $(VENV)/.has-%
-.PHONY: help setup demo test test-process test-all test-core test-newest test-lowest test-nojit lint fmt bench fuzz docs package clean
+.PHONY: help setup demo test test-process test-all test-core test-newest test-lowest test-nojit lint fmt bench bench-all fuzz docs package clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -98,9 +98,12 @@ fmt: $(VENV)/.has-lint ## format the code and repair what can be repaired
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-BENCH ?= all
-bench: $(VENV)/.has-bench ## run the benchmarks and write benchmarks/RESULTS.md (BENCH=list names them)
+BENCH ?= list
+bench: $(VENV)/.has-bench ## list the benchmarks, or run those that BENCH names and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks $(BENCH)
+
+bench-all: $(VENV)/.has-bench ## measure every record that is not of this code and machine, alone on the machine (LIST=1: only say which)
+	@$(BIN)/python -m benchmarks all $(if $(LIST),--list)
 
 fuzz: $(VENV)/.has-test ## use 100,000 forged model files on a build with bounds checks; goes on where it was stopped
 	@$(BIN)/python -m tests.hostile.fuzz.campaign --cases 100000 --workers 2

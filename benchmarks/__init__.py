@@ -5,7 +5,10 @@ runner       times several sides alternately in one process
 memory       peak memory of one call
 checks       a fast side that is wrong is caught
 environment  versions, processor, threads, load
+code         which modules a benchmark measures, and one hash of them
 record       what a benchmark writes down while it runs
+state        what a stored result is worth today: of which code, processor and day
+campaign     every record anew, of one commit on one idle machine
 report       JSON results to markdown
 published    tables and figures of the papers: what exists
 sheet        one of them, with our numbers beside it

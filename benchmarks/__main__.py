@@ -1,4 +1,4 @@
-"""``python -m benchmarks [list | report | all | NAME ...] [--quick] [--out DIR]``"""
+"""``python -m benchmarks [list | report | all [--list] | NAME ...] [--quick] [--out DIR]``"""
 
 from __future__ import annotations
 
@@ -20,12 +20,21 @@ def main(arguments: list[str] | None = None) -> int:
         for page in write_pages():
             print(f"Wrote {page.relative_to(ROOT.parent)}")
         return 0
+    if options.what == ["all"] and (options.list or not (options.quick or options.out)):
+        from benchmarks import campaign
+
+        if not options.list:
+            return campaign.run_all(benchmarks)
+        print(campaign.listed(campaign.planned(benchmarks)))
+        return 0
     names = list(benchmarks) if options.what == ["all"] else options.what
     unknown = [name for name in names if name not in benchmarks]
     if unknown:
         print(f"There is no benchmark {unknown[0]!r}. There are: {', '.join(benchmarks)}.", file=sys.stderr)
         return 2
     _run([benchmarks[name] for name in names], options.quick, options.out)
+    if not (options.quick or options.out or options.no_pages):
+        write_pages()
     return 0
 
 
@@ -34,11 +43,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "what",
         nargs="*",
-        default=["all"],
-        help="'list' names the benchmarks, 'report' writes the pages from the results, 'all' runs every one (default)",
+        default=["list"],
+        help="'list' names the benchmarks (default), 'report' writes the pages from the results, 'all' measures "
+        "anew what is not of this code, machine and versions",
     )
+    parser.add_argument("--list", action="store_true", help="of 'all': only say what is due, why, and how long it took")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run? Nothing is judged")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default benchmarks/results)")
+    parser.add_argument("--no-pages", action="store_true", help="leave RESULTS.md and the pages as they are")
     return parser
 
 

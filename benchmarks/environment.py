@@ -9,8 +9,8 @@ import os
 import platform
 import resource
 import subprocess
-import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -43,7 +43,7 @@ class Watch:
             "load_at_start": self._load,
             "load_at_end": _load_average(),
             "cores_busy_elsewhere": self._busy_elsewhere(),
-            "commit": _git("rev-parse", "HEAD"),
+            "commit": code_commit(),
             "dirty": _is_dirty(),
         }
 
@@ -81,8 +81,9 @@ def processor() -> str:
 
 def _with_instruction_set(model: str) -> str:
     """Virtual machines hide the model, but not what the compiler makes of it."""
-    binding = sys.modules.get("llvmlite.binding")
-    return f"{model} ({binding.get_host_cpu_name()})" if binding else model
+    from llvmlite.binding import get_host_cpu_name
+
+    return f"{model} ({get_host_cpu_name()})"
 
 
 def _cores() -> int:
@@ -122,9 +123,45 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+def code_commit() -> str | None:
+    """The last commit that changed anything but results, so that committing a result is no new code."""
+    return _git("log", "-1", "--format=%H", "--", ".", *_NOT_CODE)
+
+
 def committed_code() -> str | None:
     """The commit of the code that runs, None if it has changes that are not committed."""
-    return None if _is_dirty() is not False else _git("rev-parse", "HEAD")
+    return None if _is_dirty() is not False else code_commit()
+
+
+def is_in_history(commit: str | None) -> bool:
+    return commit is not None and _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+
+
+def machine() -> dict[str, Any]:
+    """What two records must share to be compared: processor, cores, and the versions of other packages."""
+    versions = {name: version for name, version in _versions().items() if name != "mercer"}
+    return {"cpu": processor(), "cores": _cores(), "versions": versions}
+
+
+def busy_processes(seconds: float = 2.0) -> list[tuple[str, float]]:
+    """Processes but this one that use more than a twentieth of a core, as (name and id, cores), the busiest first."""
+    before = _process_seconds()
+    time.sleep(seconds)
+    used = {who: (now - before[who]) / seconds for who, now in _process_seconds().items() if who in before}
+    return sorted(((who, cores) for who, cores in used.items() if cores > 0.05), key=lambda one: -one[1])
+
+
+def _process_seconds() -> dict[str, float]:
+    """Processor seconds of every process but this one; empty where the system does not tell."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            pid, rest = stat.read_text().split(" (", 1)
+            name, _, rest = rest.rpartition(") ")
+            if int(pid) != os.getpid():
+                user, kernel = rest.split()[11:13]
+                found[f"{name} ({pid})"] = (int(user) + int(kernel)) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def _is_dirty() -> bool | None:

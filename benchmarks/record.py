@@ -2,6 +2,7 @@
 
 {
   "schema": 1, "name", "title", "group", "paper", "needs", "command", "quick", "seconds",
+  "code": hash of what was measured, see code.py; of old records that of their commit, null if that is not known,
   "environment": see environment.py,
   "bars":        [{"claim", "target", "unit", "published", "measured", "met", "detail"}],
   "comparisons": [{"title", "baseline", "threads", "pools",
@@ -16,6 +17,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -25,6 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.code import code_today
 from benchmarks.environment import Watch
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class Record:
         self._comparisons: list[dict[str, Any]] = []
         self._tables: list[dict[str, Any]] = []
         self._figures: list[dict[str, str]] = []
+        self._drawn: dict[str, bytes] = {}
         self._notes: list[str] = []
 
     def measured(self, claim: str, value: float, detail: str = "") -> None:
@@ -96,8 +100,9 @@ class Record:
     def figure(self, name: str, figure: Any, caption: str) -> None:
         """Save a figure from benchmarks.plotting beside the result."""
         file = f"{self._benchmark.name}-{name}.png"
-        self._out_dir.mkdir(parents=True, exist_ok=True)
-        figure.savefig(self._out_dir / file)
+        drawn = io.BytesIO()
+        figure.savefig(drawn)
+        self._drawn[file] = drawn.getvalue()  # written with the numbers: a run that is stopped changes nothing
         self._figures.append({"file": file, "caption": caption})
 
     def note(self, sentence: str) -> None:
@@ -105,8 +110,10 @@ class Record:
         self._notes.append(sentence)
 
     def write(self) -> Path:
-        """Write the JSON file, replacing an earlier one only when complete."""
+        """Write the figures and the JSON file, replacing an earlier one only when complete."""
         self._out_dir.mkdir(parents=True, exist_ok=True)
+        for file, drawn in self._drawn.items():
+            (self._out_dir / file).write_bytes(drawn)
         path = self._out_dir / f"{self._benchmark.name}.json"
         unfinished = path.with_suffix(".json.part")
         unfinished.write_text(json.dumps(self._as_dict(), indent=1, allow_nan=False) + "\n")
@@ -125,6 +132,7 @@ class Record:
             "command": benchmark.command + (" --quick" if self.quick else ""),
             "quick": self.quick,
             "seconds": round(time.perf_counter() - self._start, 1),
+            "code": code_today(benchmark.function.__module__),
             "environment": self._watch.describe(),
             "bars": [self._judge(bar) for bar in benchmark.bars],
             "comparisons": self._comparisons,

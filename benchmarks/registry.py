@@ -96,19 +96,13 @@ class Benchmark:
         return f"python -m benchmarks {self.name}"
 
     def run(self, quick: bool = False, out_dir: Path | None = None) -> Path:
-        """Measure. A quick run uses small sizes, judges no bar and is kept apart from the committed results.
-
-        A full run without `out_dir` is such a committed result, and brings the pages of results up to date.
-        """
+        """Measure. A quick run uses small sizes, judges no bar and is kept apart from the committed results."""
         from benchmarks.record import Record
 
         folder = Path(out_dir) if out_dir else RESULTS / "quick" if quick else RESULTS
         record = Record(self, quick=quick, out_dir=folder)
         self.function(record)
-        path = record.write()
-        if folder == RESULTS:
-            write_pages()
-        return path
+        return record.write()
 
 
 def benchmark(
@@ -149,5 +143,7 @@ def write_pages() -> list[Path]:
     """Bring the pages that are made from stored results up to date."""
     from benchmarks.report import write_results
     from benchmarks.reproduce import write_page
+    from benchmarks.state import add_codes
 
+    add_codes(RESULTS)
     return [write_results(), write_page()]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.published import PAPERS, Published, all_published
-from benchmarks.registry import RESULTS, ROOT, all_benchmarks
+from benchmarks.registry import RESULTS, ROOT, all_benchmarks, write_pages
 from benchmarks.report import markdown_table
 from benchmarks.sheet import Sheet, laid_out, title_of
+from benchmarks.state import Marks, in_bold, marks
 
 PAGE = ROOT.parent / "docs" / "results.md"
 _PREFACE = """# Published and measured
@@ -38,6 +39,8 @@ def measure(items: list[Published], quick: bool, out: Path | None) -> Iterator[t
             yield name, error
         else:
             yield name, None
+    if not (quick or out):
+        write_pages()
 
 
 def write_page(page: Path = PAGE, results: Path = RESULTS) -> Path:
@@ -49,26 +52,27 @@ def write_page(page: Path = PAGE, results: Path = RESULTS) -> Path:
     return page
 
 
-def render_page(sheets: list[Sheet]) -> str:
-    """Markdown of all sheets, by paper."""
+def render_page(sheets: list[Sheet], marked: Marks = marks) -> str:
+    """Markdown of all sheets, by paper; `marked` says what is wrong with a result (see state.py)."""
     made = [sheet.as_dict() for sheet in sheets]
+    told = {stored.name: in_bold(marked(stored.result)) for sheet in sheets for stored in sheet.stored if stored}
     parts = [_PREFACE, _overview(made)]
     for paper in PAPERS:
         parts.append(f"## {_citation(paper)} [{paper}]\n")
-        parts += [render(one) for one in made if one["paper"] == paper]
+        parts += [render(one, told) for one in made if one["paper"] == paper]
     return "\n".join(parts)
 
 
-def render(sheet: dict[str, Any], level: int = 3, figures: str = "../benchmarks/results/") -> str:
-    """Markdown of one sheet; `figures` is the way to the folder of the results."""
-    parts = [f"{'#' * level} {sheet['name']}", f"{sheet['source']}: {sheet['title']}."]
+def render(sheet: dict[str, Any], told: dict[str, str], figures: str = "../benchmarks/results/") -> str:
+    """Markdown of one sheet; `told` are the marks of benchmarks, `figures` is the way to the folder of the results."""
+    parts = [f"### {sheet['name']}", f"{sheet['source']}: {sheet['title']}."]
     if sheet["quick"]:
         parts.append("**A quick run: sizes are too small for these numbers to be compared.**")
     for grid in sheet["grids"]:
         parts.append(f"**{title_of(grid)}**\n\n{markdown_table(*laid_out(grid))}")
     parts += [f"![{one['caption']}]({figures}{one['file']})\n\n*{one['caption']}*" for one in sheet["figures"]]
     parts += [f"- {sentence}" for sentence in sentences(sheet)]
-    parts += [f"- {_provenance(one)}" for one in sheet["measured_by"]]
+    parts += [f"- {told.get(one['benchmark'], '')}{_provenance(one)}" for one in sheet["measured_by"]]
     return "\n".join(part if part.startswith("- ") else part + "\n" for part in parts).rstrip() + "\n"
 
 

@@ -51,6 +51,11 @@ class Sheet:
         return self._stored[benchmark]
 
     @property
+    def stored(self) -> list[Stored]:
+        """The results that it reads."""
+        return list(self._stored.values())
+
+    @property
     def is_measured(self) -> bool:
         """Whether any benchmark has a result, or none is needed."""
         return not self._stored or any(self._stored.values())

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from benchmarks.registry import RESULTS, all_benchmarks
+from benchmarks.state import in_bold, marks
 from benchmarks.stored import Stored
 
 MISSING = "not measured"
@@ -35,7 +36,8 @@ class Results:
     def provenance(self) -> str:
         """Which benchmarks were read, when and where they were run."""
         places: dict[str, list[dict]] = {}
-        for about in (one.about() for one in self.used.values()):
+        for stored in self.used.values():
+            about = stored.about() | {"marks": marks(stored.result) if stored else []}
             where = MISSING if about["date"] is None else f"{about['threads']} threads of {about['cpu']}"
             places.setdefault(where, []).append(about)
         return "; ".join(_sentence(where, found) for where, found in places.items()) + "."
@@ -49,7 +51,7 @@ def shown(form: str, *values: float | str | None) -> str:
 
 
 def _sentence(where: str, found: list[dict]) -> str:
-    names = ", ".join(f"`{about['benchmark']}`" for about in found)
+    names = ", ".join(f"{in_bold(about['marks'])}`{about['benchmark']}`" for about in found)
     if where == MISSING:
         return f"{names}: {MISSING}"
     dates = sorted({about["date"] for about in found})
