@@ -5,6 +5,11 @@ import itertools
 import os
 from pathlib import Path
 
+# Threads of faiss, scikit-learn and BLAS that wait in a loop for their next turn take the time of the other worker: on
+# two cores a small graph was built ten times as fast without. The libraries read it when they are loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings

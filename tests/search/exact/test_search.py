@@ -231,7 +231,7 @@ def words(n, seed, n_topics=30, d=600):
 
 @pytest.mark.parametrize("ask", ["nearest", "range"])
 def test_the_lower_the_confidence_the_fewer_rows_are_evaluated_and_it_holds(ask):
-    X, Q = words(1500, 0), words(700, 1)
+    X, Q = words(1500, 0), words(150, 1)
     made = index(X, n_landmarks=256)
     search = partial(made.search, Q, 5) if ask == "nearest" else partial(made.range_search, Q, min_similarity=0.35)
     truth = [set(row) for row in search(exact=True)[0]]

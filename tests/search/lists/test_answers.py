@@ -57,6 +57,9 @@ def rows(n=150, d=30, seed=0, signed=False):
     return sparse.csr_array(X.astype(np.float32))
 
 
+WHOLE = [0.0, 6.0, 1000.0]  # no block is looked at whole, some are, all are
+
+
 def lists(X, kernel, **parameters):
     return KernelIndex(kernel, store="lists", **parameters).fit(X).add(X)
 
@@ -66,19 +69,19 @@ def assert_same(found, wanted):
     np.testing.assert_array_equal(found[1], wanted[1])
 
 
-@pytest.fixture(params=[0, 6, 1000])
-def small_blocks(request, monkeypatch):
+@pytest.fixture
+def small_blocks(whole, monkeypatch):
     """Blocks of 64 rows, so that there are several, and thresholds from one to the next; looked at whole or not."""
     cut_lists(monkeypatch, 64)
-    monkeypatch.setattr(_ranking, "WHOLE", request.param)
+    monkeypatch.setattr(_ranking, "WHOLE", whole)
 
 
 @pytest.mark.parametrize(
-    ("case", "normalize", "measure"),
-    all_pairs(range(len(CASES)), [True, False], ["similarity", "distance"]),
+    ("case", "normalize", "measure", "whole"),
+    all_pairs(range(len(CASES)), [True, False], ["similarity", "distance"], WHOLE),
     ids=lambda v: repr(CASES[v][0]) if type(v) is int else str(v),
 )
-def test_answers_are_those_of_brute_force(case, normalize, measure, small_blocks):
+def test_answers_are_those_of_brute_force(case, normalize, measure, whole, small_blocks):
     kernel, signed = CASES[case]
     X, Q = rows(signed=signed), sparse.vstack([rows(14, seed=1, signed=signed), rows(signed=signed)[:6]]).tocsr()
     how = {"normalize": normalize, "measure": measure}
@@ -156,9 +159,12 @@ def test_numbers_that_single_precision_does_not_hold_are_compared_one_by_one():
 # ------------------------------------------------------------------------------------------------------- all the rest
 
 
-@pytest.mark.parametrize("kernel", [JensenShannon(), Linear(), MinMax(), RBF(0.3), Chi2() + RBF(0.2)], ids=repr)
-@pytest.mark.parametrize("measure", ["similarity", "distance"])
-def test_a_range_search_finds_all_rows_within_the_limit(kernel, measure, small_blocks):
+@pytest.mark.parametrize(
+    ("kernel", "measure", "whole"),
+    all_pairs([JensenShannon(), Linear(), MinMax(), RBF(0.3), Chi2() + RBF(0.2)], ["similarity", "distance"], WHOLE),
+    ids=str,
+)
+def test_a_range_search_finds_all_rows_within_the_limit(kernel, measure, whole, small_blocks):
     X = rows()
     index = lists(X, kernel, measure=measure)
     ids, values = exact_knn(kernel, X, X[:12], 150, measure=measure)
@@ -171,7 +177,8 @@ def test_a_range_search_finds_all_rows_within_the_limit(kernel, measure, small_b
             assert found[1][row].tolist() == values[row][kept].tolist()
 
 
-def test_rows_added_one_by_one_are_found_at_once(small_blocks):
+@pytest.mark.parametrize("whole", WHOLE)
+def test_rows_added_one_by_one_are_found_at_once(whole, small_blocks):
     X = rows()
     index = KernelIndex("js").fit(X).add(X[:60])
     for i in range(60, 150):
