@@ -40,8 +40,8 @@ def trust_kills(record):
     record.note(
         "A writer adds, updates, removes and compacts, and is killed after a random time (mean 50 ms). After each kill "
         "the directory is opened; rows, ids, codes and the answers of a few searches are compared with brute force. "
-        "Lists have blocks of 16 rows and graphs take up 8 rows at a time, so that their files are written all the time; "
-        "all rows are asked of the graph as well."
+        "Lists have blocks of 16 rows and graphs take up 8 rows at a time, so that their files are written all the "
+        "time; all rows are asked of the graph as well."
     )
 
 

@@ -212,7 +212,7 @@ class SearchModel(BaseEstimator):
             return False
         if X.shape[0] == 0 or not values.size:
             return False
-        return bool(-LARGEST <= values.min() and values.max() <= LARGEST)  # which NaN is not
+        return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # which NaN is not
 
     def _validated(self, X, reset, name="X"):
         # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
