@@ -29,15 +29,18 @@ def fitted(X, n_jobs=1, **parameters):
 
 
 LIST_ROWS = 16  # of a block of lists: so few that full blocks, which have files, come and go all the time
+TAIL_ROWS = 8  # behind a graph: so few that there is one, and its file is written all the time
 
 
-def small_lists():
-    """Cut lists into small blocks, in this process."""
+def small_parts():
+    """Small blocks of lists, graphs of few rows, and no brute force instead of either, in this process."""
+    from mercer.search.graph import rows
     from mercer.search.lists import block, files, store
-    from mercer.search.rows import collection
+    from mercer.search.rows import derived
 
-    for module in (block, files, store, collection):
+    for module in (block, files, store, derived):
         module.BLOCK_ROWS = LIST_ROWS
+    rows.TAIL_ROWS, derived.FEW_VALUES = TAIL_ROWS, 0
 
 
 def held(index):
@@ -50,7 +53,7 @@ def held(index):
     found = kept.ids.positions(ids if ids.dtype != object else ids.tolist())
     if not np.array_equal(found, alive):
         raise AssertionError("ids and positions do not belong together")
-    if kept.has_codes and not np.array_equal(
+    if kept.model.keeps_codes and not np.array_equal(
         kept.column("codes")[alive], kept.model.coder_.encode(kept.model.embed(X)[0])
     ):
         raise AssertionError("rows and codes do not belong together")
@@ -58,5 +61,7 @@ def held(index):
     answers, (places, values) = index.search(X[:3], k, exact="stored"), exact_knn("chi2", X, X[:3], k)
     if not np.array_equal(answers[0], ids[places]) or not np.array_equal(answers[1], values):
         raise AssertionError("an answer is not that of brute force")
+    if kept.by_graph and set(index.search(X[:1], len(alive))[0][0].tolist()) != set(ids.tolist()):
+        raise AssertionError("the graph and the rows behind it are not the rows of the index")
     dense = X.toarray() if sparse.issparse(X) else X
     return dict(zip(ids.tolist(), map(tuple, dense.tolist()), strict=True))

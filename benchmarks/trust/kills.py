@@ -6,7 +6,11 @@ from benchmarks.registry import Bar, benchmark
 
 KILLS, QUICK_KILLS = 200, 6
 # what rows are found by: parameters beside those of benchmarks.trust._indexes
-STORES = {"codes": {}, "inverted lists": {"store": "lists", "bytes_per_item": None}}
+STORES = {
+    "codes": {},
+    "inverted lists": {"store": "lists", "bytes_per_item": None},
+    "graph": {"store": "graph", "bytes_per_item": None},
+}
 MEAN_SECONDS = 0.05  # that a writer lives
 
 
@@ -25,9 +29,9 @@ def trust_kills(record):
     import tempfile
     from pathlib import Path
 
-    from benchmarks.trust._indexes import small_lists
+    from benchmarks.trust._indexes import small_parts
 
-    small_lists()
+    small_parts()
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["benchmarks.trust._indexes"])
     for store in STORES:
@@ -36,7 +40,8 @@ def trust_kills(record):
     record.note(
         "A writer adds, updates, removes and compacts, and is killed after a random time (mean 50 ms). After each kill "
         "the directory is opened; rows, ids, codes and the answers of a few searches are compared with brute force. "
-        "Lists have blocks of 16 rows, so that their files are written all the time."
+        "Lists have blocks of 16 rows and graphs take up 8 rows at a time, so that their files are written all the "
+        "time; all rows are asked of the graph as well."
     )
 
 
@@ -81,10 +86,10 @@ def _write(pipe, path, seed, state):
     """Changes for ever: each says what there will be, is made, and is then acknowledged."""
     import numpy as np
 
-    from benchmarks.trust._indexes import rows, small_lists
+    from benchmarks.trust._indexes import rows, small_parts
     from mercer import KernelIndex
 
-    small_lists()
+    small_parts()
     rng = np.random.default_rng(1000 + seed)
     index = KernelIndex.open(path, "w", verify=False)
     index.search(rows(rng, 1), 1)

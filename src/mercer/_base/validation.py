@@ -1,6 +1,15 @@
 """Array checks at the public door of the kernels; below it, functions trust their callers."""
 
-__all__ = ["as_rows", "canonical", "check_same_width", "index_type", "narrow", "refuse_negative", "require_range"]
+__all__ = [
+    "LARGEST",
+    "as_rows",
+    "canonical",
+    "check_same_width",
+    "index_type",
+    "narrow",
+    "refuse_negative",
+    "require_range",
+]
 
 import numpy as np
 from scipy import sparse

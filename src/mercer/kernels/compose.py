@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mercer._base.errors import InputError
 from mercer.kernels.additive import Linear
@@ -246,6 +247,26 @@ class NormalizedKernel(Kernel):
         if X is Y:
             np.fill_diagonal(gram, left > 0)
         return gram.astype(dtype, copy=False)
+
+    def against(self, Y):
+        usual = super().against(Y)
+        if sparse.issparse(Y) or Y.dtype != np.float32 or not self._is_in_range(Y):
+            return usual
+        inner, right = self.kernel.against(Y), self._inverse_norms(Y, Y, "Y")
+
+        def block(X, out=None):
+            if not self._is_in_range(X):
+                return usual(X, out)
+            values = inner(X, out)
+            for i, factor in enumerate(self._inverse_norms(X, X, "X")):
+                values[i] = _divided(values[i], factor, right)
+            return values
+
+        return block
+
+    def _is_in_range(self, X):
+        """Whether rows are compared as they are, without being scaled first."""
+        return self._in_range(X, X)[0] is X
 
     def pair_values(self, X, Y):
         left, right = self._in_range(X, Y)

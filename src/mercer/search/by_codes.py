@@ -39,6 +39,8 @@ def oversampled(k, oversample):
 
 def final_scores(rows, Q, queries, positions):
     """The objective of pairs of queries and kept rows, as an exact search computes it."""
+    if Q.shape[0] == 1:
+        return rows.measure.scores_of_one(Q, rows.take(positions))
     unique, where = np.unique(positions, return_inverse=True)
     return rows.measure.scores(Q, rows.take(unique), queries, where)
 

@@ -119,7 +119,7 @@ def test_a_first_table_that_fails_half_way_has_not_happened(index, place, tmp_pa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(index.rows_), "_packed", interrupted)
+        patched.setattr("mercer.search.rows.packing.packed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.update(X[:3], [0, 1, 2], data=TABLE)
     assert index.columns_ == {}

@@ -5,7 +5,7 @@ import pytest
 
 from mercer import thread_limit
 from mercer.search.graph import store as _store
-from mercer.search.graph.hnsw import Graph, levels_of
+from mercer.search.graph.hnsw import LINKS, Graph, levels_of
 from mercer.search.graph.store import GraphStore
 from tests.search.stores.test_contract import K, assert_nearest
 
@@ -109,8 +109,8 @@ def test_no_walk_leads_to_rows_that_were_cut_off(graph, rows):
     assert (graph.search(rows[lowest], 1, 100)[0][:, 0] == lowest).all()
 
 
-def test_one_row_in_thirty_two_is_in_each_further_layer():
+def test_each_further_layer_has_one_row_for_each_link():
     levels = levels_of(0, 2**17)
     counts = np.bincount(levels)[1:]
-    assert counts[0] / counts.sum() == pytest.approx(31 / 32, abs=0.002)  # 4 standard deviations
+    assert counts[0] / counts.sum() == pytest.approx(1 - 1 / LINKS, abs=0.002)  # 4 standard deviations
     np.testing.assert_array_equal(levels_of(500, 600), levels[500:600])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from mercer import InputError, thread_limit
-from mercer.kernels import RBF, Chi2, Linear
+from mercer.kernels import RBF, Chi2, Hellinger, JensenShannon, Linear, PowerMean
 from mercer.search.exact.best import Best, best_of_pairs
 from mercer.search.model import measure as _measure
 from mercer.search.model.measure import Measure, as_double
@@ -43,6 +43,21 @@ def test_a_score_has_the_same_bits_in_any_company(make, monkeypatch):
     np.testing.assert_array_equal(
         measure.scores(rows[[4]], rows, np.zeros(30, dtype=int), np.arange(30)), whole[120:150]
     )
+
+
+@pytest.mark.parametrize("is_distance", [False, True])
+@pytest.mark.parametrize(
+    "kernel", [Chi2(), Chi2(signed=True), JensenShannon(), Hellinger(), PowerMean(-2), RBF()], ids=repr
+)
+def test_one_query_has_the_bits_of_pairs(kernel, is_distance):
+    rows = np.concatenate([X, np.zeros((1, 10), dtype=np.float32), X[:1] * np.float32(1e-37)])
+    signs = np.where(np.arange(10) % 3, 1, -1).astype(np.float32) if getattr(kernel, "signed", False) else np.float32(1)
+    for normalize in (True, False):
+        measure = Measure(kernel, normalize, "distance" if is_distance else "similarity")
+        for i in (3, 30, 31):
+            query, left = rows[[i]] * signs, np.zeros(32, dtype=int)
+            expected = measure.scores(query, rows, left, np.arange(32))
+            np.testing.assert_array_equal(measure.scores_of_one(query, rows), expected)
 
 
 def test_energies_and_roots():

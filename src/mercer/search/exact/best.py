@@ -10,6 +10,11 @@ def best_of_pairs(n_queries, k, queries, positions, scores, keys):
 
     Missing places have position -1 and score -inf.
     """
+    if n_queries == 1:
+        order = np.lexsort((keys, -scores))[:k]
+        found, values = np.full((1, k), -1, dtype=np.int64), np.full((1, k), -np.inf)
+        found[0, : len(order)], values[0, : len(order)] = positions[order], scores[order]
+        return found, values
     order = np.lexsort((keys, -scores, queries))
     queries, positions, scores = queries[order], positions[order], scores[order]
     rank = np.arange(len(queries)) - np.searchsorted(queries, queries)

@@ -61,5 +61,9 @@ class FewRows:
                 values[:, ~allowed] = -np.inf
             floor = np.maximum(floors(values, asked) - 2 * margins, np.finfo(values.dtype).min)
             left, positions = np.nonzero(values >= floor[:, None])
-            parts.append((left + first, positions, self._measure.scores(asked, base.X, left, positions)))
+            if asked.shape[0] == 1:
+                scores = self._measure.scores_of_one(asked, base.X[positions])
+            else:
+                scores = self._measure.scores(asked, base.X, left, positions)
+            parts.append((left + first, positions, scores))
         return joined(parts)

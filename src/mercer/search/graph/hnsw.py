@@ -19,8 +19,8 @@ import numpy as np
 from mercer._base.faiss_library import load_faiss
 from mercer._base.progress import track
 
-LINKS = 32  # M of the paper: with 64 components, 400 bytes a row
-BUILD_CANDIDATES = 80  # efConstruction
+LINKS = 24  # M of the paper: with 64 components, 336 bytes a row
+BUILD_CANDIDATES = 128  # efConstruction
 BUILD_ROWS = 2**14  # added between two looks at Ctrl-C
 LARGEST = 6e4  # that float16 holds, nearly
 SEED = 7919
@@ -113,18 +113,26 @@ class Graph:
         return load_faiss().vector_to_array(self.index.hnsw.levels)[positions] == 1
 
     def without(self, positions):
-        """A copy in which no link leads to some rows, all of them in the lowest layer only."""
+        """A copy in which no link leads to some rows, all of them in the lowest layer only.
+
+        A link to one of them becomes one to the nearest row that it has links to: had it never been there, rows around
+        it would be linked to each other.
+        """
         made = self._copy()
         hnsw, width = made.index.hnsw, int(made.slots[1])
-        links = _view(hnsw.neighbors)
+        links, before = _view(hnsw.neighbors), _view(self.index.hnsw.neighbors)
         begins = load_faiss().vector_to_array(hnsw.offsets).astype(np.int64)
         gone = np.zeros(self.n_rows + 1, dtype=bool)  # the last for -1
         gone[positions] = True
         for row in np.unique(np.searchsorted(begins, np.flatnonzero(gone[links]), side="right") - 1).tolist():
             part = links[begins[row] : begins[row] + width]
-            kept = part[~gone[part]]
+            lost, kept = part[gone[part]], part[~gone[part] & (part >= 0)]
+            near = np.unique(before[begins[lost][:, None] + np.arange(width)])
+            near = near[~gone[near] & (near >= 0) & (near != row) & ~np.isin(near, kept)]
+            away = made.vectors[near].astype(np.float32) - made.vectors[row].astype(np.float32)
+            found = np.concatenate([kept, near[np.argsort(_sq_norms(away), kind="stable")[: len(lost)]]])
             part[:] = -1
-            part[: len(kept)] = kept
+            part[: len(found)] = found
         return made
 
     # ---------------------------------------------------------------------------------------------------- searching
@@ -173,6 +181,10 @@ def levels_of(first, stop):
         levels += uniform < threshold
         threshold /= LINKS
     return levels
+
+
+def _sq_norms(rows):
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 def _reserve(graph, levels):

@@ -20,6 +20,8 @@ from scipy import sparse
 from mercer._base.errors import InputError
 from mercer._base.threads import run_blocks
 from mercer.kernels import closed
+from mercer.kernels.additive import HistogramKernel
+from mercer.kernels.base import inverse
 from mercer.kernels.engine import refuse_overflow
 
 MEASURES = ("similarity", "distance")
@@ -78,6 +80,23 @@ class Measure:
 
         run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
         return out
+
+    def scores_of_one(self, q, X):
+        """The same of one query and all rows of X, by the shortest way.
+
+        In float64 no magnitude of a float32 asks for care: energies neither vanish nor leave the range.
+        """
+        plain = isinstance(self.plain, HistogramKernel) and self.normalize and isinstance(q, np.ndarray)
+        if not plain or q.dtype != np.float32 or X.dtype != np.float32 or len(X) > PAIRS_PER_TASK:
+            rows = np.arange(X.shape[0])
+            return self.scores(q, X, np.zeros_like(rows), rows)
+        x, y = q.astype(np.float64), X.astype(np.float64)
+        values = self.plain.pair_values(x.repeat(len(y), axis=0), y)
+        energies = self.plain.diagonal(x), self.plain.diagonal(y)
+        values *= inverse(np.sqrt(energies[0])) * inverse(np.sqrt(energies[1]))
+        if not self.is_distance:
+            return values
+        return -np.maximum((energies[0] > 0) + (energies[1] > 0).astype(np.float64) - 2 * values, 0.0)
 
     def _sq_distances(self, X, Y):
         """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""

@@ -12,7 +12,7 @@ from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.parameters.search import SEARCH_MODEL
 from mercer._base.threads import thread_limit
-from mercer._base.validation import canonical, require_range
+from mercer._base.validation import LARGEST, canonical, require_range
 from mercer.codes import ProductQuantizer, SignHash, UniversalEmbedding
 from mercer.kernels import Linear, closed, get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.base import FeatureMap
@@ -194,12 +194,11 @@ class SearchModel(BaseEstimator):
         if not self._is_plain(X):
             check_is_fitted(self)
             return self._validated(X, reset=False, name=name)
-        require_range(X, "KernelIndex", fitting=False, name=name)
         self.kernel_.check_values(X, name)
         return X
 
     def _is_plain(self, X):
-        """Whether rows are what scikit-learn's validation would make of them: it takes longer than a search may."""
+        """Whether rows are what validation would make of them, which takes longer than a search may."""
         if hasattr(self, "feature_names_in_") or not hasattr(self, "n_features_in_"):
             return False
         if type(X) is sparse.csr_array:
@@ -211,7 +210,9 @@ class SearchModel(BaseEstimator):
             plain = type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous
         if not plain or values.dtype not in (np.float32, np.float64) or X.shape[1] != self.n_features_in_:
             return False
-        return len(X.shape) == 2 and X.shape[0] > 0 and bool(np.isfinite(values).all())
+        if X.shape[0] == 0 or not values.size:
+            return False
+        return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # which NaN is not
 
     def _validated(self, X, reset, name="X"):
         # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked

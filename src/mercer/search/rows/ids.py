@@ -199,9 +199,8 @@ class IdTable:
     def at(self, positions):
         """The ids at an array of positions: int64, or objects where there are texts; -1 or None for position -1."""
         positions = np.asarray(positions)
-        numbers = np.full(positions.shape, -1, dtype=np.int64)
         there = positions >= 0
-        numbers[there] = self._numbers[positions[there]]
+        numbers = np.where(there, self._numbers[positions], -1) if len(self) else np.full(positions.shape, -1)
         if not self._texts:
             return numbers
         out = numbers.astype(object)

@@ -83,7 +83,7 @@ class VectorFormat:
         return failed[X.indptr[1:]] == failed[X.indptr[:-1]]
 
     def _restored(self, values, scales):
-        values = values.astype(np.float32)
+        values = values.astype(np.float32, copy=False)
         if scales is None:
             return values
         return values * (scales if values.ndim == 1 else scales[:, None])
@@ -95,13 +95,16 @@ class VectorFormat:
         owner = np.searchsorted(firsts, positions, side="right") - 1
         if self.is_sparse:
             return self._take_sparse(segments, positions, owner)
+        if len(segments) == 1:
+            return self._take_dense(segments[0].arrays, positions)
         out = np.empty((len(positions), self.width), dtype=np.float32)
         for number in np.unique(owner):
             mine = owner == number
-            arrays, places = segments[number].arrays, positions[mine] - segments[number].first
-            scales = arrays["scale"][places] if self.name == "uint8" else None
-            out[mine] = self._restored(arrays["vectors"][places], scales)
+            out[mine] = self._take_dense(segments[number].arrays, positions[mine] - segments[number].first)
         return out
+
+    def _take_dense(self, arrays, places):
+        return self._restored(arrays["vectors"][places], arrays["scale"][places] if self.name == "uint8" else None)
 
     def entries(self, segments, positions):
         """(where rows begin, columns, values in float32) of sparse rows at ascending positions, without the matrix."""

@@ -1,0 +1,5 @@
+"""The twin of `mercer._native.maps.projection`."""
+
+
+def project_few(values, weights, out):
+    out += values @ weights
