@@ -9,7 +9,7 @@ __all__ = ["Bounds"]
 
 import numpy as np
 
-from mercer._base.threads import run_blocks
+from mercer._base.threads import run_blocks, single_threaded
 from mercer._native.lanes import STRIDE
 from mercer._native.search.bounded import keep_candidates
 from mercer.search.exact.best import joined
@@ -132,7 +132,9 @@ class Bounds:
         norms = np.concatenate([chunk.norms[chunk.loose] for chunk in loose]).astype(np.float64)
         if allowed is not None:
             plain, norms, rows = (part[allowed[rows]] for part in (plain, norms, rows))
-        bounds = (aim.plain @ plain.T.astype(np.float64) - self._half * norms) * norms
+        with single_threaded():  # threads of BLAS that wait for more take the time of the loops after it
+            products = aim.plain @ plain.T.astype(np.float64)
+        bounds = (products - self._half * norms) * norms
         queries = np.repeat(np.arange(len(bounds)), len(rows))
         return queries, np.tile(rows, len(bounds)), bounds.ravel().astype(np.float32)
 
