@@ -5,7 +5,7 @@ of widened numbers whose even and odd places are added), which is twice as many 
 numbers, so they are exact, and the same on any processor. See `mercer._native.lanes`.
 """
 
-__all__ = ["inner_bytes", "multiply_bytes", "reaching"]
+__all__ = ["add_bytes", "multiply_bytes", "reaching"]
 
 import numpy as np
 from llvmlite import ir
@@ -19,16 +19,20 @@ SIDE = STRIDE // 2  # sums of pairs that a vector holds
 HALF, WORD = ir.IntType(16), ir.IntType(32)
 
 
-def multiply_bytes(out, x, i, width, strip, j):
-    """out[32 r + t] = sum of x[i + r * width + k] * strip[j + 64 (k // 2) + 2 t + k % 2] over k, r = 0, 1, t < 32"""
-    rows = x[i : i + ROWS * width].reshape(ROWS, width).astype(np.int32)
+def multiply_bytes(out, p, x, i, step, width, strip, j):
+    """out[p + 32 r + t] = sum of x[i + r * step + k] * strip[j + 64 (k // 2) + 2 t + k % 2] over k < width
+
+    for r < 2 and t < 32
+    """
+    out[p : p + ROWS * STRIDE] = 0
+    for r in range(ROWS):
+        add_bytes(out, p + r * STRIDE, x, i + r * step, width, strip, j)
+
+
+def add_bytes(out, p, x, i, width, strip, j):
+    """out[p + t] += sum of x[i + k] * strip[j + 64 (k // 2) + 2 t + k % 2] over k < width, t < 32"""
     columns = strip[j : j + STRIDE * width].reshape(width // 2, STRIDE, 2).transpose(0, 2, 1).reshape(width, STRIDE)
-    out[:] = (rows @ columns.astype(np.int32)).ravel()
-
-
-def inner_bytes(x, i, y, j):
-    """sum of x[i + t] * y[j + t] over t = 0, 1, ..., 31"""
-    return np.int32(x[i : i + STRIDE].astype(np.int32) @ y[j : j + STRIDE].astype(np.int32))
+    out[p : p + STRIDE] += x[i : i + width].astype(np.int32) @ columns.astype(np.int32)
 
 
 def reaching(sums, p, norms, j, slope, intercept, half, threshold):
@@ -64,64 +68,81 @@ def _repeated_pair(builder, address):
     return builder.bitcast(repeated, ir.VectorType(HALF, STRIDE))
 
 
+def _add_products(builder, vectors, sums, factors, width, strip):
+    """Add products of some rows of factors and the bytes of a strip; rows and the strip by argument and place."""
+    (_, *rows), (x, first) = factors, strip
+    with cgutils.for_range(builder, builder.udiv(width, width.type(2))) as loop:
+        at = builder.add(first, builder.mul(loop.index, width.type(2 * STRIDE)))
+        bytes_ = [
+            _load(builder, vectors.number(x, builder.add(at, at.type(h * STRIDE)), STRIDE), ir.IntType(8), STRIDE)
+            for h in range(2)
+        ]
+        pairs = [builder.sext(column, ir.VectorType(HALF, STRIDE)) for column in bytes_]
+        for r, row in enumerate(rows):
+            place = builder.add(row, builder.mul(loop.index, width.type(2)))
+            factor = _repeated_pair(builder, vectors.number(factors[0], place, 2))
+            for h, column in enumerate(pairs):
+                total = builder.add(builder.load(sums[r, h]), _pair_products(builder, column, factor))
+                builder.store(total, sums[r, h])
+
+
+def _sum_places(builder, vectors, begin, n_rows):
+    """By row and half, where sums are in memory."""
+    kind = ir.VectorType(WORD, SIDE).as_pointer()
+    places = [(r, h) for r in range(n_rows) for h in range(2)]
+    return {
+        (r, h): builder.bitcast(
+            vectors.number(0, builder.add(begin, begin.type(r * STRIDE + h * SIDE)), SIDE), kind
+        )
+        for r, h in places
+    }
+
+
 @intrinsic
-def _multiply_bytes(typing_context, out, x, i, width, strip, j):
+def _multiply_bytes(typing_context, out, p, x, i, step, width, strip, j):
     def generate(context, builder, signature, arguments):
         vectors = Vectors(context, builder, signature, arguments)
-        _, _, i, width, _, j = arguments
+        _, p, _, i, step, width, _, j = arguments
         zero = ir.Constant(ir.VectorType(WORD, SIDE), [0] * SIDE)
-        places = [(r, h) for r in range(ROWS) for h in range(2)]
+        places = _sum_places(builder, vectors, p, ROWS)
         sums = {place: cgutils.alloca_once_value(builder, zero) for place in places}  # LLVM keeps them in registers
-        with cgutils.for_range(builder, builder.udiv(width, width.type(2))) as loop:
-            at = builder.add(j, builder.mul(loop.index, width.type(2 * STRIDE)))
-            pairs = [
-                _load(builder, vectors.number(4, builder.add(at, at.type(h * STRIDE)), STRIDE), ir.IntType(8), STRIDE)
-                for h in range(2)
-            ]
-            pairs = [builder.sext(column, ir.VectorType(HALF, STRIDE)) for column in pairs]
-            for r in range(ROWS):
-                row = builder.add(i, builder.mul(width, width.type(r)))
-                place = builder.add(row, builder.mul(loop.index, width.type(2)))
-                factor = _repeated_pair(builder, vectors.number(1, place, 2))
-                for h, column in enumerate(pairs):
-                    total = builder.add(builder.load(sums[r, h]), _pair_products(builder, column, factor))
-                    builder.store(total, sums[r, h])
-        for r, h in places:
-            at = vectors.number(0, i.type(r * STRIDE + h * SIDE), SIDE)
-            builder.store(builder.load(sums[r, h]), builder.bitcast(at, zero.type.as_pointer()), align=4)
+        rows = [builder.add(i, builder.mul(step, step.type(r))) for r in range(ROWS)]
+        _add_products(builder, vectors, sums, (2, *rows), width, (6, j))
+        for place, address in places.items():
+            builder.store(builder.load(sums[place]), address, align=4)
         return context.get_dummy_value()
 
-    return types.void(out, x, types.uintp, types.uintp, strip, types.uintp), generate
+    place = types.uintp
+    return types.void(out, place, x, place, place, place, strip, place), generate
 
 
 @overload(multiply_bytes, inline="always")
-def _compiled_multiply(out, x, i, width, strip, j):
-    return lambda out, x, i, width, strip, j: _multiply_bytes(out, x, i, width, strip, j)
+def _compiled_multiply(out, p, x, i, step, width, strip, j):
+    return lambda out, p, x, i, step, width, strip, j: _multiply_bytes(out, p, x, i, step, width, strip, j)
 
 
 @intrinsic
-def _inner_bytes(typing_context, x, i, y, j):
+def _add_bytes(typing_context, out, p, x, i, width, strip, j):
     def generate(context, builder, signature, arguments):
         vectors = Vectors(context, builder, signature, arguments)
-        _, i, _, j = arguments
-        first = _load(builder, vectors.number(0, i, STRIDE), HALF, STRIDE)
-        second = _load(builder, vectors.number(2, j, STRIDE), ir.IntType(8), STRIDE)
-        total = _pair_products(builder, first, builder.sext(second, first.type))
-        width = SIDE
-        while width > 1:  # halves are added until one is left
-            width //= 2
-            low, high = (
-                ir.Constant(ir.VectorType(WORD, width), list(range(start, start + width))) for start in (0, width)
-            )
-            total = builder.add(*(builder.shuffle_vector(total, total, half) for half in (low, high)))
-        return builder.extract_element(total, WORD(0))
+        _, p, _, i, width, _, j = arguments
+        places = _sum_places(builder, vectors, p, 1)
+        sums = {
+            place: cgutils.alloca_once_value(builder, builder.load(address, align=4))
+            for place, address in places.items()
+        }
+        _add_products(builder, vectors, sums, (2, i), width, (5, j))
+        for place, address in places.items():
+            builder.store(builder.load(sums[place]), address, align=4)
+        return context.get_dummy_value()
 
-    return types.int32(x, types.uintp, y, types.uintp), generate
+    place = types.uintp
+    return types.void(out, place, x, place, place, strip, place), generate
 
 
-@overload(inner_bytes, inline="always")
-def _compiled_inner(x, i, y, j):
-    return lambda x, i, y, j: _inner_bytes(x, i, y, j)
+@overload(add_bytes, inline="always")
+def _compiled_add(out, p, x, i, width, strip, j):
+    return lambda out, p, x, i, width, strip, j: _add_bytes(out, p, x, i, width, strip, j)
 
 
 @intrinsic

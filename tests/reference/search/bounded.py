@@ -6,17 +6,15 @@ import numpy as np
 
 
 def keep_candidates(
-    queries, strips, wanted, first, last, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds, products,
-    marked, sums, found, bounds,
+    queries, undone, strips, ends, wanted, first, last, slopes, intercepts, half, norms, thresholds, products, masks,
+    left, found, bounds,
 ):  # fmt: skip
-    n_strips, pairs, side, _ = strips.shape
-    n_rows = n_strips * side
-    levels = [strips.transpose(0, 2, 1, 3).reshape(n_rows, 2 * pairs)]
-    levels += [rest[n_rows * start : n_rows * stop].reshape(n_rows, stop - start) for start, stop in pairwise(ends)]
-    factors = [queries] + [query_rest[:, start:stop] for start, stop in pairwise(ends)]
+    side, n_rows = 32, len(norms)
     total, reached = np.zeros((len(queries), n_rows), dtype=np.int64), []
-    for factor, level, intercept in zip(factors, levels, intercepts, strict=True):
-        products_of_bytes = factor.astype(np.int64)[:, :, None] * level.T.astype(np.int64)
+    for (start, stop), intercept in zip(pairwise([0, *ends]), intercepts, strict=True):
+        level = strips[n_rows * start : n_rows * stop].reshape(n_rows // side, (stop - start) // 2, side, 2)
+        rows = level.transpose(0, 2, 1, 3).reshape(n_rows, stop - start)
+        products_of_bytes = queries[:, start:stop].astype(np.int64)[:, :, None] * rows.T.astype(np.int64)
         with_tail = (total + products_of_bytes.sum(axis=1)).astype(np.float32)
         reached.append((with_tail * slopes[:, None] + intercept[:, None] - half * norms) * norms)
         total += products_of_bytes[:, :-1].sum(axis=1)

@@ -21,7 +21,7 @@ def small_levels(monkeypatch):
 def level_bounds(directions, X, Q, share=1.0):
     """Bounds of all pairs at each level in float64, of rows that bytes say well, and the flags of these."""
     coded, aim = directions.coded(X), directions.aim(Q, share)
-    factors = np.hstack([aim.first, aim.rest])[: len(Q)].astype(np.int64)
+    factors = aim.factors[: len(Q)].astype(np.int64)
     held = np.ones(len(X), dtype=bool)
     held[coded.loose] = False
     total, out, start = 0, [], 0

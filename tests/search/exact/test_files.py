@@ -185,6 +185,9 @@ DAMAGE = {
     "rows that are no number": _forge(
         "bounds", lambda arrays, document: document | {"bounds": document["bounds"] | {"rows": "64"}}
     ),
+    "the layout of another version": _forge(
+        "bounds", lambda arrays, document: document | {"bounds": document["bounds"] | {"layout": 1}}
+    ),
     "no document": _forge("bounds", lambda arrays, document: {"bounds": [1]}),
 }  # fmt: skip
 

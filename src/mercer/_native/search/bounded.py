@@ -1,125 +1,101 @@
 """Dropping rows that cannot be among the nearest, by bounds of one-byte components that tighten level by level.
 
-The products of the first level are made 32 rows by two queries at a time and compared with the thresholds while they
-are in registers: rows that are dropped there, nearly all, cost their first bytes and nothing else.
+Products are made 32 rows at a time, at every level: a row that is left by itself costs a miss of the cache and a sum
+across a register, which is as much as multiplying with the 31 beside it. At the first level two queries share the
+bytes, and nearly all rows end there. Which strips go on is noted without a branch, so that no step waits for another.
 """
 
 import numpy as np
 
-from mercer._native.byte_lanes import inner_bytes, multiply_bytes, reaching
+from mercer._native.byte_lanes import add_bytes, multiply_bytes, reaching
 from mercer._native.jit import jit
-from mercer._native.lanes import ROWS, STRIDE, fetch, lowest_bit
+from mercer._native.lanes import ROWS, STRIDE, lowest_bit
 
 
 @jit
 def keep_candidates(
-    queries, strips, wanted, first, last, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds, products,
-    marked, sums, found, bounds,
+    queries, undone, strips, ends, wanted, first, last, slopes, intercepts, half, norms, thresholds, products, masks,
+    left, found, bounds,
 ):  # fmt: skip
     """The pairs (query, row) of some strips whose bound reaches the threshold at every level; returns their number.
 
-    queries      (Q, W)         int16    components of the first level and, last, its tail; Q a multiple of 2
-    strips       (S, W/2, 32, 2) int8    and of the rows, 32 side by side, two components of each together
+    queries      (Q, W)         int16    components and, last, the tail of each level; Q a multiple of 2
+    undone       (Q, 2 L)       int16    0 and the negative of each tail, which the next level replaces
+    strips       (32 S W,)      int8     components and tails of the rows: level after level, in each of them strip
+                                         after strip of 32 rows side by side, two bytes of each together
+    ends         (L,)           int64    bytes of a row up to each level, even numbers
     wanted       (S,)           uint32   bit t: whether row t of the strip is looked for
     first, last                 int64    the strips looked at are first, ..., last - 1
-    query_rest   (Q, W')        int16    components and tail of each level after the first, in multiples of 32
-    rest         (32 S W',)     int8     and of the rows: level after level, in each of them row after row
-    ends         (L,)           int64    bytes of `rest` used up to each level, multiples of 32; ends[0] = 0
     slopes       (Q,)           float32  what a sum of products is multiplied with
     intercepts   (L, Q)         float32  and what is added to that
     half                        float32  the share of its squared norm that a row loses: one half for distances
     norms        (32 S,)        float32  of the rows
     thresholds   (Q,)           float32  a pair is dropped as soon as its bound is below
-    products     (64,)          int32    scratch: two queries by a strip
-    marked       (32 G Q, 2)    int32    scratch: query and row of pairs that the levels so far keep, of G strips at a
-                                         time: their next bytes arrive while other strips are looked at
-    sums         (32 G Q,)      int32    scratch: their products, without those of tails that are replaced
+    products     (32 G Q,)      int32    scratch: of G strips at a time
+    masks        (G Q,)         uint32   scratch: which of their rows are left
+    left         (G Q, 2)       int32    scratch: strips and queries with rows that are left
     found        (P, 2)         int32    written: query, row; P = 32 (last - first) Q
     bounds       (P,)           float32  written: their last bound
 
     The bound at a level: norm ((products of components up to it + product of its tail) slope + intercept - half norm).
     """
-    together = marked.shape[0] // (STRIDE * queries.shape[0])
+    n_queries, n_rows, n_levels = queries.shape[0], norms.shape[0], ends.shape[0]
+    width, step = np.uint64(queries.shape[1]), np.uint64(undone.shape[1])
+    # flat here: in an inner loop a view costs more than a strip
+    factors, tails, together = queries.reshape(-1), undone.reshape(-1), masks.shape[0] // n_queries
     count = 0
-    for start in range(first, last, together):
-        n_marked = _mark(
-            queries, strips, wanted, start, min(start + together, last), rest, ends, slopes, intercepts[0], half, norms,
-            thresholds, products, marked, sums,
-        )  # fmt: skip
-        for level in range(1, ends.shape[0]):
-            n_marked = _refine(
-                marked, sums, n_marked, level, query_rest, rest, ends, slopes, intercepts[level], half, norms,
-                thresholds,
-            )  # fmt: skip
-        level = ends.shape[0] - 1
-        for pair in range(n_marked):
-            i, j = marked[pair, 0], marked[pair, 1]
-            found[count, 0] = i
-            found[count, 1] = j
-            bounds[count] = (np.float32(sums[pair]) * slopes[i] + intercepts[level, i] - half * norms[j]) * norms[j]
-            count += 1
-    return count
-
-
-@jit
-def _mark(
-    queries, strips, wanted, first, last, rest, ends, slopes, intercepts, half, norms, thresholds, products, marked,
-    sums,
-):  # fmt: skip
-    """Note the pairs of some strips that the first level keeps; returns their number.
-
-    Their next bytes are asked for meanwhile: memory is what takes time here.
-    """
-    n_queries, width = queries.shape
-    left, right = queries.reshape(-1), strips.reshape(-1)
-    size = np.uint64(width)
-    following = ends[1] if ends.shape[0] > 1 else 0
-    count = 0
-    for strip in range(first, last):
-        if wanted[strip] == 0:
-            continue
-        j = np.uint64(strip * STRIDE)
-        for i in range(0, n_queries, ROWS):
-            multiply_bytes(products, left, np.uint64(i) * size, size, right, j * size)
-            for r in range(ROWS):
-                q, place = i + r, np.uint64(r * STRIDE)
-                mask = wanted[strip] & reaching(
-                    products, place, norms, j, slopes[q], intercepts[q], half, thresholds[q]
-                )
-                while mask != 0:
-                    t = lowest_bit(mask)
-                    mask &= mask - np.uint32(1)
-                    marked[count, 0] = q
-                    marked[count, 1] = strip * STRIDE + t
-                    sums[count] = products[r * STRIDE + t]
-                    if following:
-                        tail = np.int32(queries[q, width - 1]) * np.int32(strips[strip, width // 2 - 1, t, 1])
-                        sums[count] -= tail
-                        fetch(rest, np.uint64((strip * STRIDE + t) * following))
-                    count += 1
-    return count
-
-
-@jit
-def _refine(
-    marked, sums, n_marked, level, query_rest, rest, ends, slopes, intercepts, half, norms, thresholds
-):  # fmt: skip
-    """Put the marked pairs that a further level keeps in front; returns their number."""
-    n_rows, width, n_levels = norms.shape[0], query_rest.shape[1], ends.shape[0]
-    components, start, stop = query_rest.reshape(-1), ends[level - 1], ends[level]
-    count = 0
-    for pair in range(n_marked):
-        i, j = np.int64(marked[pair, 0]), np.int64(marked[pair, 1])
-        at = n_rows * start + j * (stop - start)
-        total = np.int64(sums[pair])
-        for k in range(start, stop, STRIDE):
-            total += inner_bytes(components, np.uint64(i * width + k), rest, np.uint64(at + k - start))
-        if (np.float32(total) * slopes[i] + intercepts[i] - half * norms[j]) * norms[j] >= thresholds[i]:
-            if level + 1 < n_levels:
-                total -= np.int64(components[i * width + stop - 1]) * np.int64(rest[at + stop - start - 1])
-                fetch(rest, np.uint64(n_rows * stop + j * (ends[level + 1] - stop)))
-            marked[count, 0] = i
-            marked[count, 1] = j
-            sums[count] = total
-            count += 1
+    for begin in range(first, last, together):
+        n_left = 0
+        size = np.uint64(ends[0])
+        for strip in range(begin, min(begin + together, last)):
+            some = wanted[strip]
+            if some == 0:
+                continue
+            j, slot = np.uint64(strip * STRIDE), (strip - begin) * n_queries
+            for i in range(0, n_queries, ROWS):
+                at = np.uint64((slot + i) * STRIDE)
+                multiply_bytes(products, at, factors, np.uint64(i) * width, width, size, strips, j * size)
+                for q in range(i, i + ROWS):
+                    mask = some & reaching(
+                        products, np.uint64((slot + q) * STRIDE), norms, j, slopes[q], intercepts[0, q], half,
+                        thresholds[q],
+                    )  # fmt: skip
+                    masks[slot + q] = mask
+                    left[n_left, 0] = strip
+                    left[n_left, 1] = q
+                    n_left += np.int64(mask != 0)
+        before, start = np.int64(0), ends[0]
+        for level in range(1, n_levels):
+            stop, n_before = ends[level], n_left
+            n_left = 0
+            for p in range(n_before):
+                strip, q = np.int64(left[p, 0]), np.int64(left[p, 1])
+                slot = (strip - begin) * n_queries + q
+                at, pair = np.uint64(slot * STRIDE), n_rows * before + STRIDE * ((strip + 1) * (start - before) - 2)
+                i = np.uint64(q) * step + np.uint64(2 * (level - 1))
+                add_bytes(products, at, tails, i, np.uint64(2), strips, np.uint64(pair))
+                i, j = np.uint64(q) * width + np.uint64(start), n_rows * start + STRIDE * strip * (stop - start)
+                add_bytes(products, at, factors, i, np.uint64(stop - start), strips, np.uint64(j))
+                mask = masks[slot] & reaching(
+                    products, at, norms, np.uint64(strip * STRIDE), slopes[q], intercepts[level, q], half,
+                    thresholds[q],
+                )  # fmt: skip
+                masks[slot] = mask
+                left[n_left, 0] = strip
+                left[n_left, 1] = q
+                n_left += np.int64(mask != 0)
+            before, start = start, stop
+        for p in range(n_left):
+            strip, q = np.int64(left[p, 0]), np.int64(left[p, 1])
+            slot = (strip - begin) * n_queries + q
+            mask = masks[slot]
+            while mask != 0:
+                t = np.int64(lowest_bit(mask))
+                mask &= mask - np.uint32(1)
+                row = strip * STRIDE + t
+                score = np.float32(products[slot * STRIDE + t]) * slopes[q] + intercepts[n_levels - 1, q]
+                found[count, 0] = q
+                found[count, 1] = row
+                bounds[count] = (score - half * norms[row]) * norms[row]
+                count += 1
     return count

@@ -10,15 +10,15 @@ __all__ = ["Bounds"]
 import numpy as np
 
 from mercer._base.threads import run_blocks, single_threaded
-from mercer._native.lanes import ROWS, STRIDE
+from mercer._native.lanes import STRIDE
 from mercer._native.search.bounded import keep_candidates
 from mercer.search.exact.best import joined
 from mercer.search.exact.chunk import CHUNK_ROWS, Chunk
 from mercer.search.exact.directions import Coded
 
 PAIRS_PER_TASK = 2**21  # queries times rows
-MARKED_PAIRS = 2**16  # that go on to the next level together
 CODED_ROWS = 2**14  # projected at a time
+LEFT_TOGETHER = 128  # strips times queries that go from level to level together: products of 16 KB
 HALF = 0.5 * (1 - 1e-6)  # of the squared norm of a row, less what float32 may add to it
 DOUBLE_ROUNDING = 1e-9  # of K(q, q): how far float64 may move a final score
 SINGLE_ROUNDING = 1e-6  # of a threshold
@@ -96,17 +96,18 @@ class Bounds:
         part : function from a chunk to the (first, last) of its strips that are looked at
         allowed : bool (n_rows,) or None
         """
-        n_queries, room = len(aim.first), _Room()
+        n_queries, room = len(aim.factors), _Room()
         limits = np.full(n_queries, np.inf, dtype=np.float32)  # queries beyond the last reach nothing
         limits[: len(objectives)] = self.limits(aim, objectives)
 
         def scan(task):
             chunk, wanted, first, last = task
-            with room.of(n_queries, last - first) as (products, marked, sums, found, bounds):
+            with room.of(n_queries, last - first) as scratch:
                 count = keep_candidates(
-                    aim.first, chunk.strips, wanted, first, last, aim.rest, chunk.rest, self.directions.level_ends,
-                    aim.slopes, aim.intercepts, self._half, chunk.norms, limits, products, marked, sums, found, bounds,
+                    aim.factors, aim.undone, chunk.strips, self.directions.level_ends, wanted, first, last, aim.slopes,
+                    aim.intercepts, self._half, chunk.norms, limits, *scratch,
                 )  # fmt: skip
+                *_, found, bounds = scratch
                 return (
                     found[:count, 0].astype(np.int64),
                     found[:count, 1] + np.int64(chunk.first),
@@ -119,8 +120,7 @@ class Bounds:
             if first < last:
                 wanted = chunk.wanted(allowed)
                 tasks += [(chunk, wanted, start, min(start + at_once, last)) for start in range(first, last, at_once)]
-        with single_threaded():
-            return joined(run_blocks(scan, tasks, self._n_jobs))
+        return joined(run_blocks(scan, tasks, self._n_jobs))
 
     def loose(self, aim, allowed=None):
         """(queries, rows, bounds) of all pairs with rows that bytes do not say well enough."""
@@ -132,7 +132,9 @@ class Bounds:
         norms = np.concatenate([chunk.norms[chunk.loose] for chunk in loose]).astype(np.float64)
         if allowed is not None:
             plain, norms, rows = (part[allowed[rows]] for part in (plain, norms, rows))
-        bounds = (aim.plain @ plain.T.astype(np.float64) - self._half * norms) * norms
+        with single_threaded():  # threads of BLAS that wait for more take the time of the loops after it
+            products = aim.plain @ plain.T.astype(np.float64)
+        bounds = (products - self._half * norms) * norms
         queries = np.repeat(np.arange(len(bounds)), len(rows))
         return queries, np.tile(rows, len(bounds)), bounds.ravel().astype(np.float32)
 
@@ -161,16 +163,17 @@ class _Room:
 
 class _Lent:
     def __init__(self, free, n_queries, n_strips):
-        self._free, self._sizes = free, (max(MARKED_PAIRS, STRIDE * n_queries), STRIDE * n_strips * n_queries)
+        self._free, self._n_queries, self._most = free, n_queries, STRIDE * n_strips * n_queries
 
     def __enter__(self):
-        marked, most = self._sizes
         arrays = self._free.pop() if self._free else None
-        if arrays is None or len(arrays[-1]) < most:
+        if arrays is None or len(arrays[-1]) < self._most:
+            most = self._most
+            together = max(1, LEFT_TOGETHER // self._n_queries) * self._n_queries
             arrays = (
-                np.empty(ROWS * STRIDE, np.int32),
-                np.empty((marked, 2), np.int32),
-                np.empty(marked, np.int32),
+                np.empty(STRIDE * together, np.int32),
+                np.empty(together, np.uint32),
+                np.empty((together, 2), np.int32),
                 np.empty((most, 2), np.int32),
                 np.empty(most, np.float32),
             )

@@ -1,10 +1,9 @@
 """Up to 2**16 rows as bytes, in the order in which the loop reads them.
 
-strips  int8 (S, W/2, 32, 2)  bytes of the first level: 32 rows side by side, two bytes of each together
-rest    int8 (32 S W',)       bytes of the levels after it: level after level, and in each row after row
-norms   float32 (32 S,)       sqrt(K(x, x)); places behind the last row are padding, which is never looked for
-loose   int32 (m,)            rows that bytes do not say well enough, ascending
-plain   float32 (m, E + 2)    their components, tails, and 1
+strips  int8 (32 S W,)      level after level, in each strip after strip: 32 rows side by side, two bytes each
+norms   float32 (32 S,)     sqrt(K(x, x)); places behind the last row are padding, which is never looked for
+loose   int32 (m,)          rows that bytes do not say well enough, ascending
+plain   float32 (m, E + 2)  their components, tails, and 1
 """
 
 __all__ = ["CHUNK_ROWS", "Chunk"]
@@ -17,6 +16,7 @@ from mercer._base.files.container import FileProblem
 from mercer._native.lanes import STRIDE
 from mercer.search.exact.directions import Coded
 
+ARRAYS = ("strips", "norms", "loose", "plain")
 CHUNK_ROWS = 2**16
 LINE = 64  # bytes of a line of the cache
 
@@ -33,8 +33,7 @@ class Chunk:
     def __init__(self, first, n_rows, arrays):
         self.first, self.n_rows, self.arrays = first, n_rows, arrays
         self.stored_rows = 0  # that its file has
-        self.strips, self.rest, self.norms = arrays["strips"], arrays["rest"], arrays["norms"]
-        self.loose, self.plain = arrays["loose"], arrays["plain"]
+        self.strips, self.norms, self.loose, self.plain = (arrays[name] for name in ARRAYS)
         bytes_hold = np.arange(len(self.norms)) < n_rows
         bytes_hold[self.loose] = False
         self._by_bytes = _as_words(bytes_hold)
@@ -42,12 +41,11 @@ class Chunk:
     @classmethod
     def checked(cls, first, n_rows, arrays, directions):
         """A chunk from a file that nobody vouches for."""
-        size, widths = -(-n_rows // STRIDE) * STRIDE, directions.widths
+        size = -(-n_rows // STRIDE) * STRIDE
         n_loose = len(arrays["loose"]) if "loose" in arrays and arrays["loose"].ndim == 1 else 0
         wanted = {
             "norms": (np.float32, (size,)),
-            "strips": (np.int8, (size // STRIDE, widths[0] // 2, STRIDE, 2)),
-            "rest": (np.int8, (size * sum(widths[1:]),)),
+            "strips": (np.int8, (size * directions.width,)),
             "loose": (np.int32, (n_loose,)),
             "plain": (np.float32, (n_loose, directions.n_components + 2)),
         }
@@ -74,13 +72,13 @@ class Chunk:
         size = -(-n_rows // STRIDE) * STRIDE
         padded = np.zeros((size, coded.codes.shape[1]), dtype=np.int8)
         padded[:n_rows] = coded.codes
-        marks = np.cumsum([0, *widths])
-        pairs = padded[:, : widths[0]].reshape(-1, STRIDE, widths[0] // 2, 2).transpose(0, 2, 1, 3)
-        rest = [padded[:, start:stop].ravel() for start, stop in pairwise(marks[1:])]
+        levels = [
+            padded[:, start:stop].reshape(-1, STRIDE, (stop - start) // 2, 2).transpose(0, 2, 1, 3).ravel()
+            for start, stop in pairwise(np.cumsum([0, *widths]))
+        ]
         arrays = {
+            "strips": _aligned(np.concatenate(levels)),
             "norms": np.pad(coded.norms, (0, size - n_rows)),
-            "strips": _aligned(pairs),
-            "rest": _aligned(np.concatenate(rest or [np.empty(0, dtype=np.int8)])),
             "loose": coded.loose.astype(np.int32),
             "plain": coded.plain,
         }
@@ -88,16 +86,19 @@ class Chunk:
 
     def coded(self, widths):
         """The `Coded` rows that the chunk is made of."""
-        size, marks = len(self.norms), np.cumsum([0, *widths[1:]])
-        codes = [self.strips.transpose(0, 2, 1, 3).reshape(size, -1)]
-        codes += [self.rest[size * start : size * stop].reshape(size, -1) for start, stop in pairwise(marks)]
+        size = len(self.norms)
+        codes = [
+            self.strips[size * start : size * stop].reshape(-1, (stop - start) // 2, STRIDE, 2).transpose(0, 2, 1, 3)
+            .reshape(size, -1)
+            for start, stop in pairwise(np.cumsum([0, *widths]))
+        ]  # fmt: skip
         return Coded(
             np.hstack(codes)[: self.n_rows], self.norms[: self.n_rows], self.loose.astype(np.int64), self.plain
         )
 
     @property
     def n_strips(self):
-        return len(self.strips)
+        return len(self.norms) // STRIDE
 
     @property
     def stop(self):

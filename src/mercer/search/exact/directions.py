@@ -100,8 +100,10 @@ class Aim:
 
     Attributes
     ----------
-    first, rest : int16 (Q, bytes)
-        Factors of components and tails, as whole numbers: those of the first level, and the others.
+    factors : int16 (Q, bytes)
+        Of components and tails, as whole numbers.
+    undone : int16 (Q, 2 levels)
+        0 and the negative factor of each tail.
     slopes : float32 (Q,)
         What they count, times the norm of the query.
     intercepts : float32 (levels, Q)
@@ -111,8 +113,8 @@ class Aim:
     energy : float64 (Q,)
     """
 
-    first: np.ndarray
-    rest: np.ndarray
+    factors: np.ndarray
+    undone: np.ndarray
     slopes: np.ndarray
     intercepts: np.ndarray
     plain: np.ndarray
@@ -164,9 +166,9 @@ class Directions:
         marks = [0, 1, *self.ends]
         self.groups = [slice(first, last) for first, last in pairwise(marks)]
         stops = np.cumsum(widths)
-        self.width, self.split, self.tail_places = int(stops[-1]), int(stops[0]), stops - 1
+        self.width, self.tail_places = int(stops[-1]), stops - 1
         counts = np.diff([0, *self.ends])
-        self.level_ends = np.asarray(stops - self.split, dtype=np.int64)  # of the bytes after the first level
+        self.level_ends = np.asarray(stops, dtype=np.int64)  # in bytes
         self.places = np.concatenate([
             start + np.arange(count) for start, count in zip(stops - widths, counts, strict=True)
         ])  # fmt: skip
@@ -240,9 +242,11 @@ class Directions:
         plain = np.column_stack([v, tails[-1], np.full(len(v), self.margin)]) * norms[:, None]
         more = (0, -len(v) % ROWS)
         whole = np.pad(whole.astype(np.int16), (more, (0, 0)))
+        undone = np.zeros((len(whole), 2 * len(self.ends)), dtype=np.int16)
+        undone[:, 1::2] = -whole[:, self.tail_places]
         return Aim(
-            np.ascontiguousarray(whole[:, : self.split]),
-            np.ascontiguousarray(whole[:, self.split :]),
+            whole,
+            undone,
             np.pad((unit * norms).astype(np.float32), more),
             np.pad((bound * norms).astype(np.float32), ((0, 0), more)),
             plain,

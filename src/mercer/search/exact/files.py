@@ -30,6 +30,7 @@ from mercer.search.storage.directory.files import derived_name
 
 SAVED_ROWS = 1024  # by which a chunk that is not full must have grown to be written again
 COMPARED_ROWS = 8  # of each chunk
+LAYOUT = 2  # of the arrays of a chunk; files of another are made again
 ROUNDING = ("center", "step", "origin", "reach", "errors")
 
 
@@ -72,7 +73,7 @@ class StoredBounds:
             header, arrays = _read(self.path("bounds", first // CHUNK_ROWS))
             said = header.document.get("bounds")
             rows = said.get("rows") if isinstance(said, dict) else None
-            is_right = said == {"first": first, "rows": rows, "rounding": directions.digest}
+            is_right = said == _said(first, rows, directions)
             if is_right and type(rows) is int and 0 < rows <= min(CHUNK_ROWS, n_rows - first):
                 chunk = Chunk.checked(first, rows, arrays, directions)
                 places = np.unique(np.linspace(0, rows - 1, COMPARED_ROWS).astype(np.int64))
@@ -89,14 +90,18 @@ class StoredBounds:
         for chunk in bounds.chunks:
             grown = chunk.n_rows - chunk.stored_rows
             if grown >= SAVED_ROWS or (grown and chunk.n_rows == CHUNK_ROWS):
-                document = {"first": chunk.first, "rows": chunk.n_rows, "rounding": directions.digest}
                 with suppress(OSError):
                     path = self.path("bounds", chunk.first // CHUNK_ROWS)
-                    container.write(path, {"bounds": document}, chunk.arrays)
+                    container.write(path, {"bounds": _said(chunk.first, chunk.n_rows, directions)}, chunk.arrays)
                     chunk.stored_rows = chunk.n_rows
 
     def _digest(self, kind):
         return container.read_header(_regular(self.path(kind))).sha256
+
+
+def _said(first, n_rows, directions):
+    """What the header of a chunk has."""
+    return {"layout": LAYOUT, "first": first, "rows": n_rows, "rounding": directions.digest}
 
 
 def _regular(path):

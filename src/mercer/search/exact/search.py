@@ -16,9 +16,9 @@ from mercer._base.progress import track
 from mercer.search.exact.best import Best, joined
 
 QUERIES_AT_ONCE = 128
-SEED_STRIPS, SEED_CHUNKS = 256, 4  # of 32 rows, which are ranked by all components at first, for a first threshold
-ROUNDS = (0, 1 / 16, 1 / 4, 1)  # shares of every chunk that were looked at before and after each round
-SEED_ROWS = 2  # rows per neighbor wanted that get their final score in each round
+SEED_STRIPS, SEED_CHUNKS = 64, 4  # of 32 rows, which are ranked by all components at first, for a first threshold
+ROUNDS = (0, 1 / 16, 1)  # shares of every chunk that were looked at before and after each round
+SEED_ROWS = 2  # rows per neighbor wanted that get their final score in each round but the last
 LAST_ROWS = 8  # and at first when all rows were looked at
 
 
@@ -120,11 +120,13 @@ class _Search:
         pool = [_without(scored, bounds.n_rows, *bounds.loose(aim, self.allowed))]
         for begin, end in pairwise(shares):
             found = bounds.candidates(aim, best.thresholds, _shares(begin, end), self.allowed)
-            # those with the highest bounds raise the threshold; the others wait for what it will be in the end
             found = _without(scored, bounds.n_rows, *found)
-            chosen = _highest(found[0], found[2], Q.shape[0], SEED_ROWS * k)
-            self._score(Q, best, found[0][chosen], found[1][chosen], evaluations)
-            pool.append(tuple(column[~chosen] for column in found))
+            if end < 1:
+                # those with the highest bounds raise the threshold; the others wait for what it will be in the end
+                chosen = _highest(found[0], found[2], Q.shape[0], SEED_ROWS * k)
+                self._score(Q, best, found[0][chosen], found[1][chosen], evaluations)
+                found = tuple(column[~chosen] for column in found)
+            pool.append(found)
         left, positions, reached = joined(pool)
         rest = reached >= bounds.limits(aim, best.thresholds)[left]
         left, positions, reached = left[rest], positions[rest], reached[rest]
