@@ -22,7 +22,7 @@ from mercer._base.threads import effective_threads, single_threaded
 from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
 from mercer.learners.auto.panel import Member, factors, judged_alike, rivals
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
-from mercer.learners.auto.ridge.closed import LEAST_PENALTY, ridge_on
+from mercer.learners.auto.ridge.closed import ridge_on
 from mercer.learners.auto.ridge.iterated import IteratedRidge
 from mercer.learners.auto.ridge.landmarks import RidgeFit
 from mercer.learners.auto.trials import FAR, PENALTY_STEP, Judge, Trial, Trials
@@ -36,8 +36,8 @@ PANEL_ROWS = 3000  # up to which several machines may answer together: the last 
 LOCAL_ROWS = 10_000  # from which local machines are tried where these are not all compared
 WHOLE_ROWS = 30_000  # up to which each may be compared with every other: half a minute of one core
 STEPS = 40  # of conjugate gradients, about, that such a comparison takes for every column of scores
-FOLDS = 4  # of these rows, each of which is held out once; the first says which penalty is best
-COARSE, FINE = 0.03, 0.003  # residuals over targets, while rows are held out and in the end
+FOLDS = 4  # of these rows, each of which is held out once
+COARSE, FINE = 0.03, 0.005  # residuals over targets, while rows are held out and in the end
 PENALTIES = 3  # that are tried there at most
 FIRST_LANDMARKS, LEAST_LANDMARKS = 1000, 100  # the latter however short the time is
 # Operations per pair of rows: of a kernel value for each column, and of a pass over all values, which reading limits.
@@ -195,42 +195,37 @@ class _Work:
         """The Machine of the best trial with all rows as landmarks, its penalty chosen by rows that are held out."""
         begun, judge, candidate = time.perf_counter(), self.judge, self.best.candidate
         scaled = candidate.family.scaling.of_validated(self.X).astype(np.float32)
-        ridge = IteratedRidge(candidate.kernel, scaled)
-        left_out, fit = self._held_out(ridge)
-        fit = ridge.fit(judge.targets, judge.weights, fit.penalty, FINE, fit)
+        ridge = IteratedRidge(candidate.kernel, scaled, judge.weights, _folds(self.n, judge.groups))
+        left_out, solved = self._held_out(ridge)
+        coefficients, intercept = ridge.fit(judge.targets, solved.penalty, FINE, solved)
         predictor = ScaledPredictor(
             candidate.family.scaling,
-            LandmarkPredictor(candidate.kernel, scaled, (fit.coefficients * spread).astype(np.float32)),
+            LandmarkPredictor(candidate.kernel, scaled, (coefficients * spread).astype(np.float32)),
             "float32",
         )
-        steps = [(self.n, fit.penalty, *judge.verdict(left_out), time.perf_counter() - begun)]
+        steps = [(self.n, solved.penalty, *judge.verdict(left_out), time.perf_counter() - begun)]
         return Machine(
-            predictor, ridge.C_of(fit.penalty, judge.weights), fit.intercept * spread, judge.link(left_out),
+            predictor, ridge.penalty_of(solved.penalty), intercept * spread, judge.link(left_out),
             left_out * spread, self.best, steps, 0, self.trials.done, folds=FOLDS,
         )  # fmt: skip
 
     def _held_out(self, ridge):
-        """(scores of all rows by those of other folds, a fit of the best penalty)."""
-        judge, fit, best = self.judge, None, None
-        left_out = np.empty(judge.targets.shape)
-        for rows in track(_folds(self.n, judge.groups), "Folds of all rows"):
-            known, own, loss = judge.weights.copy(), judge.take(rows), np.inf
-            known[rows] = 0
-            for penalty in self._falling(ridge, known) if best is None else [best]:
-                fit = ridge.fit(judge.targets, known, penalty, COARSE, fit)
-                scores = ridge.scores(fit, rows)
-                if not own.squared(scores) < loss:
-                    break
-                loss, left_out[rows], kept = own.squared(scores), scores, fit
-            best, fit = kept.penalty, kept
-        return left_out, fit
+        """(scores of all rows by those of other folds, Solved) of the best penalty."""
+        loss, solved, kept = np.inf, None, None
+        for penalty in track(self._falling(ridge), "Penalties of all rows"):
+            solved, scores = ridge.held_out(self.judge.targets, penalty, COARSE, solved)
+            error = self.judge.squared(scores)
+            if not error < loss:
+                break
+            loss, kept = error, (scores, solved)
+        return kept
 
-    def _falling(self, ridge, known):
+    def _falling(self, ridge):
         """The penalties that are tried one after the other, as long as each is better: more rows want smaller ones."""
         if self.C is not None:
-            return [ridge.penalty_of(self.C, known)]
+            return [ridge.penalty_of(self.C)]
         found = [self.best.penalty / PENALTY_STEP**k for k in range(PENALTIES)]
-        return [one for one in found if one >= LEAST_PENALTY["f"]] or found[:1]
+        return [one for one in found if one >= ridge.least_penalty] or found[:1]
 
     # ------------------------------------------------------------------------------------------------------- landmarks
 

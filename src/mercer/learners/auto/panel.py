@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.learners.auto.ridge.landmarks import RidgeFit
-from mercer.learners.auto.trials import Judge, Trial
+from mercer.learners.auto.trials import ERRORS, Judge, Trial, mean_and_error
 
 MOST_MEMBERS = 5
 MOST_RIVALS = 5  # that are fitted to all rows
-ERRORS = 2.0  # standard errors by which the left-out loss of a member may be larger than that of the best machine
 
 
 @dataclass(frozen=True)
@@ -57,15 +56,10 @@ def _key(trial):
 
 def judged_alike(best, others, judge: Judge):
     """The best Member, and those of the others that left-out rows do not tell from it."""
-    losses, total = judge.losses(best.left_out), judge.weights.sum()
-    members = [best]
+    losses, members = judge.losses(best.left_out), [best]
     for one in others:
-        more = judge.losses(one.left_out) - losses
-        mean = judge.weights @ more / total
-        parts = judge.weights * (more - mean)
-        if judge.groups is not None:  # rows of a group are right or wrong together
-            parts = np.bincount(judge.groups, weights=parts)
-        if mean <= ERRORS * np.sqrt(parts @ parts) / total:
+        mean, error = mean_and_error(judge.losses(one.left_out) - losses, judge)
+        if mean <= ERRORS * error:
             members.append(one)
     return members[:MOST_MEMBERS]
 

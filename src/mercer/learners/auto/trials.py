@@ -29,23 +29,22 @@ class Rung:
     ----------
     rows : at most
     kept : candidates that are tried here, at most
-    penalties : to be tried; None for those around the best of the candidate so far
+    step : between penalties, which start from the best one of the candidate so far
     """
 
     rows: int
     kept: int
-    penalties: tuple[float, ...] | None = None
+    step: float
 
 
-RUNGS = (
-    Rung(500, 10_000, (1e-6, 1e-4, 1e-2)),
-    Rung(1500, 9, (1e-6, 1e-5, 1e-4, 1e-3)),
-    Rung(3000, 3),
-)
+RUNGS = (Rung(500, 10_000, 100.0), Rung(1500, 9, 10.0), Rung(3000, 3, 10**0.5))
+FIRST_PENALTY = 1e-4
 LEAST_ROWS = 2000  # of all, from which the last rung pays
 SETTLED = 0.02  # loss at which candidates differ too little for a further rung
 FAR = 1.3  # times the best loss: kernels beyond are out of the race
+ERRORS = 2.0  # standard errors by which the rows tell a candidate from a better one, which ends its race
 PENALTY_STEP = 10**0.5
+MOST_PENALTY = 1.0
 LOG_LOSS_SHARE = 0.15  # of the log loss beside the error rate: errors alone are too few to tell candidates apart
 MOST_COLUMNS = 2000  # that are weighed
 LEAST_GAIN = 0.005  # share of the loss by which a further width must be better
@@ -106,27 +105,45 @@ class Judge:
 
     def verdict(self, left_out):
         """(loss, score)."""
-        link = self.link(left_out)
-        if link is None:
-            error = self.squared(left_out)
-            return error, 1 - error
-        decision = link.decision(left_out)
-        chosen = (decision > 0).astype(np.int64) if decision.ndim == 1 else decision.argmax(axis=1)
-        error = float(np.average(chosen != self.codes, weights=self.weights))
-        return error + LOG_LOSS_SHARE * link.log_loss, 1 - error
+        return self.opinion(left_out)[:2]
 
     def losses(self, left_out):
         """What every row adds, float64 (n,): of classes its log loss and its error, of numbers its squared error."""
+        return self.opinion(left_out)[2]
+
+    def opinion(self, left_out):
+        """(loss, score, what every row adds)."""
         link = self.link(left_out)
         if link is None:
-            return np.square(left_out - self.targets).sum(axis=1)
+            error = self.squared(left_out)
+            return error, 1 - error, np.square(left_out - self.targets).sum(axis=1)
         likely = link.probabilities(left_out)
         own = likely[np.arange(len(likely)), self.codes]
-        return (likely.argmax(axis=1) != self.codes) - np.log(np.maximum(own, np.finfo(np.float64).tiny))
+        is_wrong = likely.argmax(axis=1) != self.codes
+        error = float(np.average(is_wrong, weights=self.weights))
+        losses = is_wrong - np.log(np.maximum(own, np.finfo(np.float64).tiny))
+        return error + LOG_LOSS_SHARE * link.log_loss, 1 - error, losses
+
+    def descend(self, ridge, penalty, step, ways=(-1, 1)):
+        """The RidgeFit at the end of steps from a penalty to smaller (-1) or larger (1) ones, while the error falls."""
+        best = ridge.fit(self.targets, penalty)
+        error = self.squared(best.left_out)
+        for way in ways:
+            start = best.penalty
+            while ridge.least_penalty <= best.penalty * step**way <= MOST_PENALTY:
+                fit = ridge.fit(self.targets, best.penalty * step**way)
+                found = self.squared(fit.left_out)
+                if not found < error:
+                    break
+                best, error = fit, found
+            if best.penalty != start:
+                break
+        return best
 
     def best_fit(self, ridge, penalties):
         """The RidgeFit of smallest squared error among penalties."""
-        return min((ridge.fit(self.targets, one) for one in penalties), key=lambda fit: self.squared(fit.left_out))
+        allowed = sorted({max(one, ridge.least_penalty) for one in penalties})
+        return min((ridge.fit(self.targets, one) for one in allowed), key=lambda fit: self.squared(fit.left_out))
 
 
 class Trials:
@@ -145,7 +162,8 @@ class Trials:
         self.sample = X[: RUNGS[0].rows]
         self.done = list[Trial]()
         self.weighings: dict[int, tuple[Weighing, float]] = {}  # by the identity of a weighed family
-        self._first = [(one, None) for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
+        self.closed: set[tuple] = set()  # keys of candidates that rows have told from a better one
+        self._first = [(one, FIRST_PENALTY) for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
 
     def run(self, is_over=lambda: False):
         """The best Trial; all are kept in ``done``. ``is_over`` ends the work before the next trial."""
@@ -156,7 +174,7 @@ class Trials:
             here = _Round(self, rung)
             for candidate, penalty in track(alive[: rung.kept], f"Trials on {here.n} rows"):
                 # more rows want a smaller penalty
-                here.attempt(candidate, rung.penalties or (penalty / PENALTY_STEP, penalty))
+                here.attempt(candidate, penalty, rung.step, (-1, 1) if rung is RUNGS[0] else (-1,))
                 if is_over():
                     return here.best
             if rung is not RUNGS[0]:
@@ -185,6 +203,7 @@ class _Round:
         self.n = min(rung.rows, trials.X.shape[0])
         self.judge = trials.judge.take(slice(0, self.n))
         self.found: dict[tuple, Trial] = {}
+        self._losses: dict[int, np.ndarray] = {}  # of every row, by the identity of a trial
         self._rows: dict = {}
 
     @property
@@ -192,8 +211,15 @@ class _Round:
         return min(self.found.values(), key=lambda one: one.loss)
 
     def survivors(self):
-        """(candidate, penalty) for the next rung: the best of each kernel that is not far behind, then all others."""
-        ranked = sorted(self.found.values(), key=lambda one: one.loss)
+        """(candidate, penalty) for the next rung: the best of each kernel that is not far behind, then all others.
+
+        A candidate that the rows tell from the best is out: row by row it loses ERRORS standard errors more.
+        """
+        best = self.best
+        self.trials.closed |= {key for key, one in self.found.items() if not self._is_open(one, best)}
+        ranked = sorted(
+            (one for key, one in self.found.items() if key not in self.trials.closed), key=lambda one: one.loss
+        )
         first: dict[type, Trial] = {}
         for one in ranked:
             if one.loss <= FAR * ranked[0].loss:
@@ -201,6 +227,11 @@ class _Round:
         leaders = list(first.values())
         ordered = leaders + [one for one in ranked if one not in leaders]
         return [(one.candidate, one.penalty) for one in ordered]
+
+    def _is_open(self, one, best):
+        more = self._losses[id(one.candidate)] - self._losses[id(best.candidate)]
+        mean, error = mean_and_error(more, self.judge)
+        return mean <= ERRORS * error
 
     def rows(self, family):
         """The scaled rows of the rung."""
@@ -210,17 +241,18 @@ class _Round:
             self._rows[key] = family.scaling, scaled
         return self._rows[key][1]
 
-    def attempt(self, candidate, penalties):
-        """Try a candidate with these penalties, unless C is given or the candidate was tried."""
-        key = (id(candidate.family), None if candidate.width is None else round(np.log2(candidate.width), 3))
+    def attempt(self, candidate, penalty, step, ways=(-1, 1)):
+        """Try a candidate with penalties from this one on, unless C is given or the candidate was tried."""
+        key = _key(candidate)
         if key in self.found:
             return
         begun = time.perf_counter()
         ridge = FullRidge(candidate.kernel, self.rows(candidate.family), self.judge.weights, self.judge.groups)
-        if self.trials.C is not None:
-            penalties = (ridge.penalty_of(self.trials.C),)
-        fit = self.judge.best_fit(ridge, penalties)
-        loss, score = self.judge.verdict(fit.left_out)
+        if self.trials.C is None:
+            fit = self.judge.descend(ridge, penalty, step, ways)
+        else:
+            fit = self.judge.best_fit(ridge, (ridge.penalty_of(self.trials.C),))
+        loss, score, self._losses[id(candidate)] = self.judge.opinion(fit.left_out)
         loss *= self.trials.optimism(candidate.family, self.n)
         taken = time.perf_counter() - begun
         self.found[key] = Trial(candidate, fit.penalty, loss, score, self.n, taken)
@@ -230,10 +262,11 @@ class _Round:
         """Try the widths beside the best one, as long as they are better."""
         for _ in range(MOST_STEPS):
             best = self.best
-            # with many rows a penalty is dear, and the fit to all rows tries those beside it
-            near = (best.penalty,) if self.rung is RUNGS[-1] else beside(best.penalty)
             for candidate in best.candidate.neighbors():
-                self.attempt(candidate, near)
+                is_smoother = candidate.width < best.candidate.width  # which wants a smaller penalty
+                # more rows want no smoother kernel: what fewer have ruled out stays out
+                if not (is_smoother and _key(candidate) in self.trials.closed):
+                    self.attempt(candidate, best.penalty, PENALTY_STEP, (-1,) if is_smoother else (1,))
             if is_over() or not self.best.loss < (1 - LEAST_GAIN) * best.loss:
                 return
 
@@ -247,8 +280,9 @@ class _Round:
                 return
             candidate = best.candidate
             found = weigh(
-                candidate.family, candidate.width, best.penalty, trials.X[: self.n], trials.sample, self.judge
-            )
+                candidate.family, candidate.width, best.penalty, trials.X[: self.n], trials.sample, self.judge,
+                trials.dtype,
+            )  # fmt: skip
             if found is not None:
                 weighed = Candidate(candidate.family.weighed(found.weights, trials.sample), candidate.width)
                 self._try_weighed(weighed, best, found)
@@ -256,7 +290,7 @@ class _Round:
 
     def _try_weighed(self, candidate, before, weighing):
         """Try a candidate with weights; its loss is that without weights times what the weights are worth."""
-        self.attempt(candidate, beside(before.penalty))
+        self.attempt(candidate, before.penalty, PENALTY_STEP)
         key, trial = list(self.found.items())[-1]
         honest = weighing.share * before.loss
         self.trials.weighings[id(candidate.family)] = weighing, max(1.0, honest / trial.loss if trial.loss else 1.0)
@@ -272,6 +306,15 @@ class _Round:
         return list(found.values())
 
 
-def beside(penalty):
-    """Penalties beside the best of another width or of fewer rows."""
-    return penalty / PENALTY_STEP, penalty, penalty * PENALTY_STEP
+def _key(candidate):
+    return id(candidate.family), None if candidate.width is None else round(np.log2(candidate.width), 3)
+
+
+def mean_and_error(losses, judge):
+    """The weighted mean of numbers of the rows, and its standard error."""
+    total = judge.weights.sum()
+    mean = judge.weights @ losses / total
+    parts = judge.weights * (losses - mean)
+    if judge.groups is not None:  # rows of a group are right or wrong together
+        parts = np.bincount(judge.groups, weights=parts)
+    return mean, np.sqrt(parts @ parts) / total

@@ -49,7 +49,7 @@ class Weighing:
     share: float
 
 
-def weigh(family, width, penalty, X, sample, judge):
+def weigh(family, width, penalty, X, sample, judge, dtype=np.float64):
     """The :class:`Weighing` of a family at a width, or None where weights do not pay.
 
     Parameters
@@ -58,8 +58,9 @@ def weigh(family, width, penalty, X, sample, judge):
     width, penalty : the best ones without weights
     X : raw rows that the judge knows
     sample : raw rows of which distances are taken
+    dtype : in which scaled rows are compared
     """
-    halves = [_Half(family, X[rows], sample, judge.take(rows)) for rows in _halves(X.shape[0], judge.groups)]
+    halves = [_Half(family, X[rows], sample, judge.take(rows), dtype) for rows in _halves(X.shape[0], judge.groups)]
     first = best = _crossed(halves, width, penalty)
     rounds = 0
     while rounds < MOST_ROUNDS:
@@ -74,7 +75,7 @@ def weigh(family, width, penalty, X, sample, judge):
         best, rounds = loss, rounds + 1
     if rounds == 0:
         return None
-    whole = _Half(family, X, sample, judge)
+    whole = _Half(family, X, sample, judge, dtype)
     for _ in range(rounds):
         whole.learn(penalty)
     own = [half.weights for half in halves]
@@ -85,8 +86,8 @@ def weigh(family, width, penalty, X, sample, judge):
 class _Half:
     """Some of the rows with the weights that their targets give the columns."""
 
-    def __init__(self, family, X, sample, judge):
-        self.family, self.X, self.sample, self.judge = family, X, sample, judge
+    def __init__(self, family, X, sample, judge, dtype):
+        self.family, self.X, self.sample, self.judge, self.dtype = family, X, sample, judge, dtype
         self.weights = None
 
     def learn(self, penalty):
@@ -108,7 +109,7 @@ class _Half:
     def _scaled(self, family, weights, width):
         weighed = family if weights is None else family.weighed(weights, self.sample)
         kernel = Candidate(weighed, width).kernel
-        return kernel, weighed.scaling.of_validated(self.X).astype(np.float64)
+        return kernel, weighed.scaling.of_validated(self.X).astype(self.dtype)
 
 
 def _crossed(halves, width, penalty):

@@ -49,13 +49,18 @@ class FullRidge:
             self.gram = full_gram(kernel, X, None)
         self.size = float(np.trace(self.gram, dtype=np.float64)) / self.n or 1.0
 
+    @property
+    def least_penalty(self):
+        """Below which rounding decides."""
+        return LEAST_PENALTY[self.dtype.char]
+
     def penalty_of(self, C):
         """The penalty of C / 2 sum_i w_i |y_i - f_i|^2 + |f|^2 / 2."""
         return 1 / (C * self.total * self.size)
 
     def fit(self, targets, penalty):
         """The :class:`RidgeFit` for targets, float64 (n, P), and a penalty."""
-        penalty = max(float(penalty), LEAST_PENALTY[self.dtype.char])
+        penalty = max(float(penalty), self.least_penalty)
         with single_threaded():
             inverse, penalty = self._inverse_factor(penalty)
             known = np.column_stack([np.ones(self.n), targets]).astype(self.dtype)

@@ -8,11 +8,12 @@ Nystroem approximation F F' of W^1/2 K W^1/2, and the preconditioner is the inve
     P^-1 r = (r - F (F'F + lambda I)^-1 F'r) / lambda,     F = W^1/2 K_nM L^-T,     K_MM = L L'
 
 A step takes n^2 operations for each column, so that some twenty of them cost less than a tenth of the n^3 / 3 of a
-factorization. They end when the residuals are small: predictions for the rows themselves are off by K H^-1 r, which is
-no longer than r. A row of weight 0 takes no part, and its score is that of all the others: such rows are held out.
+factorization. They end when the residuals r are small: the predictions for the rows themselves are off by K H^-1 r,
+which is no longer than r. Left-out scores come from folds, whose rows have weight 0 in columns of their own: one pass
+over K serves the columns of all folds, and takes little more time than for one of them.
 """
 
-__all__ = ["IteratedFit", "IteratedRidge"]
+__all__ = ["IteratedRidge"]
 
 from dataclasses import dataclass
 
@@ -32,78 +33,94 @@ FEW_COLUMNS, STRIP_ROWS = 3, 32  # columns that are multiplied one by one, by as
 
 
 @dataclass(frozen=True)
-class IteratedFit:
-    """The solution for one penalty.
+class Solved:
+    """What was found for a penalty.
 
     Parameters
     ----------
     penalty : lambda over the sum of the weights and the mean of K(x, x)
-    coefficients : of the rows, float64 (n, P)
-    intercept : float64 (P,)
-    solved : (s, A), where the next solution may start, float32 (P + 1, n)
-    steps : how many it took
+    columns : (s, A) of each problem, float32 (problems, P + 1, n)
     """
 
     penalty: float
-    coefficients: np.ndarray
-    intercept: np.ndarray
-    solved: np.ndarray
-    steps: int
+    columns: np.ndarray
 
 
 class IteratedRidge:
-    """The kernel values of all pairs of rows in float32, ready for any targets, penalties and weights.
+    """The kernel values of all pairs of rows in float32, ready for any targets and penalties.
 
     Parameters
     ----------
     kernel : Kernel
     X : validated float32 rows, dense or CSR, in random order
+    weights : float64 (n,)
+    folds : slices of the rows, each of which is held out once
     """
 
-    def __init__(self, kernel, X):
-        self.n = X.shape[0]
+    least_penalty = LEAST_PENALTY["f"]
+
+    def __init__(self, kernel, X, weights, folds):
+        self.n, self.weights, self.total, self.folds = X.shape[0], weights, float(weights.sum()), folds
+        self.roots = np.sqrt(weights).astype(np.float32)
         with single_threaded():
             self.gram = full_gram(kernel, X, None)
             self.size = float(np.trace(self.gram, dtype=np.float64)) / self.n or 1.0
             guides = self.gram[:GUIDES, :GUIDES].astype(np.float64)
             guides[np.diag_indices(len(guides))] += JITTER * self.size
             root = stable_cholesky(guides).astype(np.float32)
-            self._features = linalg.solve_triangular(root, self.gram[:GUIDES], lower=True, check_finite=False)
+            self.features = linalg.solve_triangular(root, self.gram[:GUIDES], lower=True, check_finite=False)
+            self.features *= self.roots
+            # F'F of each fold
+            self.squares = [(self.features[:, rows] @ self.features[:, rows].T).astype(np.float64) for rows in folds]
 
-    def penalty_of(self, C, weights):
+    def penalty_of(self, C):
         """The penalty of C / 2 sum_i w_i |y_i - f_i|^2 + |f|^2 / 2."""
-        return 1 / (C * float(weights.sum()) * self.size)
+        return 1 / (C * self.total * self.size)
 
-    def C_of(self, penalty, weights):
-        """The C of a penalty: see :meth:`penalty_of`."""
-        return self.penalty_of(penalty, weights)
-
-    def fit(self, targets, weights, penalty, tolerance, start=None):
-        """The :class:`IteratedFit` for targets, float64 (n, P), and weights >= 0, float64 (n,).
+    def held_out(self, targets, penalty, tolerance, start=None):
+        """(Solved, scores of the rows of each fold by all others, float64 (n, P)).
 
         Parameters
         ----------
-        tolerance : norm of the residuals over that of the targets around their mean
-        start : an IteratedFit for other weights or another penalty
+        targets : float64 (n, P)
+        tolerance : of residuals, over the targets around their mean
+        start : Solved for another penalty
         """
-        penalty, total = max(float(penalty), LEAST_PENALTY["f"]), float(weights.sum())
-        center = weights @ targets / total
-        known = np.vstack([np.ones(self.n), (targets - center).T])
-        roots = np.sqrt(weights).astype(np.float32)
-        system = _System(self, roots, np.float32(penalty * total * self.size))
-        first = np.zeros(known.shape, dtype=np.float32)
-        if start is not None:
-            np.divide(start.solved, roots, out=first, where=roots > 0)
-        scaled, steps = system.solve((known * roots).astype(np.float32), first, tolerance)
-        solved = scaled * roots
-        s, A = solved[0].astype(np.float64), solved[1:].T.astype(np.float64)
-        sum_of_s = float(s.sum())
-        b = A.sum(axis=0) / sum_of_s if sum_of_s > 0 else np.zeros(len(center))
-        return IteratedFit(penalty, A - s[:, None] * b, center + b, solved, steps)
+        kept = ~np.eye(len(self.folds), dtype=bool)
+        solved = self._solve(targets, kept, penalty, tolerance, None if start is None else start.columns)
+        scores = np.empty(targets.shape)
+        for columns, rows in zip(solved.columns, self.folds, strict=True):
+            coefficients, intercept = self._function(columns, targets)
+            scores[rows] = self.times(coefficients.T.astype(np.float32), rows).T + intercept
+        return solved, scores
 
-    def scores(self, fit, rows):
-        """Scores of a slice of the rows, float64 (rows, P)."""
-        return self.times(fit.coefficients.T.astype(np.float32), rows).T + fit.intercept
+    def fit(self, targets, penalty, tolerance, start):
+        """(coefficients, intercept) of all rows, float64 (n, P) and (P,), from what was Solved for folds."""
+        first = start.columns.sum(axis=0, keepdims=True) / max(1, len(start.columns) - 1)
+        solved = self._solve(targets, np.ones((1, len(self.folds)), dtype=bool), penalty, tolerance, first)
+        return self._function(solved.columns[0], targets)
+
+    def _solve(self, targets, kept, penalty, tolerance, start):
+        """The Solved of problems that have some of the folds each, ``kept`` being bool (problems, folds)."""
+        penalty = max(float(penalty), self.least_penalty)
+        known = np.vstack([np.ones(self.n), (targets - self._center(targets)).T]).astype(np.float32)
+        roots = np.repeat(kept, [rows.stop - rows.start for rows in self.folds], axis=1) * self.roots
+        system = _System(self, kept, roots, penalty * self.size)
+        first = np.zeros((len(kept), *known.shape), dtype=np.float32)
+        if start is not None:
+            np.divide(start, roots[:, None], out=first, where=roots[:, None] > 0)
+        z = system.solve(known * roots[:, None], first, tolerance)
+        return Solved(penalty, z * roots[:, None])
+
+    def _center(self, targets):
+        return self.weights @ targets / self.total
+
+    def _function(self, columns, targets):
+        """(coefficients, intercept) of (s, A)."""
+        s, A = columns[0].astype(np.float64), columns[1:].T.astype(np.float64)
+        total = float(s.sum())
+        b = A.sum(axis=0) / total if total > 0 else np.zeros(A.shape[1])
+        return A - s[:, None] * b, self._center(targets) + b
 
     def times(self, vectors, rows=slice(None)):
         """vectors K, for the columns of K of a slice of the rows: float32 (k, rows), of vectors (k, n)."""
@@ -124,35 +141,52 @@ class IteratedRidge:
 
 
 class _System:
-    """H z = r for some weights and a penalty; vectors are rows here, of float32."""
+    """H z = r of all problems, z being float32 (problems, P + 1, n).
 
-    def __init__(self, ridge, roots, shift):
-        self.ridge, self.roots, self.shift = ridge, roots, shift
+    Parameters
+    ----------
+    ridge : IteratedRidge
+    kept : the folds that each problem has, bool (problems, folds)
+    roots : W^1/2 of each problem, float32 (problems, n)
+    shift : lambda per unit of weight
+    """
+
+    def __init__(self, ridge, kept, roots, shift):
+        self.ridge, self.roots = ridge, roots[:, None]
+        self.shifts = (shift * np.square(roots, dtype=np.float64).sum(axis=1)).astype(np.float32)
+        self.factors = []
         with single_threaded():
-            self.features = ridge._features * roots
-            own = (self.features @ self.features.T).astype(np.float64)
-            own[np.diag_indices(len(own))] += float(shift)
-            self.factor = stable_cholesky(own)
+            for own, shift in zip(kept, self.shifts, strict=True):
+                square = sum(one for one, is_kept in zip(ridge.squares, own, strict=True) if is_kept)
+                square[np.diag_indices(len(square))] += float(shift)
+                self.factors.append(stable_cholesky(square))
 
     def times(self, z):
         """H z."""
-        return self.roots * self.ridge.times(z * self.roots) + self.shift * z
+        columns = (z * self.roots).reshape(-1, self.ridge.n)
+        return self.roots * self.ridge.times(columns).reshape(z.shape) + self.shifts[:, None, None] * z
 
     def preconditioned(self, r):
-        """P^-1 r."""
+        """P^-1 r, where F is that of all rows, of which each problem has its part."""
+        features, out = self.ridge.features, np.empty_like(r)
         with single_threaded():
-            inner = linalg.cho_solve((self.factor, True), (self.features @ r.T).astype(np.float64), check_finite=False)
-            return (r - inner.T.astype(np.float32) @ self.features) / self.shift
+            inner = (r.reshape(-1, self.ridge.n) @ features.T).reshape(*r.shape[:2], -1)
+            for one, factor in zip(inner, self.factors, strict=True):
+                one[:] = linalg.cho_solve((factor, True), one.T.astype(np.float64), check_finite=False).T
+            np.matmul(inner.reshape(-1, len(features)), features, out=out.reshape(-1, self.ridge.n))
+        np.subtract(r, out, out=out, where=self.roots > 0)
+        out *= (self.roots > 0) / self.shifts[:, None, None]
+        return out
 
     def solve(self, known, z, tolerance):
-        """(z with H z = known, steps): conjugate gradients for each row of known, until all of them are solved."""
+        """z with H z = known: conjugate gradients for each column, until all of them are solved."""
         r = known - self.times(z) if z.any() else known.copy()
         enough = tolerance * np.sqrt(_dot(known, known))
         guided = self.preconditioned(r)
         direction, before = guided.copy(), _dot(r, guided)
-        for step in range(MOST_STEPS):
+        for _ in range(MOST_STEPS):
             if (np.sqrt(_dot(r, r)) <= enough).all():
-                return z, step
+                break
             image = self.times(direction)
             length = _ratio(before, _dot(direction, image))
             z += length * direction
@@ -161,14 +195,14 @@ class _System:
             after = _dot(r, guided)
             direction = guided + _ratio(after, before) * direction
             before = after
-        return z, MOST_STEPS
+        return z
 
 
 def _dot(x, y):
-    """Of each row, in float64."""
-    return np.einsum("kn,kn->k", x, y, dtype=np.float64)
+    """Of each column, in float64."""
+    return np.einsum("jkn,jkn->jk", x, y, dtype=np.float64)
 
 
 def _ratio(x, y):
-    """x / y as a float32 column, 0 where y is not positive: what is solved stays as it is."""
-    return np.divide(x, y, out=np.zeros_like(x), where=y > 0)[:, None].astype(np.float32)
+    """x / y in float32, 0 where y is not positive: what is solved stays as it is."""
+    return np.divide(x, y, out=np.zeros_like(x), where=y > 0)[..., None].astype(np.float32)

@@ -102,6 +102,11 @@ class LandmarkRidge:
         gram -= self.total * np.outer(mean, mean)
         return mean, gram
 
+    @property
+    def least_penalty(self):
+        """Below which rounding decides."""
+        return JITTER[self.dtype.char]
+
     def penalty_of(self, C):
         """The penalty of C / 2 sum_i w_i |y_i - f_i|^2 + |u|^2 / 2."""
         return 1 / (C * self.total * self.size)
