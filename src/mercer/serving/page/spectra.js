@@ -6,12 +6,14 @@ import { visible } from "./text.js";
 const HITS = 10;
 const home = new URL(".", document.baseURI).href;
 const element = (id) => document.getElementById(id);
+let most = HITS; // that the service gives
 let asked = 0; // number of the last question: older answers are dropped
 
 async function begin() {
   try {
     const card = await new Client(home, { retries: 2 }).model();
     const { spectra, similarity, tolerance, unit } = card.library;
+    most = Math.min(HITS, card.limits.max_neighbours);
     element("lead").textContent = `Among ${spectra.toLocaleString("en")} spectra, by the ${
       similarity === "cosine" ? "cosine" : "spectral entropy similarity"
     } of peaks within ${tolerance} ${unit}.`;
@@ -35,7 +37,7 @@ async function ask() {
     complain(new Error("This search needs the m/z of the precursor."));
     return;
   }
-  const wanted = new URLSearchParams({ k: HITS, mirrors: 1, mode: element("mode").value });
+  const wanted = new URLSearchParams({ k: most, mirrors: 1, mode: element("mode").value });
   const where = element("where").value.trim();
   if (where) wanted.set("where", where);
   const client = new Client(home, { token: element("token").value || null, retries: 1, timeout: 30 });
