@@ -14,6 +14,10 @@ MEMORY = "memory over that of ms_entropy's index, kept spectra included"
 FIRST, TEN = "same compound first: less ms_entropy's", "same compound among ten: less ms_entropy's"
 PAIRS = "all pairs above 0.7, two cores"
 MANY, START = "2,000,000 spectra: single open query, median", "2,000,000 spectra: time to open"
+COSINE = "10,000 real pairs: largest difference to matchms' CosineGreedy"
+MODIFIED = "10,000 real pairs: largest difference to matchms' ModifiedCosineGreedy"
+FLASH = "open search: same first score as matchms' FlashSimilarity, share of queries"
+FASTER = "open search: single query over FlashSimilarity's, of rows of its matrix"
 QUERIES, HITS = 1000, 11
 
 
@@ -33,6 +37,10 @@ QUERIES, HITS = 1000, 11
         Bar(PAIRS, "<= 30", "s"),
         Bar(MANY, "<= 15", "ms"),
         Bar(START, "<= 2", "s"),
+        Bar(COSINE, "<= 1e-5"),
+        Bar(MODIFIED, "<= 1e-5"),
+        Bar(FLASH, ">= 0.99"),
+        Bar(FASTER, "<= 0.33", "x"),
     ],
     needs=["massbank"],
 )
@@ -45,6 +53,7 @@ def fields_spectra(record):
         _cleaning(record, library)
         _scores(record, library)
         index = _search(record, library)
+        _matchms(record, library, index)
         _many(record, library)
     _pairs(record, index)
     record.note(
@@ -126,6 +135,39 @@ def _search(record, library):
              for mode in ("open", "identity", "loss", "hybrid")]  # fmt: skip
     record.table("single queries by mode, ms", ["mode", "median"], [list(each) for each in modes])
     return index
+
+
+def _matchms(record, library, index):
+    import numpy as np
+
+    from benchmarks.fields import _matchms as side
+    from benchmarks.fields._massbank import alone
+    from mercer.spectra import clean_spectra, spectral_similarity
+
+    spectra, rng, count = library.spectra, np.random.default_rng(0), 500 if record.quick else 10_000
+    order = np.argsort(library.compound, kind="stable")
+    first = rng.integers(0, len(order) - 1, count)
+    second = np.where(np.arange(count) % 3, first + 1, rng.integers(0, len(order), count))
+    pairs = np.column_stack([order[first], order[second]])
+    known = spectra.precursor_mz > 0
+    pairs = pairs[known[pairs].all(axis=1)]
+    asked = library.queries(100)
+    cleaned = clean_spectra(spectra)
+    theirs = side.ask_matchms(spectra, pairs, cleaned, asked)
+    if theirs is None:
+        record.note("matchms was not asked: MERCER_MATCHMS names no Python that has it.")
+        return
+    for claim, name, mode in ((COSINE, "cosine", "open"), (MODIFIED, "modified", "hybrid")):
+        ours, _ = spectral_similarity(spectra[pairs[:, 0]], spectra[pairs[:, 1]], mode=mode, similarity="cosine",
+                                      tolerance=side.TOLERANCE, clean=False)  # fmt: skip
+        record.measured(claim, float(np.abs(ours - theirs[name]).max()), f"tolerance {side.TOLERANCE} Da")
+    hits = index.search(spectra[asked], 2)
+    tops = [next(iter(hits.of(i)[1][hits.of(i)[0] != own]), 0.0) for i, own in enumerate(asked)]
+    record.measured(FLASH, float(np.mean(np.abs(tops - theirs["first"]) <= 1e-4)), f"{len(asked)} queries")
+    ours = alone(lambda query: index.search(query, 10), [spectra[[number]] for number in asked])
+    single, build = float(theirs["milliseconds"]), float(theirs["build"])
+    said = f"{ours:.3g} ms / {single:.3g} ms; its index takes {build:.2g} s, for every matrix anew"
+    record.measured(FASTER, ours / single, said)
 
 
 def _many(record, library):

@@ -33,9 +33,9 @@ class Answer:
 class Running:
     """A service in a thread of this process."""
 
-    def __init__(self, model, index=None, **settings):
+    def __init__(self, model, index=None, spectra=None, **settings):
         self.settings = ServiceSettings(**settings)
-        self.app = create_app(model, index=index, settings=self.settings)
+        self.app = create_app(model, index=index, spectra=spectra, settings=self.settings)
         self.service = self.app.state.service
         self._listener = _listen("127.0.0.1", 0)
         self.port = self._listener.getsockname()[1]

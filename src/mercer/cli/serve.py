@@ -20,6 +20,9 @@ On this machine only; the page is at the address that is printed:
 An index alone, searched over HTTP and on the page:
   mercer serve --index digits.index
 
+A library of mass spectra, for lists of peaks pasted on the page or sent as JSON:
+  mercer serve --spectra library.index
+
 With the labels of the rows that are found; their file is that of the rows, or lists ids and labels:
   mercer serve digits.mercer --index digits.index --index-labels train.npz
 
@@ -43,6 +46,7 @@ SERVE = Group((
     argument("model", "MODEL", "A file of a fitted classifier or regressor; none to search an index.", default=None,
         shown=False),
     text("index", None, "An index whose rows are found as neighbours.", "DIR"),
+    text("spectra", None, "A library of spectra, made by mercer spectra build; served alone.", "DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
     integer("port", 8321, "Port to listen on; 0 picks a free port.", least=0, most=65535),
     integer("workers", 1, "Processes; several map one model file.", least=1),
@@ -59,7 +63,7 @@ SERVE = Group((
 
 @options(examples=EXAMPLES, given=SERVE, limits=LIMITS, settings=COMMON)
 def serve(given, limits, settings: Settings) -> None:
-    """Answer by a fitted model, an index or both over HTTP: a page, rows as JSON, or bits.
+    """Answer by a fitted model, an index or both, or by a library of spectra, over HTTP: a page, JSON, or bits.
 
     The address is printed when the service answers. SIGHUP, or a POST to /v1/reload with the token, loads the file
     again and keeps the old model if the new one is broken. SIGINT and SIGTERM end the service after what is in work.
@@ -67,8 +71,16 @@ def serve(given, limits, settings: Settings) -> None:
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
     model, index, host, workers = given.model, given.index, given.host, given.workers
-    if model is None and index is None:
-        raise ArgumentError("Name the file of a model, the directory of an index with --index, or both.")
+    spectra = given.spectra
+    if (model, index, spectra) == (None, None, None):
+        raise ArgumentError(
+            "Name the file of a model, the directory of an index with --index, or both; or a library with --spectra."
+        )
+    if spectra is not None:
+        if (model, index) != (None, None):
+            raise ArgumentError("--spectra serves a library of spectra alone: leave the model and --index out.")
+        if not Path(spectra).is_dir():
+            raise ArgumentError(f"There is no library {spectra}. Make one with mercer spectra build.")
     if model is not None:
         check_file(model, "Name the file of a model; the directory of an index goes with --index.")
     if index is not None and not Path(index).is_dir():
@@ -89,12 +101,13 @@ def serve(given, limits, settings: Settings) -> None:
 
     def ready(url: str) -> None:
         if settings.json:
-            print_json({"url": url, "model": model, "index": index, "process": os.getpid()})
+            print_json({"url": url, "model": model, "index": index, "spectra": spectra, "process": os.getpid()})
         else:
             print(url, flush=True)
 
     logs = {"log_level": settings.log_level, "log_requests": given.access_log}
-    run(model, index=index, settings=chosen, host=host, port=given.port, workers=workers, **logs, ready=ready)
+    where = {"host": host, "port": given.port, "workers": workers}
+    run(model, index=index, spectra=spectra, settings=chosen, **where, **logs, ready=ready)
 
 
 def token_of(settings: Settings, path: str | None) -> str | None:

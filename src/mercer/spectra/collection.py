@@ -11,6 +11,7 @@ import numpy as np
 from mercer._base.errors import InputError, MissingExtraError, did_you_mean
 from mercer.search.columns.blocks import read_block
 from mercer.spectra.names import FIELDS, NAMES, harmonized
+from mercer.spectra.reading.text import BadRecord, read_peak_list
 
 _MATCHMS = "matchms"  # of no extra: it asks for a scipy older than the one that Mercer is tested with
 
@@ -90,6 +91,15 @@ class Spectra:
             tables.append(table.reshape(-1, 2))
         mz, intensity = np.concatenate([np.empty((0, 2)), *tables]).T
         return cls(mz, intensity, np.concatenate([[0], np.cumsum([len(table) for table in tables])]), columns)
+
+    @classmethod
+    def from_text(cls, text, **columns):
+        """One spectrum of a text with an m/z and an intensity in each line; columns as of the class."""
+        found = next(read_peak_list(text.splitlines()))
+        if isinstance(found, BadRecord):
+            raise InputError(f"The list of peaks {found}.")
+        _, mz, intensity = found
+        return cls(mz, intensity, [0, len(mz)], columns)
 
     @classmethod
     def from_records(cls, records, problems=()):

@@ -81,7 +81,8 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
 
 
 MIRROR = (
-    DIR, argument("file", "FILE", "A file of spectra."), pathname("out", REQUIRED, "The picture to write.", "FILE", "-o"),
+    DIR, argument("file", "FILE", "A file of spectra."),
+    pathname("out", REQUIRED, "The picture to write.", "FILE", "-o"),
     integer("query", 0, "Which spectrum of the file, from 0.", least=0),
     integer("rank", 1, "Which of its hits.", least=1), FORMAT,
 )  # fmt: skip

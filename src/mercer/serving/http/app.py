@@ -3,7 +3,6 @@
 __all__ = ["create_app"]
 
 import asyncio
-import os
 import re
 import signal
 import threading
@@ -24,6 +23,7 @@ from mercer.serving.http.front import Front
 from mercer.serving.http.pages import page_files
 from mercer.serving.http.replies import json_bytes
 from mercer.serving.model.neighbours import Wanted
+from mercer.serving.model.spectra import AskedSpectra
 from mercer.serving.process.metrics import CONTENT_TYPE
 from mercer.serving.process.service import Service
 from mercer.serving.process.settings import ServiceSettings
@@ -63,7 +63,7 @@ def _as_get(scope):
     return {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope
 
 
-def create_app(model=None, *, index=None, settings=None, reloaded=None):
+def create_app(model=None, *, index=None, spectra=None, settings=None, reloaded=None):
     """An ASGI application that answers by a model.
 
     Parameters
@@ -72,6 +72,8 @@ def create_app(model=None, *, index=None, settings=None, reloaded=None):
         A path is loaded when the application starts; until then it is alive but not ready. It may be loaded again.
     index : directory of an index, a KernelIndex, or None
         Rows for ``/v1/neighbours``.
+    spectra : directory of a library of spectra, a SpectrumIndex, or None
+        For ``/v1/spectra``; served without a model and an index.
     settings : ServiceSettings or None
     reloaded : function without arguments, or None
         Called after the model was loaded again by ``/v1/reload``.
@@ -87,10 +89,12 @@ def create_app(model=None, *, index=None, settings=None, reloaded=None):
     >>> uvicorn.run(app, port=8321)  # doctest: +SKIP
     """
     settings = ServiceSettings() if settings is None else settings
-    if model is None and index is None:
-        raise InputError("create_app needs a model, an index, or both.")
-    service = Service(model, index, settings, reloaded)
-    if not isinstance(index if model is None else model, (str, os.PathLike)):
+    if spectra is not None and (model, index) != (None, None):
+        raise InputError("create_app serves a library of spectra without a model and an index.")
+    if (model, index, spectra) == (None, None, None):
+        raise InputError("create_app needs a model, an index, or both; or a library of spectra.")
+    service = Service(model, index, settings, reloaded, spectra)
+    if not service.slot.can_reload:
         service.slot.load()
     app = FastAPI(
         title="Mercer",
@@ -104,7 +108,7 @@ def create_app(model=None, *, index=None, settings=None, reloaded=None):
     app.state.service = service
     app.add_exception_handler(Fault, _refused)
     app.add_exception_handler(HTTPException, _not_routed)
-    _add_pages(app)
+    _add_pages(app, "index.html" if spectra is None else "spectra.html")
     _add_questions(app, service)
     _add_operations(app, service)
     if settings.allow_origin is not None:
@@ -145,7 +149,7 @@ async def _lifespan(app):
 # ------------------------------------------------------------------------------------------------------------- routes
 
 
-def _add_pages(app):
+def _add_pages(app, first):
     files = page_files()
 
     def page(name, request):
@@ -159,7 +163,7 @@ def _add_pages(app):
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request):
-        return page("index.html", request)
+        return page(first, request)
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(request: Request):
@@ -177,16 +181,26 @@ def _add_questions(app, service):
     async def neighbours(request: Request):
         """The nearest rows of the index."""
         _check_parameters(request, "k", "where", "exact", "recall", "rows")
-        k = _whole(request, "k", NEIGHBOURS)
-        most = service.settings.max_neighbours
-        if not 1 <= k <= most:
-            raise Fault(422, "k", f"k must be a whole number from 1 to {most}.")
+        k = _whole(request, "k", NEIGHBOURS, service.settings.max_neighbours)
         exact, rows = (bool(_whole(request, name, 0)) for name in ("exact", "rows"))
         recall = _share(request, "recall")
         if exact and recall is not None:
             raise Fault(422, "recall", "exact=1 finds all of the nearest rows: leave recall out.")
         where = request.query_params.get("where")
         return _json(await service.neighbours(request, Wanted(k, where, None, exact, rows, recall)))
+
+    @app.post("/v1/spectra", openapi_extra=descriptions.SPECTRA, dependencies=_TOKEN)
+    async def spectra(request: Request):
+        """The library spectra most similar to each of some spectra."""
+        _check_parameters(request, *descriptions.OF_SPECTRA)
+        most, wanted = service.settings.max_neighbours, request.query_params.get
+        mode = wanted("mode", "open")
+        if mode not in descriptions.MODES:
+            raise Fault(422, "mode", f"mode must be one of {', '.join(descriptions.MODES)}.")
+        least = _share(request, "min_score") or 0.0
+        k, matched = _whole(request, "k", NEIGHBOURS, most), _whole(request, "min_matched_peaks", 1, 10**9)
+        mirrors = bool(_whole(request, "mirrors", 0))
+        return _json(await service.spectra(request, AskedSpectra(k, mode, least, matched, wanted("where"), mirrors)))
 
     @app.get("/v1/model")
     async def model(request: Request):
@@ -259,11 +273,13 @@ def _share(request, name):
     return None if text is None else float(text)
 
 
-def _whole(request, name, default):
-    """A whole number of the query string."""
+def _whole(request, name, default, most=None):
+    """A whole number of the query string, from 1 to ``most`` if that is said."""
     text = request.query_params.get(name)
     if text is None:
         return default
+    if most is not None and not (re.fullmatch(r"[0-9]{1,9}", text) and 1 <= int(text) <= most):
+        raise Fault(422, name, f"{name} must be a whole number from 1 to {most}.")
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise Fault(422, name, f"{name} must be a whole number.")
     return int(text)

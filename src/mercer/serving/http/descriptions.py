@@ -1,7 +1,10 @@
 """What ``/openapi.json`` says of bodies and answers; the routes read bodies themselves, under their own limits."""
 
-__all__ = ["CLASSIFY", "EMBEDDING", "NEIGHBOURS", "RELOAD"]
+from mercer._base.parameters.spectra import SEARCH
 
+__all__ = ["CLASSIFY", "EMBEDDING", "MODES", "NEIGHBOURS", "OF_SPECTRA", "RELOAD", "SPECTRA"]
+
+MODES = next(each.words for each in SEARCH if each.name == "mode")
 _ROWS = {
     "type": "object",
     "required": ["rows"],
@@ -101,3 +104,38 @@ NEIGHBOURS = {
 }
 EMBEDDING = {"parameters": [_parameter("bits", "A rate of the model; without it the longest code.", type="integer")]}
 RELOAD = {"responses": _responses("The model that answers now.", ("401", "409"))}
+
+_PAIRS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}}
+_SPECTRUM = {
+    "type": "object",
+    "required": ["peaks"],
+    "additionalProperties": False,
+    "properties": {
+        "peaks": {
+            "oneOf": [_PAIRS, {"type": "string"}],
+            "description": "Pairs of m/z and intensity, or a text with a peak in each line.",
+        },
+        "precursor_mz": {"type": ["number", "null"], "description": "Needed by all modes but open."},
+        "name": {"type": ["string", "null"]},
+    },
+}
+_SPECTRA = {
+    "type": "object",
+    "required": ["spectra"],
+    "additionalProperties": False,
+    "properties": {"spectra": {"type": "array", "minItems": 1, "items": _SPECTRUM}},
+}
+_OF_SPECTRA = [
+    _parameter("k", "Hits of each spectrum.", type="integer", minimum=1, default=10),
+    _parameter("mode", "What matches, and which take part; without it open.", type="string", enum=list(MODES)),
+    _parameter("min_score", "Score of a hit at least.", type="number", maximum=1),
+    _parameter("min_matched_peaks", "Matched peaks of a hit at least.", type="integer", minimum=1),
+    _parameter("where", "A condition on the columns of the library that hits must fulfill.", type="string"),
+    _parameter("mirrors", "1 for the mirror plot of each hit, as SVG, of one spectrum.", type="integer", enum=[0, 1]),
+]
+OF_SPECTRA = tuple(parameter["name"] for parameter in _OF_SPECTRA)
+SPECTRA = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _SPECTRA}}},
+    "parameters": _OF_SPECTRA,
+    "responses": _responses("For each spectrum its hits, best first, with what the library says of them.", _POSTED),
+}

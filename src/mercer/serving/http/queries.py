@@ -10,7 +10,7 @@
 A search takes "ids" as well, a list of those that may be found.
 """
 
-__all__ = ["Query", "read_query"]
+__all__ = ["Query", "parsed_body", "read_query"]
 
 import base64
 import binascii
@@ -74,7 +74,7 @@ def _from_message(body, model):
 
 
 def _from_json(body, model, names, others, takes_ids):
-    content = _parsed(body)
+    content = parsed_body(body)
     if type(content) is not dict:
         raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
     ids = _ids(content.pop("ids")) if takes_ids and "ids" in content else None
@@ -104,7 +104,8 @@ def _of_content(content, model, names, others, takes_ids):
     raise Fault(422, "keys", f"The keys must be {wanted}{more}.")
 
 
-def _parsed(body):
+def parsed_body(body):
+    """The JSON of a body, whatever it is, or a fault."""
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object)
     except RecursionError:

@@ -34,6 +34,7 @@ def serve(
     model,
     *,
     index=None,
+    spectra=None,
     settings,
     host="127.0.0.1",
     port=8321,
@@ -47,6 +48,7 @@ def serve(
     Parameters
     ----------
     model, index : paths; a service of an index alone has no model, and None in its place
+    spectra : path of a library of spectra, which is served alone, or None
     settings : ServiceSettings
     host, port : where to listen; port 0 takes a free one
     workers : processes
@@ -56,6 +58,7 @@ def serve(
     options = {
         "model": model,
         "index": index,
+        "spectra": spectra,
         "settings": settings,
         "log_level": log_level,
         "log_requests": log_requests,
@@ -65,14 +68,14 @@ def serve(
         if workers == 1:
             _run_alone(options, listener, started)
         else:
-            _check(model, index, settings)
+            _check(model, index, spectra, settings)
             _run_workers(options, workers, listener, started)
 
 
-def application(model, index, settings, log_level, log_requests, reloaded=None):
+def application(model, index, spectra, settings, log_level, log_requests, reloaded=None):
     """The application of a process that does nothing else, so that its logs are ours."""
     logs.configure(log_level, log_requests)
-    app = create_app(model, index=index, settings=settings, reloaded=reloaded)
+    app = create_app(model, index=index, spectra=spectra, settings=settings, reloaded=reloaded)
     app.state.service.slot.loaded = _keep
     return app
 
@@ -163,9 +166,9 @@ def _run_workers(options, workers, listener, started):
             del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
-def _check(model, index, settings):
+def _check(model, index, spectra, settings):
     """Load once before any process starts, so that what is wrong is said once, by the command."""
-    create_app(model, index=index, settings=settings).state.service.slot.load()
+    create_app(model, index=index, spectra=spectra, settings=settings).state.service.slot.load()
 
 
 # ------------------------------------------------------------------------------------------------------------ the door

@@ -13,24 +13,26 @@ from mercer.serving.http.faults import Fault
 from mercer.serving.http.limits import Gate, read_body
 from mercer.serving.http.queries import read_query
 from mercer.serving.http.replies import plain
+from mercer.serving.model.spectra import read_spectra_request
 from mercer.serving.process.batching import Batcher
 from mercer.serving.process.metrics import Metrics
 from mercer.serving.process.state import ModelSlot
 
 
 class Service:
-    """The parts of a service, and the two questions that it answers.
+    """The parts of a service, and the questions that it answers.
 
     Parameters
     ----------
     model, index : as of ``create_app``
     settings : ServiceSettings
     reloaded : called after a model was loaded again on request, so that other processes hear of it; or None
+    spectra : as of ``create_app``
     """
 
-    def __init__(self, model, index, settings, reloaded=None):
+    def __init__(self, model, index, settings, reloaded=None, spectra=None):
         self.settings, self._reloaded = settings, reloaded
-        self.slot, self.gate = ModelSlot(model, index, settings), Gate(settings.concurrency)
+        self.slot, self.gate = ModelSlot(model, index, settings, spectra), Gate(settings.concurrency)
         self.metrics = Metrics(self.slot, self.gate)
         self._batcher = Batcher(settings.max_batch_rows, self.metrics.batches.observe)
         self._searcher = ThreadPoolExecutor(1, "mercer-search")
@@ -45,8 +47,9 @@ class Service:
         check_token(request.headers, self.settings.token)
         with self.gate.entered():
             model = self.slot.present.model
-            if model.task == "search":
-                raise Fault(404, "no-model", "This service has an index and no model. Ask /v1/neighbours.")
+            if model.task in ("search", "spectra"):
+                path = "/v1/neighbours" if model.task == "search" else "/v1/spectra"
+                raise Fault(404, "no-model", f"This service has an index and no model. Ask {path}.")
             query = await self._query(request, model, model)
             answers = await self._in_time(self._batcher.answer(model, query.kind, query.rows, query.bits))
         _check_finite(answers.labels if answers.scores is None else answers.scores)
@@ -84,6 +87,23 @@ class Service:
         answer |= _ignored(query)
         more = {"labels": found.labels, "rows": found.rows, "data": found.data}
         return answer | {name: value for name, value in more.items() if value is not None}
+
+    async def spectra(self, request, asked):
+        """The library spectra most similar to those in a request."""
+        check_token(request.headers, self.settings.token)
+        with self.gate.entered():
+            model, settings = self.slot.present.model, self.settings
+            if model.task != "spectra":
+                raise Fault(404, "no-spectra", "This service has no library of spectra. Start it with --spectra DIR.")
+            body = await read_body(request, settings.max_body_bytes, settings.timeout)
+            spectra = read_spectra_request(request.headers.get("content-type", ""), body, settings.max_rows)
+            if asked.with_mirrors and len(spectra) > 1:
+                raise Fault(422, "mirrors", "mirrors=1 draws the hits of one spectrum; send one.")
+            loop = asyncio.get_running_loop()
+            found = await self._in_time(loop.run_in_executor(self._searcher, model.search, spectra, asked))
+        self.metrics.rows.labels("/v1/spectra", "spectra").inc(len(spectra))
+        request.state.exchange.notes.update(rows=len(spectra), kind="spectra")
+        return {"hits": found}
 
     async def reload(self, request):
         """Load the model file again."""

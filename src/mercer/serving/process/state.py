@@ -16,6 +16,7 @@ from mercer._base.errors import MercerError
 from mercer.serving.http.faults import Fault
 from mercer.serving.model.neighbours import Neighbours, open_neighbours
 from mercer.serving.model.served import ServedIndex, ServedModel, load_served
+from mercer.serving.model.spectra import ServedSpectra
 
 logger = logging.getLogger("mercer.serving")
 
@@ -24,7 +25,7 @@ logger = logging.getLogger("mercer.serving")
 class Loaded:
     """A model that is ready to answer, and the index that belongs to it."""
 
-    model: ServedModel | ServedIndex
+    model: ServedModel | ServedIndex | ServedSpectra
     neighbours: Neighbours | None
 
 
@@ -36,6 +37,7 @@ class ModelSlot:
     model : path of a model file, a fitted model, which cannot be reloaded, or None for an index alone
     index : directory of an index, a KernelIndex, or None
     settings : ServiceSettings
+    spectra : directory of a library of spectra, a SpectrumIndex, or None; then there is no model and no index
 
     Attributes
     ----------
@@ -45,8 +47,8 @@ class ModelSlot:
     failed : function of the error that is called if the first load fails; it is logged unless another is set
     """
 
-    def __init__(self, model, index, settings):
-        self._source, self._index, self._settings = model, index, settings
+    def __init__(self, model, index, settings, spectra=None):
+        self._source, self._index, self._settings, self._spectra = model, index, settings, spectra
         self._lock = asyncio.Lock()  # one load at a time; the last one sees the newest file
         self._present = None
         self.problem = "The model is being loaded."
@@ -55,7 +57,8 @@ class ModelSlot:
     @property
     def can_reload(self):
         """Whether the model comes from a file or, without one, the index from a directory."""
-        return isinstance(self._index if self._source is None else self._source, (str, os.PathLike))
+        sources = (self._spectra, self._source, self._index)
+        return isinstance(next(each for each in sources if each is not None), (str, os.PathLike))
 
     @property
     def present(self):
@@ -66,6 +69,9 @@ class ModelSlot:
 
     def load(self):
         """Load, check and warm up; then answer by it. Whatever is wrong raises, and leaves the old one in place."""
+        if self._spectra is not None:
+            self._present, self.problem = Loaded(ServedSpectra(self._spectra), None), None
+            return self._present
         index = self._index
         if self._source is None:
             index = index if isinstance(index, KernelIndex) else KernelIndex.open(index)
