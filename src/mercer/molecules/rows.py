@@ -12,6 +12,7 @@ from mercer._base.tables.content import Content
 from mercer._base.tables.rules import ArgumentError, InputRules, settle_labels, whole_ids
 from mercer._base.tables.sources.arrays import ArraySource
 from mercer.molecules.reading.files import SkippedMoleculesWarning, read_molecules
+from mercer.molecules.reading.tables import named_column
 
 
 class MoleculeRows(ArraySource):
@@ -62,8 +63,9 @@ class MoleculeRows(ArraySource):
 
 
 def _column(molecules, name, path):
-    """A column by its name; ``id`` and others that answers have are kept under another."""
-    found = next((each for each in (name, f"{name}_") if each in molecules.columns), None)
+    """A column by its name in the file: what can be a name, ``id`` and the like are kept under another."""
+    names = (name, f"{name}_", *(["name"] if named_column([name]) else []))
+    found = next((each for each in names if each in molecules.columns), None)
     if found is None:
         raise ArgumentError(f"{path} has no column {name!r:.80}; its columns are {listed(list(molecules.columns))}.")
     return molecules.columns[found]

@@ -71,7 +71,7 @@ def _open_molecules(settings: Settings, x: str, rules: dict[str, Any], fingerpri
     own = {name: rules[name] for name in ("format", "label", "id", "max_unpacked")}
     data = MoleculeRows.read(x, fingerprints, **own)
     if data.problems:
-        note(settings, f"Left out {len(data.problems):,} molecules that cannot be read. {data.problems[0]}")
+        note(settings, f"Molecules left out: {len(data.problems):,}. {data.problems[0]}")
     return data
 
 

@@ -74,7 +74,7 @@ def warn_of(problems):
     """Say what was left out."""
     if problems:
         more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-        text = f"Left out {len(problems):,} molecules. {' '.join(problems[:_SHOWN])}{more}"
+        text = f"Molecules left out: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
         warnings.warn(text, SkippedMoleculesWarning, stacklevel=3)
 
 
