@@ -14,16 +14,17 @@ calls the min-max kernel. Hashes turn it into something linear.
 #
 # :func:`mercer.datasets.load_molecules` reads 41,127 molecules that were tested against HIV;
 # :func:`mercer.features.count_fingerprints` counts their fragments with RDKit (``pip install
-# 'mercer[examples]'``). Without the file or RDKit, made-up counts stand in.
+# 'mercer[molecules]'``). Without the file or RDKit, made-up counts stand in.
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit
 
-from mercer import KernelClassifier, KernelIndex, MercerError, MinMax, WeightedMinHash, exact_knn
+from mercer import KernelClassifier, MercerError, MinMax, WeightedMinHash, exact_knn
 from mercer.datasets import load_molecules, make_fingerprints
 from mercer.features import count_fingerprints, murcko_scaffolds
+from mercer.molecules import MoleculeIndex, Molecules
 
 try:
     molecules = load_molecules()
@@ -31,12 +32,13 @@ try:
     smiles, active = molecules.smiles[::5], molecules.active[::5]
     X, understood = count_fingerprints(smiles)
     smiles, active = smiles[understood], active[understood]
-    scaffold = murcko_scaffolds(smiles)
+    scaffold, claim = murcko_scaffolds(smiles), None
     refused = int((~understood).sum())
     print(f"Real molecules: {len(active):,} of {len(molecules.active):,}; RDKit refuses {refused} of those taken.")
 except MercerError as error:
     made_up = make_fingerprints(random_state=0)
-    X, active, scaffold = made_up.data, made_up.active, made_up.scaffold
+    X, active, scaffold, smiles = made_up.data, made_up.active, made_up.scaffold, None
+    claim = "made-up fingerprints: these numbers mean nothing"
     print(f"{type(error).__name__}: {len(active):,} made-up fingerprints. The numbers below mean nothing.")
 
 binary = X.copy()
@@ -62,6 +64,7 @@ for panel, n_hashes in zip(panels, (64, 1024), strict=True):
     panel.set(xlabel="exact min-max", title=f"{n_hashes:,} bytes per molecule")
     panel.spines[["top", "right"]].set_visible(False)
 panels[0].set_ylabel("by hashes")
+figure.suptitle(claim, fontsize=9)
 
 # %%
 # Which molecules are active?
@@ -99,38 +102,55 @@ figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
 bars = axes.barh(places, list(scores.values()), color=["#E69F00", "#E69F00", "#0072B2", "#0072B2"], height=0.6)
 axes.bar_label(bars, fmt="%.3f", padding=3, fontsize=8)
 axes.set_yticks(places, list(scores))
-axes.set(xlabel="ROC-AUC, new scaffolds", xlim=(0.4, 1))
+axes.set(xlabel="ROC-AUC, new scaffolds", xlim=(0.4, 1), title=claim)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
 # Which molecules are alike?
 # --------------------------
 #
-# The same kernel searches: 32 bytes per molecule bring candidates, the exact kernel ranks them. ``oversample``
-# says how many candidates get their exact value.
+# :class:`mercer.molecules.MoleculeIndex` finds the most similar molecules exactly. It makes fingerprints itself; here
+# they are there already, and are given. :doc:`/molecules` has the rest: files, conditions, clusters, the command line.
 
-index = KernelIndex("min-max", bytes_per_item=32, n_landmarks=256, effort="low", random_state=0).fit(X).add(X)
-asked = np.flatnonzero(active)[:100]
-true, _ = exact_knn("min-max", X, X[asked], 10)
-by_binary, _ = exact_knn("min-max", binary, binary[asked], 10)
-
-
-def agreement(ids):
-    """Share of the ten nearest by exact min-max of counts."""
-    return np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, true, strict=True)])
-
-
-factors = (2, 5, 10, 20, 50)
-shares = [agreement(index.set_params(oversample=factor).search(X[asked], 10)[0]) for factor in factors]
-figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-axes.plot([10 * factor for factor in factors], shares, "o-", color="#0072B2", label="32 bytes, re-ranked")
-axes.axhline(agreement(by_binary), color="#E69F00", label="exact Tanimoto of binary fingerprints")
-axes.set(xscale="log", xlabel="candidates that get their exact value", ylabel="share of the true ten", ylim=(0, 1.05))
-axes.set_xticks([10 * factor for factor in factors], [f"{10 * factor}" for factor in factors])
-axes.minorticks_off()
-axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, fontsize=8, loc="lower right")
+index = MoleculeIndex(fingerprint="given")
+index.add(None if smiles is None else Molecules(smiles, {"active": active.tolist()}), X)
+asked = np.flatnonzero(active)[:200]
+hits = index.search(None, k=11, fingerprints=X[asked])
+others = [hits.of(query)[0][hits.of(query)[0] != row][:10] for query, row in enumerate(asked)]
+by_binary, _ = exact_knn("min-max", binary, binary[asked], 11)
+shared = [len(set(ids) & set(found)) / 10 for ids, found in zip(others, by_binary, strict=True)]
+print(
+    f"{100 * np.mean(active[np.concatenate(others)]):.0f} % of the ten most similar molecules of active ones are active"
+)
+print(f"{100 * np.mean(shared):.0f} % of them are among the most similar ones by binary fingerprints")
 
 # %%
-# Binary fingerprints are another similarity, not a worse approximation of this one: their line says how often
-# the two agree.
+# Binary fingerprints are another similarity, not a worse approximation of this one. Three active molecules, each with
+# the five most similar others behind it:
+
+if smiles is not None:
+    import tempfile
+    from pathlib import Path
+
+    three = asked[[5, 60, 120]]
+    found = index.search(Molecules(smiles[three]), k=6, fingerprints=X[three])
+    with tempfile.TemporaryDirectory() as folder:
+        found.draw(Path(folder) / "hits.png", per_row=7)
+        picture = plt.imread(Path(folder) / "hits.png")
+    figure, axes = plt.subplots(figsize=(9, 9 * picture.shape[0] / picture.shape[1]), layout="constrained")
+    axes.imshow(picture)
+    axes.axis("off")
+
+# %%
+# Clusters of them
+# ----------------
+#
+# Butina's clusters, for which only the pairs above the cutoff are kept.
+
+clusters = index.cluster(0.6)
+sizes = clusters.sizes
+print(f"{len(clusters):,} clusters of {len(index):,} molecules, {int((sizes == 1).sum()):,} of one molecule")
+large = np.argsort(-sizes, kind="stable")[:8]
+for number in large:
+    members = clusters.members(number)
+    print(f"{len(members):4d} molecules, {100 * active[members].mean():3.0f} % active")

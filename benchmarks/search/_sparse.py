@@ -44,7 +44,11 @@ def more_fingerprints(n_rows, seed=0):
     from mercer.datasets import load_molecules
     from mercer.features import count_fingerprints
 
-    counts, _ = count_fingerprints(load_molecules().smiles)
+    return copied_counts(count_fingerprints(load_molecules().smiles)[0], n_rows, seed)
+
+
+def copied_counts(counts, n_rows, seed=0):
+    """Copies of rows of counts until there are ``n_rows``, counts raised or lowered by chance."""
     counts, rng, parts, n = sparse.csr_array(counts, dtype=np.float32), np.random.default_rng(seed), [], 0
     while n < n_rows:
         copy = counts.copy()

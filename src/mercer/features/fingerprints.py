@@ -44,6 +44,8 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
     ((2, 2048), 2)
     """
 
+    takes_texts = True  # instead of numbers
+
     def __init__(self, fingerprint="morgan", *, counts=True, radius=2, n_bits=2048, column=None):
         self.fingerprint = fingerprint
         self.counts = counts

@@ -6,11 +6,13 @@ from mercer.molecules.index.hits import MoleculeHits
 from mercer.molecules.index.index import MoleculeIndex
 from mercer.molecules.picture import draw_grid
 from mercer.molecules.reading.files import SkippedMoleculesWarning, read_molecules
+from mercer.molecules.rows import MoleculeRows
 
 __all__ = [
     "Clusters",
     "MoleculeHits",
     "MoleculeIndex",
+    "MoleculeRows",
     "Molecules",
     "SkippedMoleculesWarning",
     "cluster",

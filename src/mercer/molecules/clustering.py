@@ -107,8 +107,8 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
     """``n`` rows that are far apart: each next one is the one whose most similar picked row is the least similar.
 
     This is the MaxMin algorithm [ashton02identification], computed exactly: the sequence is that of RDKit's
-    MaxMinPicker from the same first molecules, but for ties, of which the lowest number is taken here. Time grows with the rows
-    times those picked, memory with the rows.
+    MaxMinPicker from the same first molecules, but for ties, of which the lowest number is taken here. Time grows
+    with the rows times those picked, memory with the rows.
 
     Parameters
     ----------

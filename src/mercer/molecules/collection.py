@@ -17,7 +17,7 @@ class Molecules:
     columns : mapping of names to n values each, None where there is none
         ``name`` is shown with a hit. A column that is called as one of every answer (id, rank, query, similarity,
         distance) gets an underscore behind its name.
-    places : n texts, where each was read, for messages; or None
+    places, numbers : where each was read, as texts for messages, and as numbers of records from 0; or None
     problems : what could not be read, a sentence each
 
     Examples
@@ -27,13 +27,13 @@ class Molecules:
     (2, ['ethanol', 'acetic acid'], [None, None])
     """
 
-    def __init__(self, smiles, columns=None, places=None, problems=()):
+    def __init__(self, smiles, columns=None, places=None, problems=(), numbers=None):
         self.smiles = list(smiles)
         self.columns = {
             f"{name}_" if name in (*RESERVED, "smiles") else name: list(values)
             for name, values in dict(columns or {}).items()
         }
-        self.places = places
+        self.places, self.numbers = places, numbers
         self.problems = list(problems)
         for name, values in self.columns.items():
             if len(values) != len(self.smiles):
@@ -65,7 +65,7 @@ class Molecules:
             return None if values is None else [values[row] for row in chosen]
 
         columns = {name: taken(values) for name, values in self.columns.items()}
-        return Molecules(taken(self.smiles), columns, taken(self.places), self.problems)
+        return Molecules(taken(self.smiles), columns, taken(self.places), self.problems, taken(self.numbers))
 
     def column(self, name):
         """The values of a column, None for all where there is no such column."""
@@ -97,4 +97,4 @@ class Molecules:
         if wrong and strict:
             raise InputError(wrong[0])
         kept = self[understood] if wrong else self
-        return Molecules(kept.smiles, kept.columns, kept.places, [*self.problems, *wrong]), X
+        return Molecules(kept.smiles, kept.columns, kept.places, [*self.problems, *wrong], kept.numbers), X

@@ -81,6 +81,8 @@ def word_columns(model: Any) -> list[str]:
 def _words_of(step: Any, titles: Sequence[Any]) -> Iterator[Any]:
     """Those columns among ``titles``, the inputs of a fitted step, that it takes for words."""
     name = listed_name(type(step)) or ""
+    if getattr(step, "takes_texts", False):
+        yield from titles
     if name in _ENCODERS and len(step.categories_) == len(titles):
         for title, categories in zip(titles, step.categories_, strict=True):
             if any(isinstance(category, str) for category in categories):

@@ -31,6 +31,7 @@ class Features:
     takes_missing : whether the model fills missing values itself, as a pipeline with an imputer does
     table : name of the table that these are the columns of, if there is no model but another table; or None
     data : names of columns that are kept beside the features, as an index does
+    fingerprints : what makes the features of molecules, if the model is one of molecules; or None
     """
 
     names: tuple[str, ...] | None = None
@@ -40,6 +41,7 @@ class Features:
     takes_missing: bool = False
     table: str | None = None
     data: tuple[str, ...] = ()
+    fingerprints: Any = None
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,26 @@ from typing import Any
 import typer
 
 from mercer._base.errors import InputError
-from mercer._base.parameters import flag, text
-from mercer._base.tables import ArgumentError, RowSource, keep_columns
+from mercer._base.parameters import Values, flag, text
+from mercer._base.parameters.molecules import FINGERPRINTS
+from mercer._base.tables import ArgumentError, Features, RowSource, keep_columns
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.errors import INTERRUPTED
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.on_dask import rows_on_dask
-from mercer.cli.framework.options import COMMON, INPUT, Settings, options
+from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
 from mercer.cli.framework.output import answer_json, note, print_table, progress, took
 from mercer.cli.framework.shared import DATA, LABELS, MODEL_OUT
 from mercer.cli.models.learner_building import LEARNER, build_learner
-from mercer.cli.models.learning import blaming, missing_facts, open_data, rows_to_fit, save_model, say_about_missing
+from mercer.cli.models.learning import (
+    blaming,
+    missing_facts,
+    open_data,
+    rows_to_fit,
+    save_model,
+    say_about_missing,
+    with_fingerprints,
+)
 
 EXAMPLES = """
 Any table with a column of labels; scaling, kernel, width and C are chosen by trials:
@@ -42,10 +51,18 @@ Nothing to tune: a table for each column, of histograms as they are, or of any v
   mercer fit train.csv --label species --solver icd --out species.mercer
   mercer fit train.csv --label species --solver icd --bins 200 --binning column --kernel auto --out species.mercer
 
+Molecules by their fingerprints, which the model then makes itself of others:
+  mercer fit molecules.csv --smiles smiles --label active --kernel min-max --out m.mercer
+
 More rows than one machine holds, on a Dask cluster:
   mercer fit rows/*.parquet --label species --kernel chi2 --dask tcp://scheduler:8786 --out species.mercer
 """
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
+MOLECULES = Group(
+    (text("smiles", None, "Learn from molecules: the column of their SMILES.", "COLUMN"), *FINGERPRINTS),
+    Values,
+    panel="Molecules",
+)
 
 
 @options((
@@ -55,8 +72,8 @@ _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows 
     flag("dry_run", "Print the plan and stop."),
     text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for "
         "one made here. DATA are then Parquet files that the workers can read.", "ADDRESS"),
-), examples=EXAMPLES, choices=LEARNER, rules=INPUT, settings=COMMON)  # fmt: skip
-def fit(x, out, labels, dry_run, dask, choices, rules, settings: Settings) -> None:
+), examples=EXAMPLES, choices=LEARNER, molecules=MOLECULES, rules=INPUT, settings=COMMON)  # fmt: skip
+def fit(x, out, labels, dry_run, dask, choices, molecules, rules, settings: Settings) -> None:
     """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
 
     Without --kernel or --map, scalings of the columns, kernels, widths and penalties are tried on some of the rows, and
@@ -69,23 +86,41 @@ def fit(x, out, labels, dry_run, dask, choices, rules, settings: Settings) -> No
         if out is None:
             raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
         check_folder(out)
-    with _opened(settings, x, dask, rules | {"needs_labels": labels is None}) as data:
-        _fit(data, out, labels, dry_run, choices, rules, settings, in_memory=dask is None)
+    fingerprints = _fingerprints(molecules)
+    with _opened(settings, x, dask, rules | {"needs_labels": labels is None}, fingerprints) as data:
+        _fit(data, out, labels, dry_run, choices, rules, settings, fingerprints, in_memory=dask is None)
+
+
+def _fingerprints(molecules: Values) -> Any:
+    """What makes rows of molecules; None if the rows are not molecules."""
+    column = molecules.pop("smiles")
+    if column is None:
+        said = next((each.name for each in FINGERPRINTS if molecules[each.name] != each.default), None)
+        if said is not None:
+            raise ArgumentError(f"--{said.replace('_', '-')} is of molecules. Name the column of SMILES with --smiles.")
+        return None
+    from mercer.features import MoleculeFingerprints
+
+    return MoleculeFingerprints(**molecules, column=column)
 
 
 @contextmanager
-def _opened(settings: Settings, paths: list[str], dask: str | None, rules: dict[str, Any]) -> Iterator[RowSource]:
+def _opened(
+    settings: Settings, paths: list[str], dask: str | None, rules: dict[str, Any], fingerprints: Any
+) -> Iterator[RowSource]:
     if dask is not None:
+        if fingerprints is not None:
+            raise ArgumentError("--smiles reads molecules on one machine. Leave --dask out.")
         with rows_on_dask(paths, dask, rules) as data:
             say_about_missing(settings, data)
             yield data
         return
     if len(paths) > 1:
         raise ArgumentError(f"mercer fit takes one file, got {len(paths)}. Several Parquet files need --dask.")
-    yield open_data(settings, paths[0], rules)
+    yield open_data(settings, paths[0], rules, None if fingerprints is None else Features(fingerprints=fingerprints))
 
 
-def _fit(data, out, labels, dry_run, choices, rules, settings, in_memory) -> None:
+def _fit(data, out, labels, dry_run, choices, rules, settings, fingerprints, in_memory) -> None:
     y = labels_of(data, labels, rules)
     storage = choices.storage or "auto"
     learner = build_learner(choices, y, settings.seed, in_memory)
@@ -100,7 +135,7 @@ def _fit(data, out, labels, dry_run, choices, rules, settings, in_memory) -> Non
     with progress(settings) as watch, blaming(data):
         learner.fit(rows_to_fit(data, storage), y)
     keep_columns(learner, data)
-    save_model(learner, out)
+    save_model(learner if fingerprints is None else with_fingerprints(fingerprints, learner), out)
     found = _found(learner) | {"seconds": watch.seconds, "out": str(out)}
     _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
     if learner.interrupted_:  # the best model so far was written

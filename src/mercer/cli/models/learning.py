@@ -16,6 +16,7 @@ __all__ = [
     "spread",
     "warm_up",
     "whole",
+    "with_fingerprints",
     "with_gaps",
 ]
 
@@ -45,6 +46,8 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
     names, else by position. What is taken by position, filled or dropped is said on the standard error.
     """
     known = features_of(like)
+    if known.fingerprints is not None:
+        return _open_molecules(settings, x, rules, known.fingerprints)
     data = open_rows(x, **rules, like=None if like is None else known)
     if known.n is not None and data.shape[1] != known.n:
         raise InputError(
@@ -53,6 +56,22 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
         )
     say_about_columns(settings, data, known)
     say_about_missing(settings, data)
+    return data
+
+
+def _open_molecules(settings: Settings, x: str, rules: dict[str, Any], fingerprints: Any) -> RowSource:
+    """The fingerprints of the molecules of a file."""
+    from mercer.molecules import MoleculeRows
+
+    useless = [name for name in ("array", "columns", "delimiter", "drop", "dtype", "header", "missing", "n_features")
+               if rules[name] not in (None, (), [], "")]  # fmt: skip
+    if useless:
+        raise ArgumentError(f"--{useless[0].replace('_', '-')} has no use for molecules. Leave it out.")
+    check_file(x, "Name a file of molecules.")
+    own = {name: rules[name] for name in ("format", "label", "id", "max_unpacked")}
+    data = MoleculeRows.read(x, fingerprints, **own)
+    if data.problems:
+        note(settings, f"Molecules left out: {len(data.problems):,}. {data.problems[0]}")
     return data
 
 
@@ -83,10 +102,13 @@ def say_about_missing(settings: Settings, data: RowSource) -> None:
 
 def missing_facts(data: RowSource) -> dict[str, Any]:
     """What was filled or dropped, for a JSON document; nothing if nothing was."""
+    skipped = {"skipped": list(data.problems)} if data.problems else {}
     if data.missing is None:
-        return {}
+        return skipped
     found = data.missing
-    return {"missing": {"policy": found.policy, "cells": found.cells, "rows": found.rows, "columns": found.columns}}
+    return skipped | {
+        "missing": {"policy": found.policy, "cells": found.cells, "rows": found.rows, "columns": found.columns}
+    }
 
 
 def whole(data: RowSource):
@@ -139,6 +161,7 @@ def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
     """
     loaded = load_model(path)
     model = at_rate(loaded, bits, path)
+    model, columns = _without_fingerprints(model) or (model, features_of(loaded))
     last = last_step(model)
     is_learner = hasattr(last, "predictor_") or (listed_name(type(last)) and hasattr(last, "predict"))
     if not is_learner or not hasattr(model, "n_features_in_"):
@@ -151,7 +174,22 @@ def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
             f"{path} encodes words (column {listed(words, 5)}), and the command line reads tables of numbers. Ask it "
             f"from Python, with a data frame: mercer.load({path!r}).predict(frame)."
         )
-    return without_names(model), features_of(loaded)
+    return without_names(model), columns
+
+
+def with_fingerprints(fingerprints: Any, learner: Any) -> Any:
+    """A pipeline that takes SMILES."""
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("fingerprints", fingerprints.fit()), ("learner", learner)])
+
+
+def _without_fingerprints(model: Any) -> tuple[Any, Features] | None:
+    """(what follows the fingerprints in a pipeline of molecules, what makes them), None for any other model."""
+    if listed_name(type(model)) != "sklearn.Pipeline" or not getattr(model.steps[0][1], "takes_texts", False):
+        return None
+    rest = model[1:]
+    return (rest if len(rest) > 1 else rest[0]), Features(fingerprints=model.steps[0][1])
 
 
 def warm_up(data: RowSource, ask: Callable[[Any], Any]) -> None:

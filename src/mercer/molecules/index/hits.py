@@ -76,9 +76,10 @@ class MoleculeHits:
         for query in range(min(n_queries, len(self))):
             start, stop = self.offsets[query : query + 2].tolist()
             smiles += [self.queries.smiles[query], *table["smiles"][start:stop]]
-            legends.append(f"query: {names[query] or query}")
+            legends.append(f"query: {names[query]}" if names[query] else f"query {query}")
             legends += [
-                f"{table['score'][hit]:.3f}  {table['name'][hit] or table['id'][hit]}" for hit in range(start, stop)
+                f"{table['score'][hit]:.3f}  {table['name'][hit] or 'no. ' + str(table['id'][hit])}"
+                for hit in range(start, stop)
             ]
             gap = -len(smiles) % per_row
             smiles += [None] * gap

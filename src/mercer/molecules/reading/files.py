@@ -74,7 +74,7 @@ def warn_of(problems):
     """Say what was left out."""
     if problems:
         more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-        text = f"Left out {len(problems):,} molecules. {' '.join(problems[:_SHOWN])}{more}"
+        text = f"Molecules left out: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
         warnings.warn(text, SkippedMoleculesWarning, stacklevel=3)
 
 
@@ -128,8 +128,8 @@ def _of_table(path, columns, places, smiles, strict):
 
 
 def _of_records(path, records, strict, are_typed=False):
-    smiles, places, rows, problems = [], [], [], []
-    for place, text, columns in records:
+    smiles, places, rows, problems, numbers = [], [], [], [], []
+    for number, (place, text, columns) in enumerate(records):
         if isinstance(text, BadRecord):
             problems.append(f"{path}, {place} {text}.")
             if strict:
@@ -138,11 +138,12 @@ def _of_records(path, records, strict, are_typed=False):
         smiles.append(text)
         places.append(f"{path}, {place}")
         rows.append(columns)
+        numbers.append(number)
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     if not are_typed:
         columns = {name: typed_column(values, name == "name") for name, values in columns.items()}
-    return Molecules(smiles, columns, places, problems)
+    return Molecules(smiles, columns, places, problems, numbers)
 
 
 def _joined(parts):

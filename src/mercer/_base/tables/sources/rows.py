@@ -38,12 +38,14 @@ class RowSource:
     n_rows_in_file : how many rows there were before some were dropped
     means : of the columns, if missing values are filled with them, or None
     missing : what was done about missing values, or None if there were none
+    problems : what could not be read and was left out, a sentence each
     """
 
     lines: Any = None
     kept: Any = None
     means: Any = None
     missing: Any = None
+    problems: Sequence[str] = ()
 
     def __init__(
         self,
