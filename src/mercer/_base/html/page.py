@@ -13,7 +13,6 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9ee; --soft: #9aa7b4; --line: #303a45; --blue: #3f9fd8;
   --orange: #f0883e; --paper: #12171d; --box: #1a2129; --faint: #252e38; --on-blue: #e3f2fb;
   --card: #14567f; }
-  
   figure img { background: #fff; border-radius: 6px; } }
 * { box-sizing: border-box; }
 body { margin: 0; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
