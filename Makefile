@@ -51,11 +51,11 @@ $(VENV)/pyvenv.cfg:
 $(VENV)/.has-%: $(VENV)/pyvenv.cfg pyproject.toml $(CONSTRAINTS)
 	@echo "Installing Mercer with its extra '$*' into $(VENV) (about a minute the first time)"
 	@$(BIN)/$(PIP) -c $(CONSTRAINTS) -e '.[$*]'
-	@touch $@ $(if $(filter dev,$*),$(foreach extra,plot lint test package docs,$(VENV)/.has-$(extra)))
+	@touch $@ $(if $(filter dev,$*),$(foreach extra,plot vision lint test package docs,$(VENV)/.has-$(extra)))
 
 setup: $(VENV)/.has-dev ## create .venv with everything a contributor needs
 
-demo: $(VENV)/.has-plot ## compare linear and kernel classifiers on scikit-learn's digits
+demo: $(VENV)/.has-vision ## search, classify and compress beside the usual ways, in a minute; writes mercer-demo.html
 	@$(BIN)/mercer demo
 
 test: $(VENV)/.has-test ## run the default test suite

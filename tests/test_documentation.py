@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+import picture
 from benchmarks.registry import RESULTS
 from gallery_order import STORY
 from measured_figures import FIGURES
@@ -123,6 +124,11 @@ def test_the_reference_lists_what_a_package_offers(package):
     listed = (DOCS / "api.md").read_text(encoding="utf-8").split()
     offered = import_module(f"mercer.{package}").__all__
     assert not [name for name in offered if name not in listed]
+
+
+def test_the_picture_of_the_readme_is_made_of_the_stored_results():
+    assert picture.picture(picture.NAME) == picture.PLACE.read_bytes(), "Run python tools/picture.py."
+    assert f"docs/_static/{picture.NAME}.svg" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_gallery_knows_the_place_of_every_example():

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+import outputs
 from tests.mutants.faults import FAULTS
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,8 @@ PAGES = [
 PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
 ]
+# pages whose blocks all show what they print
+PAGES_WITH_OUTPUT = {"README.md", "docs/index.md", "docs/start.md", "docs/guide.md", "docs/why.md"}
 PIECES = {"jit.py", "byte_lanes.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
 
@@ -189,16 +192,9 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     if page.name in SERVERS:  # the page says DATABASE_URL, as its reader has it
         monkeypatch.setenv("DATABASE_URL", request.getfixturevalue(SERVERS[page.name]))
-    text = page.read_text(encoding="utf-8")
-    namespace = {}
-    for match in re.finditer(r"^```(python|sql)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        if match[1] == "sql":
-            if page.name in SERVERS:
-                run_sql(match[2])
-            continue
-        first_line = text.count("\n", 0, match.start(2))
-        # blank lines in front make a traceback show the line of the page
-        exec(compile("\n" * first_line + match[2], str(page), "exec"), namespace)
+    for block in outputs.run(page, run_sql if page.name in SERVERS else None):
+        shown = block.said is not None or relative(page) in PAGES_WITH_OUTPUT
+        assert block.agrees or not shown, f"python tools/outputs.py {relative(page)} writes: {block.printed}"
 
 
 def run_sql(text):

@@ -3,6 +3,7 @@
 from benchmarks.plotting import COLOURS, new_figure
 from measured_tables import OURS, sides_of_sets
 
+QUERY_TIME = "search, microseconds per query"  # column of the benchmark peers-search
 LARGE, SMALL = "default parameters", "default parameters, at most 10,000 training rows"
 EXACT = "SVC, exact intersection, C = 1"
 # (table of icd-accuracy, set, its name in the figure, where that stands from the dot, IntersectionSVC in the table)
@@ -93,4 +94,40 @@ def against_rivals(results):
     return figure
 
 
-FIGURES = {"gain": gain, "against-rivals": against_rivals}
+# side of the benchmark peers-search, its name in the figure, where that stands from the dot
+SEARCHERS = (
+    ("Mercer, KernelIndex, 16 bytes, re-ranked", "Mercer, KernelIndex", (-9, -13)),
+    ("Mercer, exact_knn (brute force)", "Mercer, brute force", (-9, 9)),
+    ("usearch, own chi2", "usearch with a chi2 metric", (-9, 12)),
+    ("pynndescent, own chi2", "pynndescent with a chi2 metric", (-9, 9)),
+    ("faiss, HNSW32, Euclidean of square roots", "faiss, graph on square roots", (9, 0)),
+    ("faiss, Flat, Euclidean of square roots", "faiss, brute force on square roots", (-9, 0)),
+    ("faiss, PQ16, Euclidean", "faiss, 16 bytes, Euclidean", (9, 0)),
+    ("faiss, Flat, Euclidean", "faiss, brute force, Euclidean", (-9, -13)),
+)
+
+
+def search_peers(results):
+    """Time of a query against the share of the ten nearest rows under chi2 that are found."""
+    figure, axes = new_figure(7.4, 4.0)
+    stored = results["peers-search"]
+    for side, label, offset in SEARCHERS:
+        recall, time = (stored.cell("search", (side,), column) for column in ("recall_10@10", QUERY_TIME))
+        if None in (recall, time):
+            continue
+        colour = COLOURS[0] if side.startswith("Mercer") else "#777777"
+        axes.plot(100 * recall, time, "o", color=colour, markersize=8, clip_on=False)
+        align = {"ha": "right" if offset[0] < 0 else "left", "va": "center"}
+        axes.annotate(
+            label, (100 * recall, time), offset, textcoords="offset points", fontsize=9, color=colour, **align
+        )
+    axes.set(xlabel="true neighbors under chi2 found, of ten, %", ylabel="microseconds per query (lower is better)")
+    axes.set(xlim=(40, 101), ylim=(40, 1800), yscale="log")
+    axes.set_yticks([50, 100, 200, 500, 1000, 2000], ["50", "100", "200", "500", "1,000", "2,000"])
+    axes.minorticks_off()
+    axes.grid(color="#eeeeee")
+    axes.set_axisbelow(True)
+    return figure
+
+
+FIGURES = {"gain": gain, "against-rivals": against_rivals, "search-peers": search_peers}

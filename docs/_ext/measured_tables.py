@@ -49,6 +49,14 @@ SHORT = ("features", "error", "recall@10", "ms", "bytes")
 OURS, GRID = "Mercer, KernelClassifier()", "SVC, grid of 12, 3 folds"  # sides of the benchmark tables
 SCORES = "scores and times"
 
+TREES = ("HistGradientBoosting", "LightGBM", "random forest")  # sides of the benchmark tables
+LEVEL = 0.3  # points of accuracy that are no difference
+MS_ENTROPY = (
+    "54,791 spectra, Jensen-Shannon, exact: single query over ms_entropy's open search",
+    "the same, build over ms_entropy's",
+    "the same, memory over that of ms_entropy's index",
+)  # bars of the benchmark search-lists
+
 DASK_ROWS = "5,000,000 rows"  # the table of dask-fit
 TASKS, TASK_SECONDS = 7, 1e-3  # of a thread in a pass of the bundle solver; of Dask's scheduler, about
 
@@ -106,6 +114,56 @@ def _searched(results):
     yield ["Find the compound of a mass spectrum", "right at first",
            shown("cosine {:.1f} %, exact kernel {:.1f} %", cosine, exact),
            shown("16 bytes per spectrum {:.1f} %", ours)]  # fmt: skip
+
+
+def instead_of(results):
+    """What one would take otherwise, beside Mercer, a line for each; losses as they are."""
+    rows = [*_instead_of_svc(results), _instead_of_trees(results), *_instead_of_faiss(results), _instead_of_ms(results)]
+    return _table(["instead of", "measured", "it", "Mercer"], rows)
+
+
+def _instead_of_svc(results):
+    stored, table = results["peers-classification"], "classification"
+    for rows, key in (("7,494 pen strokes", "pendigits"), ("10,000 cells of forest", "covtype")):
+        cells = []
+        for side in ("scikit-learn, SVC, exp-chi2 matrix", "Mercer, KernelClassifier, NystroemMap of exp-chi2, 500"):
+            columns = ("accuracy %", "fit, s", "peak memory, MB")
+            values = [stored.cell(table, (key, side), column) for column in columns]
+            cells.append(shown("{:.1f} %, {:.2g} s, {:.0f} MB", *values))
+        yield ["SVC on an exp-chi2 matrix", f"{rows}: accuracy, training, memory", *cells]
+
+
+def _instead_of_trees(results):
+    sets = [
+        (sides[OURS]["score"] - max(sides[side]["score"] for side in TREES if side in sides))
+        for sides in sides_of_sets(results).values()
+        if any(side in sides for side in TREES)
+    ]
+    ahead, behind = sum(points > LEVEL for points in sets), sum(points < -LEVEL for points in sets)
+    counts = [shown("ahead on {} of {} sets", *pair) if sets else MISSING
+              for pair in ((behind, len(sets)), (ahead, len(sets)))]  # fmt: skip
+    return ["boosting or a forest, the better one", f"accuracy, differences above {LEVEL} points", *counts]
+
+
+def _instead_of_faiss(results):
+    stored = results["peers-search"]
+
+    def cell(side):
+        found, micros = (stored.cell("search", (side,), column)
+                         for column in ("recall_10@10", "search, microseconds per query"))  # fmt: skip
+        return shown("{:.1f} % found, {:.0f} μs", _times(100, found), micros)
+
+    ours = cell("Mercer, KernelIndex, 16 bytes, re-ranked")
+    for name, side in (("faiss, a graph on square roots", "faiss, HNSW32, Euclidean of square roots"),
+                       ("usearch with a chi2 metric", "usearch, own chi2")):  # fmt: skip
+        yield [name, "50,000 descriptors: neighbors under chi2, a query", cell(side), ours]
+
+
+def _instead_of_ms(results):
+    stored = results["search-lists"]
+    ratios = [stored.bar(claim) for claim in MS_ENTROPY]
+    said = shown("{:.2f}, {:.2f} and {:.2f} of that, the same answers as brute force", *ratios)
+    return ["ms_entropy", "54,791 spectra: time of a query, of the build, memory", "1", said]
 
 
 def map_choices(results):
@@ -237,6 +295,7 @@ def _table(columns, rows):
 
 TABLES = {
     "front": front,
+    "instead-of": instead_of,
     "map-choices": map_choices,
     "all-maps": all_maps,
     "accuracies": accuracies,

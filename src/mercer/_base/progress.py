@@ -10,7 +10,7 @@ has the open loops from the outermost to the innermost, and the time that the ou
     mercer: Cross-validation 40% (2 of 5), Dual coordinate descent 12 steps; 0:35 left
 """
 
-__all__ = ["LineProgress", "ProgressDisplay", "show_progress", "told", "track"]
+__all__ = ["LineProgress", "ProgressDisplay", "show_progress", "told", "took", "track"]
 
 import logging
 import sys
@@ -150,3 +150,12 @@ def track(items: Iterable[Item], description: str, total: int | None = None) -> 
             display.advance(task)
     finally:
         display.remove_task(task)
+
+
+def took(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> took(0.1234), took(12.3)
+    ('0.12 s', '12 s')
+    """
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"

@@ -25,7 +25,7 @@ from mercer.cli.serve import serve
 
 _DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer", "rich")
 _EXAMPLES = """
-  mercer demo                                   what a kernel buys, on digits
+  mercer demo                                   search, classify, compress: a minute
   mercer kernel X.npy --kernel js --top 10      the most similar rows
   mercer fit X.csv --label kind --out m.mercer  a classifier
   mercer predict m.mercer new.csv               what it says of other rows

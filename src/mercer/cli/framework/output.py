@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from mercer._base.progress import took
 from mercer._base.terminal import escaped
 from mercer.cli.framework.options import Settings
 
@@ -97,15 +98,6 @@ def written_to(out: Any) -> str:
 def note_plot(settings: Settings, plot: Any) -> None:
     """Tell where a plot went, if there is one."""
     note(settings, "" if plot is None else f"Plot: {plot}")
-
-
-def took(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> took(0.1234), took(12.3)
-    ('0.12 s', '12 s')
-    """
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 def lines_of(rows: Iterable[Iterable[Any]], format: str = "csv") -> bytes:

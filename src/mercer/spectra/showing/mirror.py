@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer._base.documents import escaped
+from mercer._base.html.pieces import escape
 from mercer._base.tables import open_for_writing
 from mercer.spectra.collection import Spectrum
 
@@ -109,7 +109,7 @@ class Mirror:
         above, below = (shortened(word, 56) for word in self.words)
         parts += [_word(_LEFT, 14, above, "start", 12, UP), _word(_LEFT, HEIGHT - 6, below, "start", 12, DOWN),
                   _word(WIDTH - _RIGHT, HEIGHT - 6, "m/z", "end", 11, SOFT)]  # fmt: skip
-        said = escaped(f"Mirror plot of {self.words[0]} and {self.words[1]}, {self.summary}")
+        said = escape(f"Mirror plot of {self.words[0]} and {self.words[1]}, {self.summary}")
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}"'
             f' font-family="system-ui, sans-serif" fill="none">{"".join(parts)}</svg>'
@@ -140,5 +140,5 @@ def shortened(text, most):
 
 
 def _word(x, y, text, anchor, size, colour=INK):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{escaped(text)}'
+    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{escape(text)}'
             "</text>")  # fmt: skip

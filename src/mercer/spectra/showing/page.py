@@ -5,15 +5,19 @@ __all__ = ["write_report"]
 import importlib.util
 import re
 
-from mercer._base.documents import escaped, section, table, write_document
+from mercer import __version__
+from mercer._base.html.page import document
+from mercer._base.html.pieces import escape, section, table
 from mercer._base.progress import track
+from mercer._base.tables import open_for_writing
 
 QUERIES, PLOTS = 200, 3  # queries that are shown, and hits of each that are drawn
 _STYLE = """
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 14px; }
-.plots figure { border: 1px solid var(--line); border-radius: 8px; padding: 10px; margin: 14px 0 0; min-width: 0; }
+.plots figure { border: 1px solid var(--line); border-radius: 8px; padding: 10px; margin: 14px 0 0; min-width: 0;
+  background: #fff; }
 .plots svg { width: 100%; height: auto; display: block; }
-figcaption { font-size: 13px; color: var(--soft); overflow-wrap: anywhere; }
+figcaption { font-size: 13px; color: #5d6b7a; overflow-wrap: anywhere; }
 .plots figure > svg { max-width: 620px; margin: 0 auto; } .structure { max-width: 200px; margin: 6px auto 0; }
 h1, h2 { overflow-wrap: anywhere; } td { white-space: nowrap; }
 td:nth-child(2) { white-space: normal; overflow-wrap: anywhere; min-width: 150px; }
@@ -26,15 +30,16 @@ def write_report(hits, path, title="Mass spectra", about=""):
     shown = range(min(len(hits), QUERIES))
     found = sum(len(hits.of(query)[0]) > 0 for query in range(len(hits)))
     parts = [
-        f"<h1>{escaped(title)}</h1>",
-        f'<p class="soft">{found:,} of {len(hits):,} spectra have hits. {escaped(about)}</p>',
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="soft">{found:,} of {len(hits):,} spectra have hits. {escape(about)}</p>',
         '<p class="soft small">Mirror plots show the spectra as they are compared, cleaned and weighted: the query '
         "above, the library below, peaks that match in color.</p>",
         *(_query(hits, query) for query in track(shown, "report")),
     ]
     if len(hits) > QUERIES:
         parts.append(f'<p class="soft">The other {len(hits) - QUERIES:,} spectra are in the table of hits only.</p>')
-    write_document(path, title, "\n".join(parts), _STYLE)
+    with open_for_writing(path) as stream:
+        stream.write(document(title, parts, __version__, _STYLE))
 
 
 def _query(hits, query):
@@ -43,13 +48,13 @@ def _query(hits, query):
     said = f"precursor m/z {precursor:.4f}" if precursor == precursor else "no precursor"
     lines = hits.records(query)
     if not lines:
-        return section(escaped(name), escaped(f"{said}; no hits"), "")
+        return section(escape(name), escape(f"{said}; no hits"), "")
     certain = lines[0].get("q_value") is not None
     rows = [_cells(line, certain) for line in lines]
     titles = ["", *_COLUMNS[:4], *(["q-value"] if certain else []), *_COLUMNS[4:]]
     plots = "".join(_plot(hits.mirror(query, line["rank"]), line) for line in lines[:PLOTS])
     content = f'{table(titles, rows, left={1, 2, 3})}<div class="plots">{plots}</div>'
-    return section(escaped(name), escaped(said), content)
+    return section(escape(name), escape(said), content)
 
 
 def _cells(line, certain):
@@ -59,14 +64,14 @@ def _cells(line, certain):
     if certain:
         quality.append("" if line["q_value"] is None else f"{line['q_value']:.3f}")
     rest = [line["matched_peaks"], "" if difference is None else f"{difference:+.4f}", line["id"]]
-    return [escaped(cell) for cell in (line["rank"], *words, *quality, *rest)]
+    return [escape(cell) for cell in (line["rank"], *words, *quality, *rest)]
 
 
 def _plot(mirror, line):
     said = f"{line['rank']}. {mirror.words[1]}: {mirror.summary}"
     structure = _structure(line["smiles"])
     drawn = f'<div class="structure">{structure}</div>' if structure else ""
-    return f"<figure>{mirror.svg()}<figcaption>{escaped(said)}</figcaption>{drawn}</figure>"
+    return f"<figure>{mirror.svg()}<figcaption>{escape(said)}</figcaption>{drawn}</figure>"
 
 
 def _structure(smiles):

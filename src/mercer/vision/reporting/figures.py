@@ -2,12 +2,12 @@
 
 __all__ = ["accuracy_against_C", "confusion_figure", "explanation_figure", "thumbnail"]
 
-import base64
 import io
 from typing import Any
 
 from mercer._base.errors import InputError, require_extra
 from mercer._base.evaluation.plots import draw_confusion
+from mercer._base.html.pieces import uri
 from mercer.vision.reading.images import read_image, resize
 
 _BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by colour-blind readers
@@ -28,14 +28,14 @@ def thumbnail(path) -> str | None:
         pixels = resize(pixels, (max(1, round(scale * height)), max(1, round(scale * width))))
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="JPEG", quality=_JPEG_QUALITY)
-    return _uri(buffer, "jpeg")
+    return uri(buffer.getvalue(), "jpeg")
 
 
 def confusion_figure(confusion, names: list[str]) -> str:
     """Counts of true against predicted classes."""
     buffer = io.BytesIO()
     draw_confusion(confusion, names, "", buffer)
-    return _uri(buffer, "png")
+    return uri(buffer.getvalue(), "png")
 
 
 def accuracy_against_C(Cs, scores, chosen: float) -> str:
@@ -76,8 +76,4 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 def _saved(figure, **options) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", **options)
-    return _uri(buffer, "png")
-
-
-def _uri(buffer: io.BytesIO, kind: str) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+    return uri(buffer.getvalue(), "png")

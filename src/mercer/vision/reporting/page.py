@@ -5,14 +5,26 @@ __all__ = ["Circumstances", "write_page"]
 from dataclasses import dataclass
 from pathlib import Path
 
-from mercer._base.documents import escaped, section, table, write_document
+from mercer import __version__
 from mercer._base.evaluation.intervals import wilson_interval
+from mercer._base.html.page import document
+from mercer._base.html.pieces import bar, escape, figure, image, percent, section, table
+from mercer._base.html.pieces import cards as card_boxes
+from mercer._base.progress import took
+from mercer._base.tables import open_for_writing
 from mercer.kernels import get_kernel
 from mercer.vision.reporting.figures import accuracy_against_C, confusion_figure, explanation_figure, thumbnail
 
 _MISTAKES = 24  # shown, the most confident first
 _EXPLAINED = 2  # images whose explanations are shown
 _SKIPPED = 200  # named
+_STYLE = """
+.mistakes { display: grid; grid-template-columns: repeat(auto-fill, minmax(148px, 1fr)); gap: 14px; margin-top: 12px; }
+.mistakes div { border: 1px solid var(--line); border-radius: 8px; overflow: hidden; background: var(--box); }
+.mistakes img { width: 100%; height: 108px; object-fit: cover; display: block; background: var(--faint); }
+.mistakes p { margin: 6px 10px 8px; font-size: 13px; line-height: 1.35; overflow-wrap: anywhere; }
+.was { color: var(--soft); } .said { color: var(--orange); font-weight: 600; }
+"""
 
 
 @dataclass(frozen=True)
@@ -38,9 +50,11 @@ def write_page(found, page: Path, about: Circumstances) -> None:
         _choice_of_C(found),
         _costs(found, about),
         _skipped(found),
-        section("The command", "", f"<pre>{escaped(about.command)}</pre>"),
+        section("The command", "", f"<pre>{escape(about.command)}</pre>"),
     ]
-    write_document(page, f"Images of {_name(about.folder)}", "".join(parts))
+    title = f"Images of {_name(about.folder)}"
+    with open_for_writing(page) as stream:
+        stream.write(document(title, parts, __version__, _STYLE))
 
 
 # ------------------------------------------------------------------------------------------------------ what was found
@@ -50,9 +64,9 @@ def _head(found, about: Circumstances) -> str:
     n_kept, n_classes = int(found.encoding.kept.sum()), len(found.model.classes_)
     kernel = get_kernel(found.model.classifier_.kernel).name
     return (
-        f"<h1>Images of {escaped(_name(about.folder))}</h1>\n"
+        f"<h1>Images of {escape(_name(about.folder))}</h1>\n"
         f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
-        f"{escaped(type(found.model.encoder_).__name__)} and the {escaped(kernel)} kernel.</p>\n"
+        f"{escape(type(found.model.encoder_).__name__)} and the {escape(kernel)} kernel.</p>\n"
     )
 
 
@@ -61,17 +75,14 @@ def _cards(found, about: Circumstances) -> str:
     if found.figures:
         accuracy, n = found.figures["accuracy"], len(found.predicted)
         low, high = wilson_interval(accuracy, n)
-        cards.append((_percent(accuracy), f"accuracy; {_percent(low)} to {_percent(high)} with 95 % confidence"))
+        cards.append((percent(accuracy), f"accuracy; {percent(low)} to {percent(high)} with 95 % confidence"))
         cards.append((f"{found.figures['map']:.3f}", "mean average precision"))
     cards += [
         (f"{int(found.encoding.kept.sum()):,}", f"images of {len(found.model.classes_)} classes"),
         (took(sum(found.seconds.values())), "to train and to judge"),
         (_size(about.model_bytes), "the model file"),
     ]
-    boxes = "".join(
-        f'<div class="card"><b>{value}</b><span class="soft small">{text}</span></div>' for value, text in cards
-    )
-    return f'<div class="cards">{boxes}</div>\n{_how_judged(found)}'
+    return f"{card_boxes(cards)}{_how_judged(found)}"
 
 
 def _how_judged(found) -> str:
@@ -95,17 +106,17 @@ def _classes(found, about: Circumstances) -> str:
         of_class = [path for path, label in zip(found.images, found.labels.tolist(), strict=True) if label == name]
         kept = int(((found.labels == name) & found.encoding.kept).sum())
         line = lines.get(str(name))
-        cells = [_image(_first_thumbnail(of_class), f"an image of {name}"), escaped(name), f"{kept:,}"]
+        cells = [image(_first_thumbnail(of_class), f"an image of {name}"), escape(name), f"{kept:,}"]
         if line is not None:
             other, times = found.confused_with(name)
-            numbers = [_bar(line["recall"]), _percent(line["precision"]), _percent(line["ap"])]
-            cells += [*numbers, escaped(f"{other} ({times})") if times else "–"]
+            numbers = [bar(line["recall"]), percent(line["precision"]), percent(line["ap"])]
+            cells += [*numbers, escape(f"{other} ({times})") if times else "–"]
         rows.append(cells)
     titles = ["", "class", "images"]
     if lines:
         titles += ["recall", "precision", "average precision", "most often taken for"]
-    lines = table(titles, rows, left={0, 1, 6})
-    return section("Classes", f"{len(found.images):,} files in {escaped(about.folder)}.", lines)
+    text = f"{len(found.images):,} files in {escape(about.folder)}."
+    return section("Classes", text, table(titles, rows, left={0, 1, 6}))
 
 
 def _confusion(found) -> str:
@@ -116,7 +127,7 @@ def _confusion(found) -> str:
     names = [str(line["label"]) for line in found.figures["classes"]]
     picture = confusion_figure(np.array(found.figures["confusion"]), names)
     text = "Counts of images by their true class (rows) and the class they were given (columns)."
-    return section("What is taken for what", text, _figure(picture, "confusion matrix", 820))
+    return section("What is taken for what", text, figure(picture, "confusion matrix", 820))
 
 
 def _mistakes(found) -> str:
@@ -128,11 +139,11 @@ def _mistakes(found) -> str:
     shown = wrong[:_MISTAKES]
     boxes = []
     for i in shown.tolist():
-        picture = _image(thumbnail(paths[i]), f"{truth[i]}, taken for {found.predicted[i]}")
+        picture = image(thumbnail(paths[i]), f"{truth[i]}, taken for {found.predicted[i]}")
         verdict = (
-            f'<span class="was">{escaped(truth[i])}</span> → <span class="said">{escaped(found.predicted[i])}</span>'
+            f'<span class="was">{escape(truth[i])}</span> → <span class="said">{escape(found.predicted[i])}</span>'
         )
-        boxes.append(f"<div>{picture}<p>{verdict}<br><span class='soft'>{escaped(paths[i].name)}</span></p></div>")
+        boxes.append(f"<div>{picture}<p>{verdict}<br><span class='soft'>{escape(paths[i].name)}</span></p></div>")
     text = f"{len(wrong):,} of {len(truth):,} images" + (
         f"; the {len(shown)} that the classifier was most sure of." if len(shown) < len(wrong) else "."
     )
@@ -146,7 +157,7 @@ def _explanations(found) -> str:
     figures = []
     for i in found.surest(_EXPLAINED):
         explanation = found.model.explain(paths[i], truth[i])
-        figures.append(_figure(explanation_figure(explanation), f"what speaks for {truth[i]}"))
+        figures.append(figure(explanation_figure(explanation), f"what speaks for {truth[i]}"))
     if not figures:
         return ""
     how = (
@@ -176,7 +187,7 @@ def _plan(found) -> str:
     learner = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
     facts |= {line[0]: line[1] for line in learner if len(line) == 2}
     facts["C"] = f"{getattr(model.classifier_, 'C_', None) or model.classifier_.C:.4g}"
-    pairs = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts.items())
+    pairs = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     return section("The plan", "From pixels to classes.", f"<dl>{pairs}</dl>")
 
 
@@ -186,12 +197,12 @@ def _choice_of_C(found) -> str:
         return ""
     picture = accuracy_against_C(learner.Cs_, learner.scores_, learner.C_)
     text = "Mean accuracy over the parts of the cross-validation, and the range of the parts, against the weight C."
-    return section("The choice of C", text, _figure(picture, "accuracy against C", 680))
+    return section("The choice of C", text, figure(picture, "accuracy against C", 680))
 
 
 def _costs(found, about: Circumstances) -> str:
     total = sum(found.seconds.values())
-    rows = [[escaped(name), took(seconds), _bar(seconds / total)] for name, seconds in found.seconds.items()]
+    rows = [[escape(name), took(seconds), bar(seconds / total)] for name, seconds in found.seconds.items()]
     rows.append(["<b>all</b>", f"<b>{took(total)}</b>", ""])
     memory = f"At most {_size(about.peak_bytes)} of memory. " if about.peak_bytes else ""
     return section(
@@ -204,36 +215,13 @@ def _skipped(found) -> str:
     reasons = list(found.model.skipped_.values())
     if not reasons:
         return section("Skipped files", "None: every image could be read.", "")
-    items = "".join(f"<li>{escaped(reason)}</li>" for reason in reasons[:_SKIPPED])
+    items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons[:_SKIPPED])
     more = f"<p class='soft'>And {len(reasons) - _SKIPPED:,} more.</p>" if len(reasons) > _SKIPPED else ""
     text = f"{len(reasons):,} of {len(found.images):,} files. Nothing was learnt from them."
     return section("Skipped files", text, f"<ul class='small'>{items}</ul>{more}")
 
 
 # ------------------------------------------------------------------------------------------------------ small pieces
-
-
-def _figure(picture: str, text: str, widest: int = 1030) -> str:
-    return f'<figure><img src="{picture}" alt="{escaped(text)}" style="width:{widest}px"></figure>'
-
-
-def _image(picture: str | None, text: str) -> str:
-    return "" if picture is None else f'<img src="{picture}" alt="{escaped(text)}">'
-
-
-def _bar(share: float | None) -> str:
-    if share is None:
-        return "–"
-    return f'<span class="bar"><i style="width:{100 * share:.1f}%"></i></span><span>{_percent(share)}</span>'
-
-
-def took(seconds: float) -> str:
-    """Seconds in words."""
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _size(n_bytes: float) -> str:

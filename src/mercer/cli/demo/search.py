@@ -1,0 +1,166 @@
+"""Act 1, search: covered patches of photographs find their place, and an index asks less than all rows."""
+
+__all__ = ["search"]
+
+import time
+
+from mercer.cli.demo.act import Act, Line, milliseconds
+from mercer.cli.demo.claims import best, compared, faster
+
+BYTES = 16  # of a code
+SPECTRA, HISTOGRAMS = 200_000, 40_000  # rows of the made-up libraries
+_K, _ASKED = 10, 20  # neighbors, and queries asked one by one
+_DRAWN = 6  # questions on the page
+
+SNIPPET = """from mercer import KernelIndex
+
+index = KernelIndex("chi2", bytes_per_item=16).fit(rows).add(rows)
+ids, similarity = index.search(queries, k=10)"""
+
+
+def search(seed: int) -> Act:
+    """Search by color in photographs, then two made-up libraries for speed."""
+    import numpy as np
+
+    from mercer.cli.demo.photographs import photographs
+
+    patches = photographs(seed)
+    found, pictures = _find_patches(patches, seed)
+    rng = np.random.default_rng(seed)
+    spectra, histograms = _by_lists(rng, seed), _by_graph(rng, seed)
+    return Act(
+        title="Search",
+        about=f"{len(patches.rows):,} patches of two photographs as histograms of 512 colors. Each is asked for with "
+        "30 % of it covered by the other photograph: is its true place the first answer? For speed, two made-up "
+        f"libraries: {SPECTRA:,} sparse spectra and {HISTOGRAMS:,} histograms, where right means that the answer is "
+        "among the ten that brute force finds.",
+        columns=("data", "compared by", "right", "bytes scanned", "one query"),
+        lines=[*found.values(), *spectra, *histograms],
+        headline=_headline(found),
+        claims=_claims(found, spectra, histograms),
+        pictures=pictures,
+        cells=_cells,
+        snippet=SNIPPET,
+    )
+
+
+def _cells(line: Line) -> list[str]:
+    size = "" if line.n_bytes is None else f"{line.n_bytes:,}"
+    return [line.data, line.method, f"{100 * line.share:.1f} %", size, milliseconds(line.seconds)]
+
+
+# ---------------------------------------------------------------------------------------------------------- photographs
+
+
+def _find_patches(patches, seed: int):
+    """Who finds the true place first: a line for each way to compare, and pictures of some answers."""
+    import numpy as np
+
+    from mercer import Chi2, Hellinger, KernelIndex
+    from mercer._base.html.pieces import pixels_uri
+
+    X, Q = patches.rows, patches.questions
+    index = KernelIndex("chi2", bytes_per_item=BYTES, random_state=seed).fit(X).add(X)
+    alone = KernelIndex("chi2", bytes_per_item=BYTES, vectors=None, random_state=seed).fit(X).add(X)
+    norms = np.linalg.norm(X, axis=1)
+    ways = {
+        "Euclidean distance": lambda Q: (2 * Q @ X.T - norms**2).argmax(axis=1),
+        "cosine": lambda Q: (Q @ (X / norms[:, None]).T).argmax(axis=1),
+        "Hellinger": lambda Q: Hellinger().top_k(Q, X, k=1)[1][:, 0],
+        "exact chi2": lambda Q: Chi2().top_k(Q, X, k=1)[1][:, 0],
+        "chi2 index": lambda Q: index.search(Q, k=1)[0][:, 0],
+        "chi2 codes alone": lambda Q: alone.search(Q, k=1)[0][:, 0],
+    }
+    lines, answers, truth = {}, {}, np.arange(len(X))
+    for name, ask in ways.items():
+        answers[name] = ask(Q)
+        seconds = _of_one([lambda i=i, ask=ask: ask(Q[i : i + 1]) for i in range(_ASKED)])
+        n_bytes = BYTES if "index" in name or "codes" in name else X[0].nbytes
+        lines[name] = Line(f"{len(X):,} patches", name, answers[name] == truth, seconds, n_bytes, "chi2" in name)
+    drawn = np.random.default_rng(seed).choice(len(X), _DRAWN, replace=False)
+    said = "Patches chosen at random: the question, its true place, and the first answers."
+    shown: list[tuple[str, str]] = []
+    for i in drawn.tolist():
+        shown += [(pixels_uri(patches.covered[i]), "question"), (pixels_uri(patches.pixels[i]), "true place")]
+        for name in ("Euclidean distance", "cosine", "chi2 index"):
+            answer = int(answers[name][i])
+            mark = "right" if answer == i else "wrong"
+            shown.append((pixels_uri(patches.pixels[answer]), f"{name}: {mark}"))
+    return lines, [(said, shown)]
+
+
+def _of_one(questions) -> float:
+    """Seconds of a question, the median; the first is asked before, so that nothing is compiled in it."""
+    questions[0]()
+    times = []
+    for ask in questions:
+        started = time.perf_counter()
+        ask()
+        times.append(time.perf_counter() - started)
+    return sorted(times)[len(times) // 2]
+
+
+# ---------------------------------------------------------------------------------------------------- made-up libraries
+
+
+def _by_lists(rng, seed: int) -> list[Line]:
+    from mercer import KernelIndex
+    from mercer.cli.demo.made_up import made_up_spectra
+
+    X = made_up_spectra(SPECTRA, rng)
+    index = KernelIndex("jensen-shannon", store="lists", random_state=seed).fit(X[:5000]).add(X)
+    queries = X[rng.choice(SPECTRA, _ASKED, replace=False)]
+    return _beside_all(f"{SPECTRA:,} made-up spectra", index, "inverted lists", X, queries)
+
+
+def _by_graph(rng, seed: int) -> list[Line]:
+    from mercer import KernelIndex
+    from mercer.cli.demo.made_up import made_up_histograms
+
+    rows = made_up_histograms(HISTOGRAMS + _ASKED, rng)
+    X, queries = rows[_ASKED:], rows[:_ASKED]
+    index = KernelIndex("chi2", store="graph", n_landmarks=256, effort="low", random_state=seed).fit(X[:5000]).add(X)
+    return _beside_all(f"{HISTOGRAMS:,} made-up histograms", index, "graph", X, queries)
+
+
+def _beside_all(data: str, index, name: str, X, queries) -> list[Line]:
+    """Brute force and the index, asked the same questions one by one; right is what brute force finds."""
+    import numpy as np
+
+    from mercer import get_kernel
+
+    kernel, one = get_kernel(index.kernel), [queries[[i]] for i in range(queries.shape[0])]
+    every = _of_one([lambda q=q: kernel.top_k(q, X, k=_K) for q in one[:8]])
+    few = _of_one([lambda q=q: index.search(q, k=_K) for q in one])
+    truth, (found, _) = kernel.top_k(queries, X, k=_K)[1], index.search(queries, k=_K)
+    hits = np.concatenate([np.isin(a, b) for a, b in zip(found, truth, strict=True)])
+    return [Line(data, "brute force", np.ones_like(hits), every), Line(data, name, hits, few, ours=True)]
+
+
+# --------------------------------------------------------------------------------------------------------------- claims
+
+
+def _headline(found: dict[str, Line]) -> tuple[str, str]:
+    index, cosine = found["chi2 index"], found["cosine"]
+    said = f"of the covered patches found by chi2 in {BYTES} bytes; cosine finds {100 * cosine.share:.0f} %"
+    return f"{100 * index.share:.0f} %", said
+
+
+def _claims(found: dict[str, Line], spectra: list[Line], histograms: list[Line]) -> list[str]:
+    index, exact, alone = (found[name] for name in ("chi2 index", "exact chi2", "chi2 codes alone"))
+    usual = best([found["Euclidean distance"], found["cosine"]])
+    row_bytes = exact.n_bytes or 0
+    claims = [
+        f"{compared(exact, usual)}; {compared(exact, found['Hellinger'])}.",
+        f"{compared(index, exact)}: it scans {BYTES} bytes per patch instead of {row_bytes:,}, "
+        f"{row_bytes / BYTES:.0f} times fewer, and keeps the rows for its last step.",
+        f"Without the rows, {compared(alone, exact)}.",
+        f"One query of the index takes {milliseconds(index.seconds)}: it is {faster(index.seconds, exact.seconds)} "
+        f"exact chi2, and {faster(index.seconds, usual.seconds)} {usual.method}.",
+    ]
+    for every, few in (spectra, histograms):
+        claims.append(
+            f"{few.data}: the {few.method.removeprefix('inverted ')} {'are' if few.method.endswith('s') else 'is'} "
+            f"{faster(few.seconds, every.seconds)} brute force, and {100 * few.share:.1f} % of the answers are right."
+        )
+    return claims
