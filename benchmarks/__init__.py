@@ -12,6 +12,7 @@ campaign     every record anew, of one commit on one idle machine
 report       JSON results to markdown
 published    tables and figures of the papers: what exists
 sheet        one of them, with our numbers beside it
+verdicts     claims of a paper: held, not held or open
 stored       how a sheet reads the results of benchmarks
 reproduce    measures what sheets need, and writes the page of all of them
 limits       what this machine can do at best

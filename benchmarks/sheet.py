@@ -4,7 +4,8 @@
   "schema": 1, "name", "title", "paper", "source", "command", "quick",
   "stand_ins":   [{"ours", "published", "why"}],
   "measured_by": [{"benchmark", "command", "seconds", "date", "commit", "cpu", "threads"}], "date" null if not measured,
-  "grids":       [{"title", "unit", "digits", "columns", "rows": [{"name", "published": [...], "ours": [...]}]}],
+  "grids":       [{"title", "unit", "digits", "corner", "columns",
+                   "rows": [{"name", "published": [...], "ours": [...]}]}],
   "figures":     [{"file", "caption"}], files relative to the folder of the results
   "remarks":     [sentence]
 }
@@ -72,6 +73,7 @@ class Sheet:
         rows: Sequence[tuple[str, Sequence[tuple[Any, Any]]]],
         unit: str = "",
         digits: int | None = None,
+        corner: str = "",
     ) -> None:
         """Numbers side by side.
 
@@ -82,13 +84,15 @@ class Sheet:
         rows : (name, a pair of published and ours for each column); None where there is no number
         unit : of all numbers
         digits : decimal places of all numbers; None for three significant digits
+        corner : what stands above the names of the rows
         """
         lines = []
         for name, pairs in rows:
             left, right = zip(*pairs, strict=True)
             lines.append({"name": name, "published": [_kept(x, digits) for x in left],
                           "ours": [_kept(x, digits) for x in right]})  # fmt: skip
-        self._grids.append({"title": title, "unit": unit, "digits": digits, "columns": list(columns), "rows": lines})
+        told = {"title": title, "unit": unit, "digits": digits, "corner": corner}
+        self._grids.append({**told, "columns": list(columns), "rows": lines})
 
     def draw(self, figure: Callable[[], Any], caption: str, name: str = "") -> None:
         """Save what the function draws beside the JSON file; `name` tells several figures apart."""
@@ -143,12 +147,12 @@ def laid_out(grid: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     both = any(side == "published" for _, side in columns)
     head = [", ".join(filter(None, [grid["columns"][i], side if both else ""])) or side for i, side in columns]
     rows = [[row["name"], *(_shown(row[side][i], grid["digits"]) for i, side in columns)] for row in grid["rows"]]
-    return ["", *head], rows
+    return [grid["corner"], *head], rows
 
 
 def title_of(grid: dict[str, Any]) -> str:
     """Title and unit; where nothing is published, it says that the numbers are ours."""
-    published = any(value is not None for row in grid["rows"] for value in row["published"])
+    published = grid["corner"] or any(value is not None for row in grid["rows"] for value in row["published"])
     title = f"{grid['title']}, {grid['unit']}" if grid["unit"] else grid["title"]
     return title if published else f"{title} (ours)"
 

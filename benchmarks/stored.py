@@ -50,6 +50,10 @@ class Stored:
             return []
         return [dict(reversed(list(zip(chosen["columns"], row, strict=True)))) for row in chosen["rows"]]
 
+    def later(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table that results of before may lack."""
+        return self.rows(table) if any(one["title"].startswith(table) for one in self._part("tables")) else []
+
     def cell(self, table: str, row: tuple, column: str) -> Any:
         """A cell of the row that begins with these values."""
         found = [one for one in self.rows(table) if tuple(list(one.values())[::-1][: len(row)]) == tuple(row)]

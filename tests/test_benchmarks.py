@@ -250,7 +250,7 @@ def test_a_result_lacks_only_what_a_quick_run_may_lack(tmp_path):
 
 def test_a_grid_shows_both_sides_and_leaves_out_what_nobody_measured():
     rows = [{"name": "a", "published": [0.5, None], "ours": [0.25, 3]}]
-    grid = {"title": "shares", "unit": "%", "digits": 1, "columns": ["x", "y"], "rows": rows}
+    grid = {"title": "shares", "unit": "%", "digits": 1, "corner": "", "columns": ["x", "y"], "rows": rows}
     assert laid_out(grid) == (["", "x, published", "x, ours", "y, ours"], [["a", "0.5", "0.2", "3"]])
     assert title_of(grid) == "shares, %"
     rows[0]["published"] = [None, None]
@@ -321,3 +321,43 @@ def test_a_peer_that_is_not_installed_is_said_to_be_missing():
 
     found = measure(print, "a-package-that-nobody-has")
     assert (found.problem, found.answers) == (MISSING, None)
+
+
+def test_a_verdict_follows_from_the_numbers_and_is_open_without_them(tmp_path):
+    from benchmarks.verdicts import Verdicts, by_points, clearly
+
+    class Kept:
+        def grid(self, title, columns, rows, corner):
+            self.rows = {name: [ours for _, ours in pairs] for name, pairs in rows}
+
+        def remark(self, sentence):
+            pass
+
+    found, kept = Verdicts(), Kept()
+    found.claim("faster", "3x", "{:.1f}x", (2.0,), clearly, "ours")
+    found.claim("as fast", "1x", "{:.2f}x", (1.05,), clearly)
+    found.claim("slower", "3x", "{:.1f}x", (0.5,), clearly)
+    found.claim("better", "+3", "{:+.1f}", (0.2,), by_points(0.5))
+    found.claim("never run", "3x", "{:.1f}x", (None,), lambda ratio: ratio > 1)
+    found.claim("not at hand", "3x", "–")
+    found.lay_out(kept)
+    assert kept.rows == {
+        "faster": ["3x", "2.0x", "held", "ours"],
+        "as fast": ["1x", "1.05x", "open", ""],
+        "slower": ["3x", "0.5x", "**not held**", ""],
+        "better": ["+3", "+0.2", "open", ""],
+        "never run": ["3x", "not measured", "open", ""],
+        "not at hand": ["3x", "–", "open", ""],
+    }
+
+
+def test_every_paper_ends_with_its_verdicts_which_can_be_made_without_results(tmp_path):
+    from benchmarks.published import PAPERS
+
+    last = {item.paper: item for item in all_published().values()}
+    assert [item.name for item in last.values()] == [f"{paper}-verdicts" for paper in PAPERS]
+    for item in last.values():
+        sheet = Sheet(item, tmp_path, draw=False).as_dict()
+        assert all(row["ours"][2] in ("open", "held", "**not held**") for row in sheet["grids"][0]["rows"])
+        full = Sheet(item, RESULTS, draw=False).as_dict()
+        assert len(full["grids"][0]["rows"]) == len(sheet["grids"][0]["rows"])

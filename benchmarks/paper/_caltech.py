@@ -12,21 +12,31 @@ SIDE, CELL = 128, 8
 AROUND = 1.2  # side of the square around a person, in heights of the box
 
 
-def load_descriptors(per_class=PER_CLASS):
-    """(float32 of shape (images, 16 * 16 * 36), classes), equally many images of each class."""
+def load_descriptors(per_class=PER_CLASS, more=False):
+    """(float32 of shape (images, 16 * 16 * 36), classes), equally many images of each class.
+
+    With `more` all nine classes of Caltech-101 that are at hand, the people, and the fifteen of Scenes-15.
+    """
     from benchmarks.paper._icd_sets import data_folder
     from mercer.vision import hog, read_image, resize
 
+    folders = [data_folder("caltech101") / name for name in CLASSES]
+    if more:
+        folders = [*_folders(data_folder("caltech101")), *_folders(data_folder("scenes15") / "train")]
     rows, y = [], []
-    for number, name in enumerate(CLASSES):
-        for path in sorted((data_folder("caltech101") / name).iterdir())[:per_class]:
+    for number, folder in enumerate(folders):
+        for path in sorted(folder.iterdir())[:per_class]:
             rows.append(resize(read_image(path), (SIDE, SIDE)))
             y.append(number)
     for image, box in _people(data_folder("inria_person"), per_class):
         rows.append(resize(_square(read_image(image), box), (SIDE, SIDE)))
-        y.append(len(CLASSES))
+        y.append(len(folders))
     features = [hog(image, cell_size=CELL, variant="dalal-triggs").ravel() for image in rows]
     return np.asarray(features, dtype=np.float32), np.asarray(y)
+
+
+def _folders(root):
+    return sorted(path for path in root.iterdir() if path.is_dir())
 
 
 def _people(folder, count):

@@ -37,16 +37,16 @@ def wire_rates(record):
         size = PER_CLASS * (y.max() + 1)
         common = dict(block_size=SIZE, n_splits=n_splits, n_draws=n_draws, train_size=size, test_size=size,
                       classifier=GramSVC(), random_state=0)  # fmt: skip
-        found = rate_accuracy(X, y, BITS, codes=_codes(), **common)
+        found = rate_accuracy(X, y, BITS, codes=codes_by_name(), **common)
         by_delta = rate_accuracy(X, y, DELTA_BITS, codes=_fixed_deltas(), **common)
     float_ = found.at(FLOAT)
     for claim, bits in ((AT_18, 18), (AT_9, 9)):
         mean, low, high = found.difference(float_, found.at(COMPACT, bits))
         record.measured(claim, 100 * mean, f"95 % interval {100 * low:.2f} to {100 * high:.2f}")
     record.table("accuracy in %, mean and half the width of its 95 % interval, by bits per descriptor",
-                 ["code", *map(str, BITS)], _lines(found))  # fmt: skip
+                 ["code", *map(str, BITS)], accuracy_lines(found))  # fmt: skip
     record.table(
-        "the paper's claims", ["claim", "measured difference, points", "95 % interval", "held"], _claims(found)
+        "the paper's claims", ["claim", "measured difference, points", "95 % interval", "held"], judged_claims(found)
     )
     record.table("universal bits: accuracy in % by delta and bits per descriptor",
                  ["delta", *map(str, DELTA_BITS)], _delta_lines(by_delta))  # fmt: skip
@@ -66,7 +66,7 @@ def wire_rates(record):
     )
 
 
-def _codes():
+def codes_by_name():
     """Names of the table, and what stands for them."""
     from mercer import QuantizedJL
 
@@ -92,14 +92,14 @@ def _fixed_deltas():
     return {str(delta): at(delta) for delta in DELTAS}
 
 
-def _lines(found):
+def accuracy_lines(found, all_bits=BITS):
     lines = []
     for code in dict.fromkeys(point.code for point in found.points):
         points = {point.bits: point for point in found.points if point.code == code}
         if None in points:
-            lines.append([code, *[_shown(points[None])] * len(BITS)])
+            lines.append([code, *[_shown(points[None])] * len(all_bits)])
         else:
-            lines.append([code, *(_shown(points[bits]) if bits in points else "" for bits in BITS)])
+            lines.append([code, *(_shown(points[bits]) if bits in points else "" for bits in all_bits)])
     return lines
 
 
@@ -107,7 +107,7 @@ def _shown(point):
     return f"{100 * point.accuracy:.1f} ± {50 * (point.high - point.low):.1f}"
 
 
-def _claims(found):
+def judged_claims(found):
     """Each claim with its difference, and whether the whole interval speaks for it."""
     rows = []
 

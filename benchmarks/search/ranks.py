@@ -106,18 +106,18 @@ def _searched(base, queries, seed, sizes):
         hasher.fit(base)
         codes, asked = hasher.transform(base), hasher.transform(queries)
         for bits in sizes.bits:
-            yield side, bits, _nearest(codes[:, : bits // 8], asked[:, : bits // 8], most)
+            yield side, bits, nearest(codes[:, : bits // 8], asked[:, : bits // 8], most)
     for bits in sizes.bits:
         embedding = KernelPCA("chi2", min(bits, 64), sizes.landmarks, center=True, random_state=seed)
         hasher = SignHash(embedding, bits, random_state=seed).fit(base)
-        yield EXPLICIT, bits, _nearest(hasher.transform(base), hasher.transform(queries), most)
+        yield EXPLICIT, bits, nearest(hasher.transform(base), hasher.transform(queries), most)
         if seed == 0:
             index = KernelIndex("chi2", bytes_per_item=bits // 8, vectors=None, random_state=seed)
             yield MERCER, bits, index.fit(base).add(base).search(queries, most)[0]
-    yield from _as_in_the_paper(base, queries, seed, most, sizes)
+    yield from as_in_the_paper(base, queries, seed, most, sizes)
 
 
-def _nearest(codes, queries, most):
+def nearest(codes, queries, most):
     import numpy as np
 
     from mercer import hamming_top_k
@@ -125,7 +125,7 @@ def _nearest(codes, queries, most):
     return hamming_top_k(np.ascontiguousarray(codes), np.ascontiguousarray(queries), most)[1]
 
 
-def _as_in_the_paper(base, queries, seed, most, sizes):
+def as_in_the_paper(base, queries, seed, most, sizes):
     import numpy as np
 
     from mercer import KernelPCA, ProductQuantizer

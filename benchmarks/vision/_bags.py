@@ -34,10 +34,10 @@ def linear_precision(rows, sets):
     return judged_rows(normalize(rows[0]), y, normalize(rows[1]), y_test)["mAP"]
 
 
-def chi2_features(rows):
-    """Rows of both sets mapped by the chi2 kernel, three numbers for each; signs are kept where there are any."""
+def chi2_features(rows, order=1):
+    """Rows of both sets mapped by the chi2 kernel, 2 order + 1 numbers for each; signs are kept where there are any."""
     from mercer import HomogeneousMap
 
     signed = bool((rows[0] < 0).any())
-    found = HomogeneousMap("chi2", order=1, signed=signed).fit(rows[0])
+    found = HomogeneousMap("chi2", order=order, signed=signed).fit(rows[0])
     return [found.transform(part) for part in rows]

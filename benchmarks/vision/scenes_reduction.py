@@ -85,9 +85,9 @@ def _reductions(record, rows, sets, size):
 
     from benchmarks.runner import compare
 
-    ways, prepared = _ways(size), {}
+    known, prepared = ways(size), {}
     found = []
-    for how, prepare in ways.items():
+    for how, prepare in known.items():
         one = Judged(how, size)
         for draw in range(DRAWS if how == "at random" else 1):
             began = perf_counter()
@@ -104,7 +104,7 @@ def _reductions(record, rows, sets, size):
     return found
 
 
-def _ways(size):
+def ways(size):
     """{name: function of (rows, classes, seed) that returns the reduction of rows}"""
     from sklearn.decomposition import PCA
 

@@ -1,5 +1,6 @@
 """Tables of the pages, from stored results: each function takes Results and returns Markdown."""
 
+import measured_scale
 from benchmarks.report import markdown_table
 from stored_results import MISSING, shown
 
@@ -58,7 +59,6 @@ MS_ENTROPY = (
 )  # bars of the benchmark search-lists
 
 DASK_ROWS = "5,000,000 rows"  # the table of dask-fit
-TASKS, TASK_SECONDS = 7, 1e-3  # of a thread in a pass of the bundle solver; of Dask's scheduler, about
 
 
 def front(results):
@@ -265,16 +265,6 @@ def worker_memory(results):
     return _table(["rows fitted as codes", "memory of all workers together"], [[shown("{:.2g}", larger), "1"]])
 
 
-def billion_rows(results):
-    """A pass over a billion rows, on paper: its work, shared by threads, and its tasks, one after the other."""
-    microseconds = results["dask-fit"].cell(DASK_ROWS, ("one worker",), "microseconds per row and pass")
-    rows = [
-        [f"{n:,}", shown("{:.2g} s", _times(1e9 * 1e-6 / n, microseconds)), shown("{:.2g} s", n * TASKS * TASK_SECONDS)]
-        for n in (1_600, 250)
-    ]
-    return _table(["threads", "work of a pass", "its tasks"], rows)
-
-
 def _costs(cells):
     dimensions, error, recall, milliseconds, size = cells
     return [shown("{:,}", dimensions), shown("{} %", _two_digits(_times(100, error))), shown("{:.2f}", recall),
@@ -304,5 +294,5 @@ TABLES = {
     "block-sizes": block_sizes,
     "workers": workers,
     "worker-memory": worker_memory,
-    "billion-rows": billion_rows,
+    **measured_scale.TABLES,
 }

@@ -19,14 +19,14 @@ MORE = [(how, size) for how in ("merged", "at random") for size in (600, 1200, 2
 MAP = StandIn(
     "a map of three numbers for each column",
     "seven numbers",
-    "it is the shorter map, with 12,000 columns for all words instead of 28,000.",
+    "it is the default of HomogeneousMap, with 12,000 columns for all words; seven numbers, 28,000, stand beside it.",
 )
 
 
 @published(
     "bags of fewer words, map of the chi2 kernel: mAP, and time to learn",
     source="Table 2",
-    benchmarks=["scenes-reduction"],
+    benchmarks=["scenes-reduction", "scenes-seven"],
     stand_ins=[STEP, MAP, MACHINE, VOC],
 )
 def table_2(sheet):
@@ -38,10 +38,14 @@ def table_2(sheet):
         precision, learning = PUBLISHED.get((how, size), (None, None))
         ours = found.cell("mAP (Tables 1 and 2)", (how, size), "map of the chi2 kernel")
         own = seconds(found.cell("seconds: finding", (how, size), "learning"))
-        lines.append((f"{how}, {size:,}", [(precision, ours), (learning, own)]))
-    sheet.grid("Scenes-15, map of the chi2 kernel", ["mAP", "learning, s"], lines, digits=3)
+        seven = sheet["scenes-seven"].cell("mAP (Tables 1 and 2)", (how, size), "map of the chi2 kernel")
+        lines.append((f"{how}, {size:,}", [(precision, seven), (None, ours), (learning, own)]))
+    columns = ["mAP, seven numbers as published", "mAP, three numbers", "learning (ours: three numbers), s"]
+    sheet.grid("Scenes-15, map of the chi2 kernel", columns, lines, digits=3)
     sheet.draw(
-        lambda: by_words(lines, "mAP, map of the chi2 kernel"),
+        lambda: by_words(
+            [(name, [(pairs[0][0], pairs[1][1])]) for name, pairs in lines], "mAP, map of the chi2 kernel"
+        ),
         "mAP after the map of the chi2 kernel: published and ours",
     )
     sheet.remark(

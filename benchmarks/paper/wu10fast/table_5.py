@@ -65,13 +65,22 @@ def table_5(sheet):
             )
             for method in PUBLISHED
         ]
+        rest = [(None, _one_against_the_rest(sheet, own)[place]) for own in STAND_INS.values()]
+        lines.insert(1, ("ICD, one class against the rest", rest))
         sheet.grid(title, columns, lines, unit, digits)
     sheet.draw(lambda: _figure(sheet), "Accuracy with default parameters: published and ours, by data set")
     sheet.remark(
-        "ICD is IntersectionSVC, on two threads; LIBLINEAR and LIBSVM have one. Shuttle is scaled to [-1, 1], for "
-        "IntersectionSVC too. The columns of acoustic and rcv1 compare methods, not sets: published numbers are of "
-        "other data."
+        "ICD is IntersectionSVC as it comes, which trains pairs of classes on shuttle and covtype; the paper takes one "
+        "class against the rest, as the second line does. It has two threads; LIBLINEAR and LIBSVM have one. Shuttle "
+        "is scaled to [-1, 1], for IntersectionSVC too. The columns of acoustic and rcv1 compare methods, not sets: "
+        "published numbers are of other data."
     )
+
+
+def _one_against_the_rest(sheet, own):
+    """(seconds, accuracy) of IntersectionSVC as the paper trains it, or Nones."""
+    found = [row for row in sheet["icd-accuracy"].later("one class against the rest") if row["set"] == own]
+    return (found[0]["seconds"], found[0]["accuracy %"]) if found else (None, None)
 
 
 def _ours(sheet, method, own):
