@@ -1,6 +1,6 @@
 """Where the rows of an index live beyond this process: in a directory, or in a pickle."""
 
-__all__ = ["Placed"]
+__all__ = ["Placed", "header_of"]
 
 import os
 from types import SimpleNamespace
@@ -44,7 +44,7 @@ class Placed(BaseEstimator):
         """
         rows = self.rows_
         self._refuse_directory("persist")
-        rows.move(path, _header_of(self, rows))
+        rows.move(path, header_of(self, rows))
         return self
 
     @classmethod
@@ -123,7 +123,7 @@ def _open_directory(path, mode, verify, n_jobs):
         raise
 
 
-def _header_of(index, rows):
+def header_of(index, rows):
     """What a directory keeps beside the rows: parameters that are not those of the model, and how rows are kept."""
     return {
         "oversample": index.oversample,
@@ -140,7 +140,7 @@ def _pickled_rows(index, rows):
     """What a pickle keeps: rows in memory go along; those of a directory are opened again, for reading."""
     if rows.path is not None:
         return {"_pickled_path": os.fspath(rows.path)}
-    return {"_pickled_rows": (rows.model, list(rows.batches()), rows.vectors, _header_of(index, rows))}
+    return {"_pickled_rows": (rows.model, list(rows.batches()), rows.vectors, header_of(index, rows))}
 
 
 def _unpickled_rows(state):
