@@ -91,9 +91,7 @@ def _sum_places(builder, vectors, begin, n_rows):
     kind = ir.VectorType(WORD, SIDE).as_pointer()
     places = [(r, h) for r in range(n_rows) for h in range(2)]
     return {
-        (r, h): builder.bitcast(
-            vectors.number(0, builder.add(begin, begin.type(r * STRIDE + h * SIDE)), SIDE), kind
-        )
+        (r, h): builder.bitcast(vectors.number(0, builder.add(begin, begin.type(r * STRIDE + h * SIDE)), SIDE), kind)
         for r, h in places
     }
 

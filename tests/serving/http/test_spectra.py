@@ -20,7 +20,7 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 @pytest.fixture(scope="module")
 def library():
-    moved = np.array(PEAKS) + [14.01, 0]
+    moved = np.add(PEAKS, [14.01, 0])
     return Spectra.from_peaks(
         [PEAKS, moved, [[300.0, 1.0]]], name=["first", HOSTILE, None], precursor_mz=[200.1, 214.11, None],
         formula=["C6H6O4", "C7H8O4", None], ion_mode=["positive", "negative", None],

@@ -1,10 +1,11 @@
 """From trials to a machine: what was chosen learns from all rows, with as many landmarks as pay.
 
 Up to some tens of thousands of rows, each is compared with every other: few of them in closed form, more of them by
-conjugate gradients (`mercer.learners.auto.ridge`), where a quarter of the rows at a time is held out. Of yet more rows some are landmarks. These are doubled as long as left-out rows gain by it and the budget
-lasts: a step costs four times the one before, so all of them together cost a third more than the last. Local machines
-(`mercer.learners.auto.local`) are tried in a few cells then, and compete with landmarks for the left-out rows of these
-cells. What wins there learns from all rows.
+conjugate gradients (`mercer.learners.auto.ridge`), where a quarter of the rows at a time is held out. Of yet more rows
+some are landmarks. These are doubled as long as left-out rows gain by it and the budget lasts: a step costs four times
+the one before, so all of them together cost a third more than the last. Local machines (`mercer.learners.auto.local`)
+are tried in a few cells then, and compete with landmarks for the left-out rows of these cells. What wins there learns
+from all rows.
 """
 
 __all__ = ["Machine", "learn"]

@@ -163,7 +163,9 @@ class Trials:
         self.done = list[Trial]()
         self.weighings: dict[int, tuple[Weighing, float]] = {}  # by the identity of a weighed family
         self.closed: set[tuple] = set()  # keys of candidates that rows have told from a better one
-        self._first = [(one, FIRST_PENALTY) for each in families(X, self.sample, kernels, scalings) for one in each.candidates()]
+        self._first = [
+            (one, FIRST_PENALTY) for each in families(X, self.sample, kernels, scalings) for one in each.candidates()
+        ]
 
     def run(self, is_over=lambda: False):
         """The best Trial; all are kept in ``done``. ``is_over`` ends the work before the next trial."""

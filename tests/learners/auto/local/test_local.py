@@ -8,9 +8,9 @@ import mercer
 from mercer import KernelClassifier, KernelRegressor, thread_limit
 from mercer.learners.auto import machine
 from mercer.learners.auto.candidates import Candidate, families
-from mercer.learners.auto.ridge.closed import FullRidge
 from mercer.learners.auto.local.cells import grow_cells
 from mercer.learners.auto.local.machine import LocalTrials
+from mercer.learners.auto.ridge.closed import FullRidge
 from mercer.learners.auto.trials import Judge, Trial
 
 

@@ -3,8 +3,8 @@
 Kernel, width and penalty of rows that stand close together are others than those of a sample of all rows, so the best
 of the trials are tried again in a few cells of the final size. A cell learns from its own rows and their neighbors
 (`mercer.learners.auto.local.cells`); a row is judged in its own cell, by the score that it gets from all other members
-in closed form (`mercer.learners.auto.ridge.closed`). Cells as in [thomann17spatial], with their own widths and penalties
-there; here all of them have the same kernel.
+in closed form (`mercer.learners.auto.ridge.closed`). Cells as in [thomann17spatial], with their own widths and
+penalties there; here all of them have the same kernel.
 """
 
 __all__ = ["LocalFit", "LocalTrials"]
@@ -17,8 +17,8 @@ import numpy as np
 from mercer._base.memory import available_memory
 from mercer._base.progress import track
 from mercer._base.threads import effective_threads, run_blocks
-from mercer.learners.auto.ridge.closed import FullRidge
 from mercer.learners.auto.local.cells import grow_cells
+from mercer.learners.auto.ridge.closed import FullRidge
 from mercer.learners.auto.trials import PENALTY_STEP, Trial
 from mercer.spaces import CellPredictor
 
