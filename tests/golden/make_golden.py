@@ -179,6 +179,9 @@ def pipelines() -> Iterator[tuple[str, Any, str, list]]:
     parts = [("scaled", StandardScaler(), [0, 1]), ("bins", KBinsDiscretizer(2, strategy="uniform"), slice(2, 3))]
     columns = make_pipeline(ColumnTransformer(parts, remainder="passthrough"), LinearRegression())
     yield "pipeline-columns", columns.fit(X, [0.0, 1.0, 2.0, 3.0]), "predict", HISTOGRAMS
+    smiles, fingerprints = ["CCO", "c1ccccc1O", "CC(=O)O", "CCCCO"], mercer.MoleculeFingerprints(n_bits=64)
+    molecules = make_pipeline(fingerprints, mercer.KernelClassifier(mercer.DotTanimoto()))
+    yield "pipeline-molecules", molecules.fit(smiles, y), "decision_function", smiles
     target = TransformedTargetRegressor(mercer.KernelRegressor(mercer.RBF(gamma=0.5)), transformer=StandardScaler())
     yield "pipeline-target", target.fit(X, [0.0, 1.0, 2.0, 3.0]), "predict", HISTOGRAMS
 

@@ -51,8 +51,8 @@ FAULTS = [
     Fault(
         "tails-of-earlier-levels-kept",
         "_native/search/bounded.py",
-        "total -= np.int64(components[i * width + stop - 1]) * np.int64(rest[at + stop - start - 1])",
-        "total -= 0",
+        "add_bytes(products, at, tails, i, np.uint64(2), strips, np.uint64(pair))",
+        "pass",
     ),
     Fault(
         "scanned-rows-numbered-from-zero",
