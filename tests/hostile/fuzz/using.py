@@ -76,6 +76,10 @@ def _fitting(model, rows):
 
 def _odd(rows, rng):
     kind = int(rng.integers(6))
+    if rows.dtype.kind == "U":  # molecules
+        return [rows[:, None], rows[::-1], np.char.multiply(rows, 40), np.zeros(3), np.array(["", "(", "C\0"]), rows][
+            kind
+        ]
     if rows.ndim > 2 or rows.shape[0] > 16:
         small, halved, white = rows[..., :5, :5], rows[..., ::2, :], rows * 0 + 255
         return [halved, rows.astype(np.float32), np.zeros_like(rows), white, small, rows][kind]
