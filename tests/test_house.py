@@ -83,7 +83,7 @@ def test_the_library_never_prints():
     prints = [
         f"{relative(path)}:{node.lineno}"
         for path in MODULES
-        if SOURCE / "cli" not in path.parents
+        if SOURCE / "cli" not in path.parents and "print(" in path.read_text(encoding="utf-8")
         for node in ast.walk(parse(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]

@@ -43,7 +43,7 @@ CASES = {
     "fourier-rbf": (lambda size: FourierMap(RBF(0.5), n_components=size, random_state=0), 16, 1024),
     "fourier-laplacian": (lambda size: FourierMap(Laplacian(0.2), n_components=size, random_state=0), 16, 1024),
     "fourier-exp-chi2": (lambda size: FourierMap(ExpChi2(0.5), n_components=size, random_state=0), 16, 1024),
-    "minhash": (lambda size: WeightedMinHash(n_hashes=size, random_state=0), 16, 512),
+    "minhash": (lambda size: WeightedMinHash(n_hashes=size, bits=4, random_state=0), 16, 512),
     "reduction": (
         lambda size: ConvexReduction("chi2", n_dims=size, map=HomogeneousMap("chi2", order=3), random_state=0),
         2,

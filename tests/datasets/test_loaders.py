@@ -50,6 +50,7 @@ def test_sift_has_its_rows_and_its_own_ground_truth(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_spectra_are_sparse_and_keep_their_intensity(data_dir):
     spectra = load_massbank()
     assert spectra.data.shape == (54_791, 20_000)
@@ -73,6 +74,7 @@ def test_spectra_are_sparse_and_keep_their_intensity(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_molecules_have_the_published_counts(data_dir):
     molecules = datasets.load_molecules()
     assert (len(molecules.smiles), int(molecules.active.sum())) == (41_127, 1_443)
@@ -80,6 +82,7 @@ def test_molecules_have_the_published_counts(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_samples_of_bacteria_stand_beside_their_diagnosis(data_dir):
     ileum = datasets.load_microbiome()
     assert (ileum.data.shape, (ileum.target == "CD").sum()) == ((140, 992), 78)
@@ -120,6 +123,7 @@ def test_pendigits_have_the_published_sizes(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_covtype_has_the_published_counts(data_dir):
     X, y = datasets.load_covtype("all")
     assert X.shape == (581_012, 54)
@@ -147,6 +151,7 @@ def test_the_parts_of_covtype_are_the_whole(monkeypatch):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_newsgroups_are_counts_with_the_names_of_their_groups(data_dir):
     X, y = datasets.load_20newsgroups()
     assert X.shape == (11_293, 42_254)
@@ -159,6 +164,7 @@ def test_newsgroups_are_counts_with_the_names_of_their_groups(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_sector_has_rows_of_length_one(data_dir):
     X, y = datasets.load_sector("test")
     assert X.shape == (3_207, 55_197)
@@ -168,6 +174,7 @@ def test_sector_has_rows_of_length_one(data_dir):
 
 
 @pytest.mark.data
+@pytest.mark.process
 def test_small_classics_have_the_published_counts(data_dir):
     X, y = datasets.load_ijcnn1()
     assert (X.shape, (y == 1).sum()) == ((49_990, 22), 4_853)

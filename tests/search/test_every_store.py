@@ -45,8 +45,7 @@ def held(store, n, place=None):
     return Rows(store, index if place is None else index.persist(place), X)
 
 
-@pytest.mark.parametrize("where", ["memory", "directory"])
-@pytest.mark.parametrize("n", [60, MANY])
+@pytest.mark.parametrize(("n", "where"), [(60, "memory"), (MANY, "directory")])
 def test_whatever_is_done_answers_are_those_of_the_rows(store, n, where, tmp_path, small_blocks):
     rows = held(store, n, tmp_path / "index" if where == "directory" else None)
     rows.check()

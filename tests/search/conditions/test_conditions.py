@@ -108,7 +108,7 @@ def found_by_sqlite(rows, where):
     return [bool(value) for (value,) in answer]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(ROWS, CONDITIONS)
 def test_a_condition_finds_what_sqlite_finds(rows, where):
     assert found_here(rows, where) == found_by_sqlite(rows, where)
