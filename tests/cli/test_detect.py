@@ -76,7 +76,7 @@ def trained(folder):
 def test_a_trained_detector_is_that_of_python(trained):
     images, boxes = scenes(0)
     same = PartDetector(
-        2, 1, 32, margin=1, part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
+        2, 1, 32, margin=1, n_part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
     ).fit(images, boxes)  # fmt: skip
     np.testing.assert_array_equal(mercer.load("d.mercer").roots_[0], same.roots_[0])
     assert trained["images"] == 15

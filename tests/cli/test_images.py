@@ -54,7 +54,7 @@ def _inside(folder, monkeypatch):
 def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
     pyramid = parameters.pop("pyramid", ((1, 1),))
     descriptor = parameters.pop("descriptor", DenseSIFT(4, (4,)))
-    own = {name: parameters.pop(name) for name in ("soft", "assignment") if name in parameters}
+    own = {name: parameters.pop(name) for name in ("n_nearest", "assignment") if name in parameters}
     bags = encoder(Downscaled(descriptor, 640), words, pyramid=pyramid, **own)
     return ImageClassifier(bags, kernel, **{"C": 10.0, "cv": 2, "random_state": 0, **parameters})
 
@@ -74,8 +74,8 @@ def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
          {"encoder": FisherVectors, "words": 4, "reduce": 2, "kernel": "chi2"}),
         (["--probability"], {"probability": True}),
         (["--multi-class", "ovr"], {"multi_class": "ovr"}),
-        (["--reduce", "5", "--reduce-by", "convex", "-p", "soft=2", "-p", "assignment=ivf"],
-         {"reduce": 5, "reduce_method": "convex", "soft": 2, "assignment": "ivf"}),
+        (["--reduce", "5", "--reduce-by", "convex", "-p", "n_nearest=2", "-p", "assignment=ivf"],
+         {"reduce": 5, "reduce_method": "convex", "n_nearest": 2, "assignment": "ivf"}),
         (["--descriptor", "centrist", "--sizes", "12"], {"descriptor": LocalCENTRIST(4, (12,))}),
     ],
 )  # fmt: skip
@@ -211,7 +211,7 @@ def test_without_matplotlib_there_is_no_report_unless_it_was_asked_for(succeeds,
 
 
 def png_of(width, height):
-    """A file that claims to hold a grey image of this size, and holds no pixels."""
+    """A file that claims to hold a gray image of this size, and holds no pixels."""
 
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -456,7 +456,7 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
         (["rows", "test", "--out", "r.npy", "--size", "64"], "--size is ROWSxCOLUMNS"),
         (["rows", "test", "--out", "train"], "train is a directory"),
         (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),
-        (["train", "train", "--out", "t.mercer", "-p", "soft=0"], "soft"),
+        (["train", "train", "--out", "t.mercer", "-p", "n_nearest=0"], "n_nearest"),
         (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
          "selected, not merged"),
     ],

@@ -1,4 +1,4 @@
-"""A quantiser from a file: what its loops would trust is checked first."""
+"""A quantizer from a file: what its loops would trust is checked first."""
 
 import numpy as np
 import pytest

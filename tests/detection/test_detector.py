@@ -1,4 +1,4 @@
-"""PartDetector: it finds what it has learnt, survives a file, and names what is wrong with its input."""
+"""PartDetector: it finds what it has learned, survives a file, and names what is wrong with its input."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,9 @@ def test_images_that_cannot_be_used_are_named(detector, tmp_path):
         detector.detect(np.full((200, 200), 1000.0))
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"most": 0}, {"most": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"max_detections": 0}, {"max_detections": 1.5}]
+)
 def test_what_detect_is_asked_is_checked(detector, wrong):
     (name,) = wrong
     with pytest.raises(InputError, match=f"PartDetector.detect: `{name}` must be .*; got "):

@@ -16,7 +16,7 @@ SMALL = {"bytes_per_item": 4, "embedding": "kpca", "effort": "low", "n_component
 
 
 def histograms(n=120, d=10, seed=0, n_centres=12):
-    """Rows around a few centres, the same for every seed, with empty bins, that sum to 1; float32."""
+    """Rows around a few centers, the same for every seed, with empty bins, that sum to 1; float32."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).gamma(0.6, 1.0, (n_centres, d)) + 1e-3
     X = centres[rng.integers(0, n_centres, n)] * rng.gamma(8.0, 0.125, (n, d)) * (rng.random((n, d)) < 0.85)

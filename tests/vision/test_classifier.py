@@ -292,15 +292,15 @@ def test_images_of_moderate_size_are_described_as_they_are(scene):
 @pytest.mark.parametrize("kernel", ["chi2", "intersection", "linear"])
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"pyramid": PYRAMID, "soft": 3}, {"normalize": "l2", "pyramid": PYRAMID}, {"normalize": None}, {"reduce": 5},
-     {"reduce": 20, "pyramid": PYRAMID, "soft": 2}],
+    [{}, {"pyramid": PYRAMID, "n_nearest": 3}, {"normalize": "l2", "pyramid": PYRAMID}, {"normalize": None},
+     {"reduce": 5}, {"reduce": 20, "pyramid": PYRAMID, "n_nearest": 2}],
 )  # fmt: skip
 def test_the_contributions_of_patches_and_the_constant_are_the_score(scene, kernel, parameters):
     images, kinds = scene
     reduce = parameters.get("reduce")
     encoder = bags(**{name: value for name, value in parameters.items() if name != "reduce"})
     # scores of a class: those of its own column, or means over its pairs
-    multi_class = "ovr" if reduce or parameters.get("soft") else "ovo"
+    multi_class = "ovr" if reduce or parameters.get("n_nearest") else "ovo"
     found = model(encoder, kernel, reduce=reduce, multi_class=multi_class).fit(images, kinds)
     learner = found.classifier_
     assert learner.multi_class_ == multi_class

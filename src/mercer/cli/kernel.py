@@ -125,7 +125,7 @@ class Comparison:
 def kernel(x, y, name, param, signed, normalize, distance, top, out, out_format, rules, settings: Settings) -> None:
     """Exact kernel values, or best matches, between rows of numbers.
 
-    Without --top the result is the matrix K(X, Y): written to --out, printed if it is small, otherwise summarised. With
+    Without --top the result is the matrix K(X, Y): written to --out, printed if it is small, otherwise summarized. With
     --top it is the best matches of each row of X, and the matrix is never held in memory.
     """
     if out is not None:

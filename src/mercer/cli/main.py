@@ -30,7 +30,7 @@ _EXAMPLES = """
   mercer fit X.csv --label kind --out m.mercer  a classifier
   mercer predict m.mercer new.csv               what it says of other rows
   mercer inspect m.mercer                       what a model file holds
-  mercer index build X.npy --out X.index        nearest neighbours, in bytes
+  mercer index build X.npy --out X.index        nearest neighbors, in bytes
   mercer images train pictures --out m.mercer   a classifier of images
   mercer detect run m.mercer photo.jpg          where the objects are
   mercer spectra search lib.index unknown.mgf   names of mass spectra

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.parameters import check_parameters, keep_arguments
-from mercer._base.parameters.detection import MOST, PART_DETECTOR, THRESHOLD
+from mercer._base.parameters.detection import MAX_DETECTIONS, PART_DETECTOR, THRESHOLD
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
 from mercer.detection.cells.pyramid import PyramidShape
@@ -54,7 +54,7 @@ class PartDetector(BaseEstimator):
         [vedaldi12sparse]. Both are tables and take the same time to detect.
     mirrored : bool
         Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
-        learnt from the objects and their mirror images alike: for objects that look the same from both sides.
+        learned from the objects and their mirror images alike: for objects that look the same from both sides.
     storage : {"dense", "bytes"}
         How cells are kept without ``codewords``: as float32, or one byte per channel.
     margin : int
@@ -64,16 +64,16 @@ class PartDetector(BaseEstimator):
     padding : int
         Cells around the image, so that objects at its border are found.
     C : float
-        Weight of the losses against the regulariser.
-    overlap : float
+        Weight of the losses against the regularizer.
+    min_overlap : float
         Intersection over union with its box that the place of an object must have in training.
     cache_size : int
         Hard negatives that are kept at most.
-    per_image : int
+    max_negatives_per_image : int
         Hard negatives that one image gives in one round at most.
-    root_rounds, part_rounds, minings : int
+    n_root_rounds, n_part_rounds, n_mining_rounds : int
         Times that objects are placed with roots alone and with parts, and how often negatives are mined in each.
-    suppression : float
+    max_overlap : float
         Of two detections that have more than this share of the smaller one in common, the better stays.
     cache : path or None
         A folder where the cells of the training images are kept in a file instead of memory.
@@ -86,7 +86,7 @@ class PartDetector(BaseEstimator):
     Attributes
     ----------
     roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
-        The components that were learnt; those that mirror them are not kept.
+        The components that were learned; those that mirror them are not kept.
     codebook_ : ndarray of shape (codewords, 32), or None
     features_ : ndarray of shape (codewords, r), or None
         What filters see of the words, the 32 channels first. None where that is the words themselves, or full cells.
@@ -109,7 +109,8 @@ class PartDetector(BaseEstimator):
     ...     x, y = rng.integers(8, 40, 2)
     ...     images[i][y + 20 : y + 28, x : x + 48] = images[i][y : y + 48, x + 20 : x + 28] = 220
     ...     boxes[i] = [[x, y, x + 48, y + 48]]
-    >>> detector = PartDetector(2, 0, 16, margin=1, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
+    >>> detector = PartDetector(2, 0, 16, margin=1, n_mining_rounds=1, n_root_rounds=1, random_state=0)
+    >>> detector = detector.fit(images, boxes)
     >>> found = detector.detect(images[0], threshold=-1)
     >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
     True
@@ -130,13 +131,13 @@ class PartDetector(BaseEstimator):
         interval=6,
         padding=3,
         C=0.008,
-        overlap=0.7,
+        min_overlap=0.7,
         cache_size=20_000,
-        per_image=100,
-        root_rounds=2,
-        part_rounds=4,
-        minings=4,
-        suppression=0.5,
+        max_negatives_per_image=100,
+        n_root_rounds=2,
+        n_part_rounds=4,
+        n_mining_rounds=4,
+        max_overlap=0.5,
         cache=None,
         checkpoint=None,
         random_state=None,
@@ -182,7 +183,7 @@ class PartDetector(BaseEstimator):
         self._scorer_cache = None
         return self
 
-    def detect(self, image, threshold=0.0, most=MOST_DETECTIONS):
+    def detect(self, image, threshold=0.0, max_detections=MOST_DETECTIONS):
         """Find objects in an image.
 
         Parameters
@@ -191,8 +192,8 @@ class PartDetector(BaseEstimator):
         threshold : float
             Detections score more than this. Lower finds more, with more mistakes. At 0 precision and recall on the
             training images are best together (the largest F1); on others fewer objects are found.
-        most : int
-            Detections at most.
+        max_detections : int
+            Maximum number of detections; the best ones are kept.
 
         Returns
         -------
@@ -201,8 +202,8 @@ class PartDetector(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
             THRESHOLD.refuse(threshold, "PartDetector.detect")
-        MOST.check(most, "PartDetector.detect")
-        return self._finder().detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
+        MAX_DETECTIONS.check(max_detections, "PartDetector.detect")
+        return self._finder().detect(read(image, 0), name_of(image, 0), threshold, max_detections, self.n_jobs)
 
     def evaluate(self, images, boxes):
         """How good the detector is on annotated images.
@@ -221,7 +222,7 @@ class PartDetector(BaseEstimator):
         return self._finder().judged(images, boxes, self.n_jobs)
 
     def plot_model(self):
-        """Draw root, parts and costs of each learnt component as strokes along edges; needs matplotlib.
+        """Draw root, parts and costs of each learned component as strokes along edges; needs matplotlib.
 
         Returns
         -------
@@ -237,7 +238,7 @@ class PartDetector(BaseEstimator):
     def _best_threshold(self, trainer):
         """The score above which detections in the training images have the largest F1.
 
-        Where the regulariser is strong, objects score more than other windows but less than 0.
+        Where the regularizer is strong, objects score more than other windows but less than 0.
         """
         images = [*_some(trainer.with_boxes), *_some(trainer.negatives)]
         pyramids, boxes = [trainer.pyramids[i] for i in images], [trainer.boxes[i] for i in images]
@@ -260,7 +261,7 @@ class PartDetector(BaseEstimator):
         return bool(self.mirrored) and self.n_components > 1
 
     def _n_learnt(self):
-        """Components that are learnt; others mirror them."""
+        """Components that are learned; others mirror them."""
         return self.n_components // 2 if self._is_paired() else self.n_components
 
     def _shapes(self, boxes):
@@ -283,12 +284,12 @@ class PartDetector(BaseEstimator):
             is_paired=self._is_paired(),
             is_symmetric=bool(self.mirrored) and self.n_components == 1,
             margin=int(self.margin),
-            overlap=float(self.overlap),
+            min_overlap=float(self.min_overlap),
             cache_size=int(self.cache_size),
-            per_image=int(self.per_image),
-            root_rounds=int(self.root_rounds),
-            part_rounds=int(self.part_rounds),
-            minings=int(self.minings),
+            max_negatives_per_image=int(self.max_negatives_per_image),
+            n_root_rounds=int(self.n_root_rounds),
+            n_part_rounds=int(self.n_part_rounds),
+            n_mining_rounds=int(self.n_mining_rounds),
         )
 
     # ------------------------------------------------------------------------------------------------------ detecting
@@ -298,7 +299,7 @@ class PartDetector(BaseEstimator):
         return [Component(*values[:4], float(values[4])) for values in fields]
 
     def _finder(self):
-        """What finds objects; components get their tables once, and margin and suppression may change."""
+        """What finds objects; components get their tables once, and margin and max_overlap may change."""
         if getattr(self, "_scorer_cache", None) is None:
             features = getattr(self, "features_", None)  # models saved before there were features have none
             codebook = None if self.codebook_ is None else CellCodebook(self.codebook_, features)
@@ -306,7 +307,7 @@ class PartDetector(BaseEstimator):
             components = all_components(self._learnt(), self._is_paired())
             shape = self._pyramid_shape([component.shape for component in components])
             self._scorer_cache = Scorer(components, storage), storage, shape
-        return Finder(*self._scorer_cache, self.margin, self.suppression)
+        return Finder(*self._scorer_cache, self.margin, self.max_overlap)
 
     # --------------------------------------------------------------------------------------------------------- checks
 

@@ -39,7 +39,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
     Notes
     -----
-    Rows may be dense or CSR; nothing is learnt from them but their width. Empty rows stay empty.
+    Rows may be dense or CSR; nothing is learned from them but their width. Empty rows stay empty.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.cutoff = cutoff
 
     def fit(self, X, y=None):
-        """Check the rows; nothing is learnt. ``y`` is ignored."""
+        """Check the rows; nothing is learned. ``y`` is ignored."""
         if not isinstance(self.cutoff, Real) or not 0 < self.cutoff < np.inf:
             raise InputError(f"SpectralEntropyWeighting needs a cutoff above 0, got {self.cutoff!r}.")
         self._checked(X, reset=True)

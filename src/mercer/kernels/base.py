@@ -1,4 +1,4 @@
-"""What every kernel offers: Gram blocks, diagonal, induced distance, normalisation, nearest rows."""
+"""What every kernel offers: Gram blocks, diagonal, induced distance, normalization, nearest rows."""
 
 __all__ = ["Kernel", "kernel_class", "require_non_negative"]
 

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, normalisation, and functions from outside."""
+"""Kernels made of kernels: sums, products, normalization, and functions from outside."""
 
 __all__ = ["CallableKernel", "NormalizedKernel", "ProductKernel", "SumKernel"]
 

@@ -61,7 +61,7 @@ class UniversalRBF(Kernel):
     Parameters
     ----------
     delta : float or None
-        Step of the quantiser. None: ``fit`` of an estimator takes pi times the root of half the mean |x - y|^2 between
+        Step of the quantizer. None: ``fit`` of an estimator takes pi times the root of half the mean |x - y|^2 between
         its rows (or their blocks), at which the Gaussian falls to 1 / e; called directly, the kernel has delta = 1.
     block_size : int or None
         Columns of the blocks that are embedded on their own; None: the whole row is one.

@@ -137,7 +137,7 @@ class KernelLearner(BaseEstimator):
         return self._predictor
 
     def _plan_alone(self, X, y):
-        """The plan of an estimator that is not fitted afterwards."""
+        """The plan of an estimator that is not fitted afterward."""
         self._check_parameters()
         with self._working(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
@@ -179,7 +179,7 @@ class KernelLearner(BaseEstimator):
         is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
             raise InputError(
-                f"{type(self).__name__} has expansion={self.expansion!r} for quantisers only, such as "
+                f"{type(self).__name__} has expansion={self.expansion!r} for quantizers only, such as "
                 "map=ProductQuantizer(). Leave it at 'delayed'."
             )
         if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself

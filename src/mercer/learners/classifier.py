@@ -1,4 +1,4 @@
-"""KernelClassifier: a kernel name, a map or a quantiser in, a classifier out."""
+"""KernelClassifier: a kernel name, a map or a quantizer in, a classifier out."""
 
 __all__ = ["KernelClassifier"]
 
@@ -66,7 +66,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         are mapped by HomogeneousMap, the intersection by SparseAdditiveMap. Those that are not additive are computed
         exactly up to 20,000 rows in memory, as SVC does, and mapped by NystroemMap above, for losses without a dual on
         kernel values (logistic, joint ones), an unregularized intercept, or a solver that you name.
-    map : map or quantiser
+    map : map or quantizer
         Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
     loss : None or {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
         What wrong scores cost, for a kernel or map that you name; the last two look at all classes at once. None means
@@ -87,7 +87,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         one from a mixture of the others; beyond that, one-vs-rest. On exact kernel values pairs are taken as long as
         they have 2**24 coefficients or fewer. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
-        How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
+        How a quantizer's codes are learned on: as they are; decoded 250 at a time; all decoded beforehand.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
         "auto" takes the one that is likely the quickest of those that apply.
     tol : float
@@ -96,8 +96,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         Passes over the data at most.
     fit_intercept : bool
     intercept_scaling : float or None
-        The intercept is the weight of a further feature of this size, regularised like the others; None leaves it
-        unregularised.
+        The intercept is the weight of a further feature of this size, regularized like the others; None leaves it
+        unregularized.
     class_weight : dict, "balanced" or None
         Factors of the losses of each class, as in SVC.
     probability : bool
@@ -120,7 +120,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         There is no ``map_`` and no ``coef_`` then; give ``map=NystroemMap(...)`` to have them.
     link_ : SoftmaxLink, or None
         What turns scores into log odds.
-    map_ : the fitted map or quantiser
+    map_ : the fitted map or quantizer
     coef_ : ndarray of shape (factors, columns)
         Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
         2,048 of them.
@@ -145,7 +145,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     Notes
     -----
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
-    block. An indicator matrix y means labels, each of them learnt as a problem of its own. Among classes that are
+    block. An indicator matrix y means labels, each of them learned as a problem of its own. Among classes that are
     strings, ``""`` is one like any other, as in scikit-learn; the command line and ``open_rows`` take an empty label of
     a table for a missing one.
 

@@ -47,7 +47,7 @@ class KernelClassifierCV(KernelClassifier):
     cv : int, splitter or iterable of (train, test)
         Folds; a number means stratified folds.
     scoring : str, callable or None
-        What to maximise: a scorer of scikit-learn; None means accuracy.
+        What to maximize: a scorer of scikit-learn; None means accuracy.
     loss, multi_class, expansion, solver, tol, max_iter, fit_intercept, intercept_scaling, class_weight, probability
         As in :class:`KernelClassifier`.
     storage, random_state, n_jobs, verbose

@@ -13,7 +13,7 @@ from mercer._base.errors import InputError, require_extra
 from mercer.learners.fitting.encode import is_quantizer
 from mercer.maps import SparseMap
 
-# Okabe and Ito's colours, told apart under every common form of colour blindness; further classes have other lines
+# Okabe and Ito's colors, told apart under every common form of color blindness; further classes have other lines
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 STYLES = ("-", "--", ":", "-.")
 MOST_PANELS = 12

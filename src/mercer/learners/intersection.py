@@ -110,7 +110,7 @@ class IntersectionSVC(KernelClassifier):
     def _chosen_columns(self):
         if self._are_labels and self.multi_class == "crammer_singer":
             raise InputError(
-                f"{type(self).__name__}: multi_class='crammer_singer' is for classes; y has labels, which are learnt "
+                f"{type(self).__name__}: multi_class='crammer_singer' is for classes; y has labels, which are learned "
                 "one by one. Use multi_class='ovr'."
             )
         loss, n_factors = self._loss(), self.map_.inner_.n_factors
@@ -140,7 +140,7 @@ class IntersectionSVR(KernelRegressor):
     epsilon : float
         Error that costs nothing, in standard deviations of y, see :class:`KernelRegressor`.
     fit_intercept : bool
-        Centres the targets and adds a constant feature.
+        Centers the targets and adds a constant feature.
     bins, binning, kernel, solver, tol, max_iter, intercept_scaling, random_state, n_jobs, verbose
         As in :class:`IntersectionSVC`; ``kernel="auto"`` compares by R^2.
 

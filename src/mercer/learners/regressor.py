@@ -51,8 +51,8 @@ class KernelRegressor(RegressorMixin, KernelLearner):
 
     Notes
     -----
-    Every target is centred on its weighted mean and divided by its weighted standard deviation s before learning
-    (without ``fit_intercept``, by its root mean square, and not centred); weights and intercept are scaled back. So
+    Every target is centered on its weighted mean and divided by its weighted standard deviation s before learning
+    (without ``fit_intercept``, by its root mean square, and not centered); weights and intercept are scaled back. So
     neither the unit of y nor its zero matters. To have the C and epsilon of SVR, in the unit of y, give C / s (with the
     squared loss, C itself) and epsilon / s.
 

@@ -68,7 +68,7 @@ class ApproximationReport:
     ----------
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
-    k : neighbours counted by the recall
+    k : neighbors counted by the recall
 
     Examples
     --------
@@ -156,7 +156,7 @@ def approximation_report(map, X, *, n_rows=1000, k=10, random_state=0):
     n_rows : int
         Size of the sample. Time and memory grow with its square.
     k : int
-        Neighbours counted by the ranking recall.
+        Neighbors counted by the ranking recall.
     random_state : int, RandomState or None
         Seed of the sample.
 

@@ -1,9 +1,9 @@
-"""KernelIndex: nearest neighbours under a Mercer kernel. [bourrier15explicit]
+"""KernelIndex: nearest neighbors under a Mercer kernel. [bourrier15explicit]
 
 Steps ([bourrier15explicit] Sec. 4.3)
     fit      an embedding psi with K(x, y) ~ <psi(x), psi(y)>, and a code of its rows
     add      psi(x) of every row, kept as ``bytes_per_item`` bytes; the row itself, for the last step
-    search   psi(q), not quantised; a scan of all codes; the best ``oversample * k`` ranked again by the exact kernel
+    search   psi(q), not quantized; a scan of all codes; the best ``oversample * k`` ranked again by the exact kernel
 """
 
 __all__ = ["KernelIndex"]
@@ -53,10 +53,10 @@ class KernelIndex(Placed):
         lists for sparse rows where the kernel allows it, a graph for 32,768 dense rows or more, and codes for fewer or
         where something asks for them.
     code : {"pq", "opq", "lsh", "universal", "flat"}
-        Product quantisation; the same after a learnt rotation; signs of projections; universal bits; the embedded
+        Product quantization; the same after a learned rotation; signs of projections; universal bits; the embedded
         rows as float32.
     bits : int from 4 to 8
-        Of a word of product quantisation. Words of 4 bits lie two to a byte, so that there are twice as many of them;
+        Of a word of product quantization. Words of 4 bits lie two to a byte, so that there are twice as many of them;
         they are scanned faster, by faiss, and tell a little less.
     bytes_per_item : int or None
         Length of a code. None: 16, and no codes with lists or a graph.
@@ -67,7 +67,7 @@ class KernelIndex(Placed):
     measure : {"similarity", "distance"}
         What is reported and ranked by: kernel values, or the distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)).
     effort : {"low", "default", "high"}
-        What `fit` tries: ``"low"`` takes first guesses, ``"high"`` also tries learnt rotations and trains longer.
+        What `fit` tries: ``"low"`` takes first guesses, ``"high"`` also tries learned rotations and trains longer.
     vectors : {"auto", "float32", "float16", "uint8", None}
         How rows are kept for exact values. ``"auto"``: uint8 if the rows of `fit` are whole numbers up to 255, else
         float32. None keeps codes only: then scores are estimates.
@@ -278,7 +278,7 @@ class KernelIndex(Placed):
                      confidence=CONFIDENCE.default, as_frame=False):  # fmt: skip
         """All rows within a limit, for each query.
 
-        Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the
+        Without ``exact``, rows whose code is underestimated by more than neighbors were in 999 of 1,000 cases of the
         sample may be missed; every row that is returned is within the limit. See `search` for the other parameters.
 
         Returns

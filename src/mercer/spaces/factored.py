@@ -242,7 +242,7 @@ class BlockFactor(_Factored):
     Parameters
     ----------
     factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes; kept in float32 if all of
-        them are float32, as the codebooks of a quantiser, else in float64
+        them are float32, as the codebooks of a quantizer, else in float64
     repeat : how often they follow each other; one factor that d dimensions share is kept once, with repeat=d
 
     Examples

@@ -58,7 +58,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         What rows are compared by. None: chi2 between histograms, linear between Fisher vectors. Additive kernels of
         Fisher vectors, which have values of both signs, are taken in their signed form.
     C : float or "auto"
-        Weight of the losses against the regulariser; "auto" chooses it by cross-validation.
+        Weight of the losses against the regularizer; "auto" chooses it by cross-validation.
     reduce : int or None
         With histograms, the columns that are left of them when words that rise and fall together are merged
         (:class:`~mercer.ConvexReduction`), which needs an additive kernel. With Fisher vectors, the words that are
@@ -76,7 +76,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     probability : bool
         Offer ``predict_proba``, for five more fits of the learner.
     strict : bool
-        Whether an image that cannot be read makes ``fit`` raise an error. Otherwise nothing is learnt from it, and a
+        Whether an image that cannot be read makes ``fit`` raise an error. Otherwise nothing is learned from it, and a
         ``SkippedImagesWarning`` names it. ``predict`` always raises: there is no answer without an image.
     cache : path or None
         A folder where the rows of images are kept, see the encoders.
@@ -94,7 +94,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         On the rows that :meth:`encode` gives.
     classes_ : ndarray
     skipped_ : dict
-        Position of an image -> its name and why nothing was learnt from it.
+        Position of an image -> its name and why nothing was learned from it.
 
     See Also
     --------
@@ -150,7 +150,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         encoding, y = self._fit_encoder(images, y)
         self._fit_classifier(encoding.features, y)
         if self.skipped_:
-            who, consequence = type(self).__name__, "nothing was learnt from them"
+            who, consequence = type(self).__name__, "nothing was learned from them"
             warn_skipped(self.skipped_, len(encoding.kept), who, consequence, stacklevel=2)
         return self
 
@@ -248,7 +248,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return TrainingReport(self, images, np.asarray(y), encoding, predicted, scores, figures, seconds)
 
     def cross_validate(self, rows, y):
-        """Classify rows by classifiers that were learnt without them: those of the fit, with the C it has chosen.
+        """Classify rows by classifiers that were learned without them: those of the fit, with the C it has chosen.
 
         The words are those of the fit.
 

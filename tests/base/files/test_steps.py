@@ -28,7 +28,7 @@ def command(*words):
 
 @pytest.fixture
 def files(tmp_path):
-    """Paths of a pipeline and of labelled rows, and the pipeline."""
+    """Paths of a pipeline and of labeled rows, and the pipeline."""
     model = make_pipeline(MinMaxScaler(clip=True), mercer.KernelClassifier("chi2")).fit(X, Y)
     mercer.save(model, tmp_path / "model.mercer")
     np.savez(tmp_path / "rows.npz", X=X, y=Y)

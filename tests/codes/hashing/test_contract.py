@@ -29,7 +29,7 @@ CASES = {
     "signs of sparse features": (SignHash, {"map": HomogeneousMap("js")}),
     "signs of words": (SignHash, {"map": ProductQuantizer(4, bits=4, random_state=0)}),
     "klsh": (KLSH, {"n_landmarks": 60}),
-    "klsh, not centred": (KLSH, {"n_landmarks": 60, "center": False, "n_sampled": 1}),
+    "klsh, not centered": (KLSH, {"n_landmarks": 60, "center": False, "n_sampled": 1}),
     "rmmh": (RMMH, {"n_landmarks": 60}),
     "rmmh, rbf": (RMMH, {"kernel": RBF(2.0), "n_landmarks": 60, "n_sampled": 8, "C": 100.0}),
     "universal": (UniversalEmbedding, {}),
@@ -49,7 +49,7 @@ def case(request):
 
 @pytest.fixture
 def data(rng):
-    """Histograms with empty bins around a few centres."""
+    """Histograms with empty bins around a few centers."""
     centres = rng.dirichlet(np.full(12, 0.4), size=10)
     X = centres[rng.integers(0, 10, 300)] * rng.gamma(3.0, 0.3, (300, 12)) * (rng.random((300, 12)) < 0.9) + 1e-3
     X[X < 2e-3] = 0

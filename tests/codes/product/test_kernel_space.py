@@ -1,4 +1,4 @@
-"""Quantisers whose words are means in the feature space of an additive kernel."""
+"""Quantizers whose words are means in the feature space of an additive kernel."""
 
 import warnings
 

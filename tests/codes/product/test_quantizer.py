@@ -1,4 +1,4 @@
-"""Product quantisation: blocks, words, codes, and what is refused or warned about."""
+"""Product quantization: blocks, words, codes, and what is refused or warned about."""
 
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def test_permuted_columns_change_nothing_once_the_permutation_is_undone(X):
     fitted = quantizer(rotation="permutation").fit(X)
     order = fitted.rotation_
     assert sorted(order) == list(range(22))
-    # the second quantiser draws the same permutation, then sees the columns where the first one put them
+    # the second quantizer draws the same permutation, then sees the columns where the first one put them
     plain = quantizer(rotation=None)
     plain.fit(X[:, order])
     plain.inner_ = fitted.inner_

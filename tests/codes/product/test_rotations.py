@@ -1,4 +1,4 @@
-"""Rotations before quantisation: what they are for, and what they keep."""
+"""Rotations before quantization: what they are for, and what they keep."""
 
 import numpy as np
 import pytest

@@ -185,7 +185,7 @@ def test_levels_stand_for_inner_products_better_with_more_bits(rng):
         made = QuantizedJL(1000, bits=bits, center=False, random_state=0).fit(X)
         errors.append(np.abs(made.approximate_kernel(X) - X @ X.T).mean())
     assert errors == sorted(errors, reverse=True)
-    projection_only = np.sqrt(40 * 40 / 1000)  # what 1,000 projections without quantiser leave
+    projection_only = np.sqrt(40 * 40 / 1000)  # what 1,000 projections without quantizer leave
     assert errors[-1] < 1.1 * projection_only
     odd = QuantizedJL(301, bits=3, center=False, random_state=0).fit(X)
     even = QuantizedJL(301, bits=4, center=False, random_state=0).fit(X)

@@ -1,4 +1,4 @@
-"""What all stores share: rows as bytes, the embedding as an artefact, its fingerprint, the description of a table."""
+"""What all stores share: rows as bytes, the embedding as an artifact, its fingerprint, the description of a table."""
 
 import numpy as np
 import pytest

@@ -245,8 +245,8 @@ def test_what_the_server_says_is_said_by_name(postgres):
     with pytest.raises(MercerError, match=r"postgresql://127.0.0.1:1/db said: connection"):
         KernelIndex.connect("postgresql://me:secret@127.0.0.1:1/db", "shop")
     with index(X).push(postgres, "shop") as found:
-        with pytest.raises(MercerError, match=r"said: column \"colour\" does not exist"):
-            found.search(Q, 2, filter="colour = 'red'")
+        with pytest.raises(MercerError, match=r"said: column \"color\" does not exist"):
+            found.search(Q, 2, filter="color = 'red'")
         with pytest.raises(InputError, match=r"takes its values as a dictionary"):
             found.search(Q, 2, filter=("id > %(mercer_x)s", {"mercer_x": 3}))
         assert len(found) == 120  # the connection is still good

@@ -66,7 +66,7 @@ def test_a_row_that_is_further_or_named_twice_is_not_as_good():
     for found, scores, expected in [
         ([[1, 9, 8]], [[1.0, 2.0, 2.0]], 3),
         ([[1, 9, 9]], [[1.0, 2.0, 2.0]], 2),
-        ([[9, 2, 3]], [[1.0, 2.0, 2.0]], 2),  # where the nearest lies, but further neighbours are the last
+        ([[9, 2, 3]], [[1.0, 2.0, 2.0]], 2),  # where the nearest lies, but further neighbors are the last
         ([[1, 2, 9]], [[1.0, 2.0, 2.5]], 2),
         ([[1, -1, -1]], [[1.0, 2.0, 2.0]], 1),
     ]:
@@ -102,8 +102,8 @@ def test_ten_thousand_queries_take_no_patience():
         (lambda: recall_k_at(np.empty((0, 1), int), np.empty((0, 1), int), 1, 1), "got 0 and 0"),
         (lambda: recall_k_at([[1]], [[1]], 0, 1), "k as a whole number of at least 1, got 0"),
         (lambda: recall_k_at([[1]], [[1]], 1, 1.0), "R as a whole number of at least 1, got 1.0"),
-        (lambda: recall_k_at([[1, 2]], [[1, -1]], 2, 2), "needs 2 neighbours of every query"),
-        (lambda: recall_k_at([["a"]], [[None]], 1, 1), "needs 1 neighbours of every query"),
+        (lambda: recall_k_at([[1, 2]], [[1, -1]], 2, 2), "needs 2 neighbors of every query"),
+        (lambda: recall_k_at([["a"]], [[None]], 1, 1), "needs 1 neighbors of every query"),
         (lambda: recall_k_at([["1"]], [[1]], 1, 1), "words, the other numbers"),
         (lambda: recall_k_at([["a", 1]], [["a"]], 1, 2), "found_ids mixes numbers and words"),
         (lambda: recall_k_at(np.ones((1, 1)), [[1]], 1, 1), "found_ids needs whole numbers.*float64"),

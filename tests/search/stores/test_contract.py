@@ -185,7 +185,7 @@ def test_lists_are_looked_at_until_nearly_all_is_found(coders, embedded):
     assert 1 <= store.probes < 16
     _, scores = store.search(embedded[N:], 10)
     best = -np.sort(-scores_of(coder, embedded[N:], codes), axis=1)[:, 9:10]
-    assert np.mean(scores >= best - 1e-4) > 0.9  # 99 % of the rows' own neighbours; measured 0.96 on others
+    assert np.mean(scores >= best - 1e-4) > 0.9  # 99 % of the rows' own neighbors; measured 0.96 on others
 
 
 def test_a_seed_gives_the_same_lists(coders, embedded):

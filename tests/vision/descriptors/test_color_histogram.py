@@ -1,4 +1,4 @@
-"""Colour histograms: colours in their spaces, bins, and parts of images."""
+"""Color histograms: colors in their spaces, bins, and parts of images."""
 
 import colorsys
 
@@ -9,7 +9,7 @@ from mercer import InputError
 from mercer.vision import ColorHistogram, color_histogram
 from mercer.vision.reading.colors import SPACES, to_space
 
-# The corners of RGB in L*a*b* with the white D65, as colour tables give them.
+# The corners of RGB in L*a*b* with the white D65, as color tables give them.
 LAB_CORNERS = {
     (0, 0, 0): (0, 0, 0),
     (1, 1, 1): (100, 0, 0),
@@ -31,7 +31,7 @@ def all_colours(n=18):
     return np.stack(np.meshgrid(*[np.linspace(0, 1, n)] * 3, indexing="ij"), axis=3).reshape(n * n, n, 3)
 
 
-# ------------------------------------------------------------------------------------------------------ colours
+# ------------------------------------------------------------------------------------------------------ colors
 
 
 def test_hsv_is_that_of_the_standard_library():

@@ -198,7 +198,7 @@ def test_colours_become_grey_as_when_read(rng, tmp_path):
     image.fromarray(colours).save(tmp_path / "a.png")
     want = dense_sift(read_image(tmp_path / "a.png", mode="gray"))
     np.testing.assert_array_equal(dense_sift(colours).values, want.values)
-    # bytes of grey are rounded, floats are not
+    # bytes of gray are rounded, floats are not
     assert cosines(dense_sift(colours / 255, contrast=0).values, dense_sift(colours, contrast=0).values).mean() > 0.999
 
 

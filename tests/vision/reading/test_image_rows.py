@@ -22,7 +22,7 @@ CASES = {
 
 @pytest.fixture
 def images(rng):
-    """Images of different sizes, grey ones among them."""
+    """Images of different sizes, gray ones among them."""
     shapes = [(20, 31, 3), (44, 12, 3), (25, 25)] * 7
     return [rng.integers(0, 256, shape, dtype=np.uint8) for shape in shapes]
 
@@ -95,7 +95,7 @@ class AnyRow(CENTRIST):
 
 
 class AnyColours(ColorHistogram):
-    """Colours of such rows, squeezed between 0 and 1."""
+    """Colors of such rows, squeezed between 0 and 1."""
 
     def _shape_of_rows(self, n_values):
         return 1, n_values

@@ -2,7 +2,7 @@
 
 None, booleans, strings, finite floats, 64-bit integers and lists are themselves in JSON; everything else is an object
 whose key ``$`` says what it is. Arrays stand in the document by name. Types are compared exactly, so a subclass with
-behaviour of its own is refused rather than flattened.
+behavior of its own is refused rather than flattened.
 """
 
 __all__ = ["MAX_DEPTH", "NUMPY_TYPES", "PYTHON_TYPES", "SPARSE_TYPES", "Encoder"]
@@ -33,7 +33,7 @@ SPARSE_TYPES = {
 
 
 class Encoder:
-    """Encodes one value. Afterwards ``arrays`` holds the arrays its document names; equal views are kept once.
+    """Encodes one value. Afterward ``arrays`` holds the arrays its document names; equal views are kept once.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from typing import Any
 from mercer._base.errors import NotSaveableError
 from mercer._base.files.container import FileProblem
 from mercer._base.files.loaded import check_width, refuse_not_finite
+from mercer._base.files.renames import renamed
 from mercer._base.files.sklearn_objects import PREFIX, build_listed, listed_class, listed_name, packed_state, portable
 
 
@@ -76,8 +77,7 @@ def state_of(model: Any) -> dict[str, Any]:
 
 def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     """An instance with these parameters and this fitted state. A parameter that an older file lacks has its default."""
-    if listed_name(cls):
-        parameters = portable(cls, parameters)
+    parameters = portable(cls, parameters) if listed_name(cls) else renamed(cls.__name__, parameters)
     unknown = sorted(set(parameters) - set(inspect.signature(cls).parameters))
     if unknown:
         raise FileProblem(f"is refused: {cls.__name__} has no parameter {unknown[0][:80]!r}.")

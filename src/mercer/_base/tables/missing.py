@@ -25,7 +25,7 @@ class Missing:
     cells : cells of features without a value
     rows : rows with such a cell or, where they are dropped, without a label
     columns : cells without a value of each column that has some, by name or number
-    unlabelled : rows that are dropped because they have no label
+    unlabeled : rows that are dropped because they have no label
     """
 
     policy: str

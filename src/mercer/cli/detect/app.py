@@ -9,7 +9,7 @@ from mercer.cli.framework.commands import group
 
 ABOUT = """Find objects in images.
 
-A detector is learnt from images with boxes around the objects and from images without objects. It is a model of the
+A detector is learned from images with boxes around the objects and from images without objects. It is a model of the
 whole object and of parts that may move, on gradients kept as one byte per cell.
 """
 EXAMPLES = """

@@ -19,7 +19,7 @@ EXAMPLES = """
 Boxes as csv, with the columns file, xmin, ymin, xmax, ymax:
   mercer detect train --images photos --boxes boxes.csv --parts 6 --components 2 --pq 256 --out person.mercer
 
-Annotations of PASCAL VOC or COCO; a picture of what was learnt:
+Annotations of PASCAL VOC or COCO; a picture of what was learned:
   mercer detect train --images JPEGImages --boxes Annotations --label dog --out dog.mercer --plot dog.png
   mercer detect train --images photos --boxes instances.json --label dog --out dog.mercer
 
@@ -33,7 +33,7 @@ TRAIN = Group((
     PHOTOS, BOXES, MODEL_OUT, _COMPONENTS, _PARTS, _WORDS, BOX_LABEL,
     flag("unpaired", "Views that do not mirror each other."),
     *_TRAINING,
-    pathname("plot", None, "Draw what was learnt.", "PNG"),
+    pathname("plot", None, "Draw what was learned.", "PNG"),
 ))  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def _model(given: Values, seed: int):
         **said | {"codewords": given.codewords or None},
         mirrored=not given.unpaired,
         storage="dense" if given.codewords else "bytes",
-        root_rounds=2 if given.n_parts else given.part_rounds,
+        n_root_rounds=2 if given.n_parts else given.n_part_rounds,
         random_state=seed,
     )
     with as_argument():
@@ -90,7 +90,7 @@ def _model(given: Values, seed: int):
 def _document(model, boxes, seconds: float, out: Path) -> dict[str, Any]:
     solved = [one["objective"] for one in model.history_ if one["step"] == "solve"]
     placed = [one["objects"] for one in model.history_ if "objects" in one]
-    # a single view is learnt from each object and from its mirror image
+    # a single view is learned from each object and from its mirror image
     n_views = 2 if model.mirrored and model.n_components == 1 else 1
     return {
         "images": len(boxes),

@@ -15,7 +15,7 @@ EXAMPLES = """
 Gradients of images that are made 128 x 128 pixels first, 16 x 16 cells of 36 numbers:
   mercer images rows photos --as hog --size 128x128 -p cell_size=8 -p variant=dalal-triggs --out X.npy
 
-Colours, and transforms of neighbouring pixels in 2 x 2 parts:
+Colors, and transforms of neighboring pixels in 2 x 2 parts:
   mercer images rows photos/*.jpg --as color -p bins=8 -p space=hsv --out X.csv
   mercer images rows photos --as centrist --grid 2x2 --out X.npy
 """

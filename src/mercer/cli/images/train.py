@@ -34,7 +34,7 @@ Fisher vectors; rows kept for the next time:
   mercer images train scenes --encoder fisher --words 256 --reduce 64 --kernel chi2 --out scenes.mercer
 
 Other patches, several words for each, words found quickly; which parameters there are, an unknown one tells:
-  mercer images train scenes --descriptor centrist -p soft=5 -p assignment=hnsw --out scenes.mercer
+  mercer images train scenes --descriptor centrist -p n_nearest=5 -p assignment=hnsw --out scenes.mercer
 """
 _WORDS = {"bow": 1000, "fisher": 64}
 
@@ -49,7 +49,7 @@ TRAIN = Group((
         shown="4,8; 16,32 for centrist", panel="Words"),
     integer("max_side", 640, "Images with a longer side, in pixels, are made smaller first.", least=1, panel="Words"),
     text("pyramid", "1x1", "Grids of cells, each cell with a histogram of its own.", "RxC,...", panel="Words"),
-    texts("param", None, "Another parameter of BagOfWords or FisherVectors: assignment=hnsw, soft=5, terms=mean, "
+    texts("param", None, "Another parameter of BagOfWords or FisherVectors: assignment=hnsw, n_nearest=5, terms=mean, "
         "power=1 ...", "NAME=VALUE", "-p", panel="Words"),
     _CACHE, STRICT,
     pathname("report", None, "The report.", "HTML", shown="beside the model"),
@@ -123,7 +123,7 @@ def _encoder(given: Values, descriptor):
 
     make = BagOfWords if given.encoder == "bow" else FisherVectors
     made = make(descriptor, given.words or _WORDS[given.encoder], pyramid=_grids(given.pyramid))
-    others = parameters_of(made, given.param or [], "--param soft=5", _HAVE_OPTIONS)
+    others = parameters_of(made, given.param or [], "--param n_nearest=5", _HAVE_OPTIONS)
     with as_argument():
         made.set_params(**others).check_parameters()
     return made

@@ -1,4 +1,4 @@
-"""``mercer index``: nearest neighbours under a kernel, in an index that lives in a directory."""
+"""``mercer index``: nearest neighbors under a kernel, in an index that lives in a directory."""
 
 __all__ = ["app"]
 

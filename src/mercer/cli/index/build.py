@@ -54,14 +54,14 @@ INDEX = Group((_KERNEL, KERNEL_PARAM, *_OTHERS), panel="Index")
     DATA,
     pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
     IDS, KEEP,
-    integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learnt from.",
+    integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learned from.",
         shown="131072, at most 1 GiB", least=2),
     flag("dry_run", "Print the plan and write nothing."),
 ), examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)  # fmt: skip
 def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
     """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
 
-    All rows are read once before anything is learnt, so that bad ones are found first; rows need not fit into memory.
+    All rows are read once before anything is learned, so that bad ones are found first; rows need not fit into memory.
     --dry-run learns too, because the plan is measured, and stops before the directory is made. Rows are read as
     float32 unless --dtype says otherwise.
     """

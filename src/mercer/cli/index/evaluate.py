@@ -24,7 +24,7 @@ EXAMPLES = """
 Several indexes of the same rows: recall against bytes:
   mercer index evaluate b4.index b8.index b16.index queries.npy --plot bytes.png
 
-True neighbours that are known:
+True neighbors that are known:
   mercer index exact base.index queries.npy -k 100 --out truth.npy
   mercer index evaluate base.index queries.npy --truth truth.npy
 """
@@ -78,12 +78,12 @@ def _check(index, place: str, k: int, truth: str | None) -> None:
     if k > len(index):
         raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {place}.")
     if truth is None and index.stats()["vectors"] is None:
-        raise ArgumentError(f"{place} keeps codes only, which cannot tell the true neighbours. Give them with --truth.")
+        raise ArgumentError(f"{place} keeps codes only, which cannot tell the true neighbors. Give them with --truth.")
 
 
 def read_truth(file: str, n_queries: int, k: int):
     """The true nearest rows of queries: a table of ids, nearest first."""
-    check_file(file, "Name the file of the true neighbours.")
+    check_file(file, "Name the file of the true neighbors.")
     limit = Limit.fixed()
     if file.lower().endswith(".npy"):
         ids = load_array(file, limit)
@@ -98,9 +98,9 @@ def read_truth(file: str, n_queries: int, k: int):
     if ids.ndim != 2 or ids.dtype.kind not in "iuU":
         raise InputError(f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; a table of ids is needed.")
     if len(ids) != n_queries:
-        raise InputError(f"{file} has true neighbours of {len(ids)} queries, but there are {n_queries}.")
+        raise InputError(f"{file} has true neighbors of {len(ids)} queries, but there are {n_queries}.")
     if ids.shape[1] < k:
-        raise ArgumentError(f"{file} has {ids.shape[1]} true neighbours of each query; -k {k} needs as many.")
+        raise ArgumentError(f"{file} has {ids.shape[1]} true neighbors of each query; -k {k} needs as many.")
     return ids[:, :k]
 
 

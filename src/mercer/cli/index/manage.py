@@ -53,7 +53,7 @@ def remove(place, words, file, settings: Settings) -> None:
 def stats(place, verify, settings: Settings) -> None:
     """What an index holds, how its codes were chosen, and what it takes on the disk.
 
-    Rows unlike the sample are those of which the embedding loses more than of almost all rows that it was learnt from:
+    Rows unlike the sample are those of which the embedding loses more than of almost all rows that it was learned from:
     if they become many, build the index again.
     """
     with open_index(place, verify=verify) as index:

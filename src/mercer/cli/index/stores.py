@@ -111,7 +111,7 @@ PUSH = Group((
     TABLE.but(default=REQUIRED),
     flag("replace", "Drop an index that is there under this name."),
     choice("method", "hnsw exact", "hnsw", "hnsw: a graph; exact: a scan of all rows."),
-    integer("m", 16, "Neighbours of a row in the graph."),
+    integer("m", 16, "Neighbors of a row in the graph."),
     integer("ef_construction", 128, "Candidates while the graph is built."),
     flag("half", "Keep embedded rows in 16 bits: a halfvec."),
     flag("rows", "Keep the rows as well, which exact values need.", "--rows/--no-rows", default=True),

@@ -127,7 +127,7 @@ def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
     _MAP.but(name="maps", kind=list, default=None),
     MAP_KERNEL, PROJECT,
     integer("rows", 1000, "Rows compared with each other.", least=2),
-    integer("top", 10, "Neighbours counted by the recall.", "K", least=1),
+    integer("top", 10, "Neighbors counted by the recall.", "K", least=1),
     pathname("plot", None, "Draw the values and the errors.", "PNG"),
 ), examples=REPORT_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def report(files, maps, kernel, project, rows, top, plot, rules, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""``mercer encode``: rows as a quantiser, a map or a learner stores them, and codes back to rows."""
+"""``mercer encode``: rows as a quantizer, a map or a learner stores them, and codes back to rows."""
 
 __all__ = ["EXAMPLES", "encode", "write_features"]
 
@@ -26,7 +26,7 @@ from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
 from mercer.cli.models.learning import answers, load_model, missing_facts, open_data, warm_up, with_gaps
 
 EXAMPLES = """
-A quantiser, the codes of rows under it, and the rows that the codes stand for:
+A quantizer, the codes of rows under it, and the rows that the codes stand for:
   mercer map fit X.npy --map pq:block_size=8,bits=8 --out pq.mercer
   mercer encode pq.mercer X.npy --out codes.npy
   mercer encode pq.mercer codes.npy --decode --out approximate.npy
@@ -54,9 +54,9 @@ _MESSAGE = "mrcw"  # the format of docs/wire-format.md
     DENSE,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
-    """Write what a quantiser or a map turns rows into, or turn codes back into rows.
+    """Write what a quantizer or a map turns rows into, or turn codes back into rows.
 
-    A quantiser gives codes, a byte per block of columns, two above 8 bits and half of one at 4; --decode turns codes
+    A quantizer gives codes, a byte per block of columns, two above 8 bits and half of one at 4; --decode turns codes
     back into rows. A map gives its features, sparse ones as scipy.sparse.save_npz writes them; other formats then need
     --dense. An embedding into bits gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a
     message that mercer serve takes. The order is that of the rows, and labels are left out.
@@ -102,7 +102,7 @@ def _format(out: str, said: str | None) -> str:
 
 
 def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
-    """The quantiser or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
+    """The quantizer or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
     loaded = load_model(path)
     model = at_rate(loaded, bits, path)
     encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
@@ -112,7 +112,7 @@ def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
             "fit a learner with --map."
         )
     if decode and not _is_quantiser(encoder):
-        raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")
+        raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantizer can be decoded.")
     return encoder, features_of(loaded)
 
 
@@ -128,7 +128,7 @@ def _decoder(encoder, data: RowSource):
         try:
             return encoder.inverse_transform(codes)
         except InputError as error:
-            raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
+            raise InputError(f"{data.name} was not written by this quantizer: {error}") from error
 
     return decoded
 

@@ -34,7 +34,7 @@ _LABELS_SHOWN = 5
     BITS,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def evaluate(model, x, labels, plot, bits, rules, settings: Settings) -> None:
-    """How good the predictions of a fitted model are, on labelled rows that it has not seen.
+    """How good the predictions of a fitted model are, on labeled rows that it has not seen.
 
     For classes: accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for
     each class precision, recall and the average precision (AP) of its scores against all other classes. For numbers:

@@ -1,4 +1,4 @@
-"""``mercer fit``: a classifier or regressor with a kernel, learned from labelled rows and written to a model file."""
+"""``mercer fit``: a classifier or regressor with a kernel, learned from labeled rows and written to a model file."""
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -74,7 +74,7 @@ MOLECULES = Group(
         "one made here. DATA are then Parquet files that the workers can read.", "ADDRESS"),
 ), examples=EXAMPLES, choices=LEARNER, molecules=MOLECULES, rules=INPUT, settings=COMMON)  # fmt: skip
 def fit(x, out, labels, dry_run, dask, choices, molecules, rules, settings: Settings) -> None:
-    """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
+    """Learn to classify or to predict numbers from labeled rows, and write the model to a file.
 
     Without --kernel or --map, scalings of the columns, kernels, widths and penalties are tried on some of the rows, and
     the table shows what each reached on rows that it had not seen. With them, the plan says how rows are encoded and

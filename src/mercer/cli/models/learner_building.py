@@ -20,7 +20,7 @@ _OF_KERNEL = "kernel__"
 # None where nothing was said and the estimator's own default holds
 LEARNER = Group((
     PARAMETERS["kernel"].unsaid("chosen by trials; chi2 with options of solvers; the map's own; intersection for icd"),
-    text("encoder", None, "A map by the names of mercer map fit; pq learns on the codes of a product quantiser, "
+    text("encoder", None, "A map by the names of mercer map fit; pq learns on the codes of a product quantizer, "
         "universal, qjl, compact, sign, klsh and rmmh on bits.", "NAME[:P=V,...]", "--map -m",
         shown="chosen for the kernel and the rows"),
     MAP_PARAM,

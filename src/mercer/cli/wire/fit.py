@@ -1,4 +1,4 @@
-"""``mercer wire fit``: a classifier of bits at several rates, learned from labelled rows."""
+"""``mercer wire fit``: a classifier of bits at several rates, learned from labeled rows."""
 
 __all__ = ["EXAMPLES", "fit"]
 

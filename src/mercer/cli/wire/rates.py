@@ -17,7 +17,7 @@ Which code, at which rate, costs how much accuracy? After some minutes, a table 
   mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
 
 Some codes, one value of C, fewer splits: sooner there.
-  mercer wire rates X.npy --labels y.npy --codes unquantised,raw,compact,pq --bits 64,256 --C 1 --splits 2
+  mercer wire rates X.npy --labels y.npy --codes unquantized,raw,compact,pq --bits 64,256 --C 1 --splits 2
 
 Local descriptors of 36 numbers, bits for each:
   mercer wire rates hog.npy --labels y.npy --block-size 36 --bits 9,18,36
@@ -27,7 +27,7 @@ Local descriptors of 36 numbers, bits for each:
 @options((
     DATA, LABELS,
     integers("bits", "32,64,128,256,512,1024", "Bits of a row, or of a block with --block-size.", "N,..."),
-    text("codes", None, "unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
+    text("codes", None, "unquantized, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
         "cross-validation), universal-F (F times the delta of the rule), compact, pq.", "NAME,...",
         shown="all but universal-F"),
     integer("block_size", None, "Columns of local descriptors, coded one by one.", least=1),
@@ -40,7 +40,7 @@ def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules
     """Compare codes by the accuracy that a linear classifier has on them, at several lengths.
 
     Rows are split at random several times; everything a code learns, it learns from the training part. Beside the
-    codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
+    codes stand the numbers as they are, and each of them quantized on its own, which is sometimes all one needs.
     """
     check_plot(plot)
     data, y = open_classes(settings, x, labels, rules)

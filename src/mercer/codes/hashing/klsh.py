@@ -44,7 +44,7 @@ class KLSH(LandmarkHash):
     n_sampled : int or None
         Landmarks that one direction sums, fewer than there are landmarks. None: 30, or a quarter of the landmarks.
     center : bool
-        Centre the kernel at the mean of the landmarks, as [kulis09kernelized] does. [bourrier15explicit] (15) leaves it
+        Center the kernel at the mean of the landmarks, as [kulis09kernelized] does. [bourrier15explicit] (15) leaves it
         out; but with a kernel that is never negative, all rows are then on one side of most sums of landmarks, and
         most bits say nothing. A warning tells.
     random_state : int, RandomState or None
@@ -61,7 +61,7 @@ class KLSH(LandmarkHash):
     coefficients_ : ndarray of shape (n_landmarks, n_bits)
         Bit b of x is 1 where ``K(x, landmarks_) @ coefficients_[:, b] + intercept_[b] > 0``.
     intercept_ : ndarray of shape (n_bits,)
-        Zeros unless the kernel is centred.
+        Zeros unless the kernel is centered.
 
     See Also
     --------
@@ -86,14 +86,14 @@ class KLSH(LandmarkHash):
     def _functions(self, gram, dtype_char, random_state):
         """(coefficients, intercept) with coefficients = K^(-1/2) e_S.
 
-        Of the centred kernel <psi(x) - m, psi(y) - m> with m the mean of the landmarks, the centred Gram matrix has the
+        Of the centered kernel <psi(x) - m, psi(y) - m> with m the mean of the landmarks, the centered Gram matrix has the
         vector of ones in its null space, so that the columns of w sum to zero and
 
             sum_i w_i K_centred(x, y_i) = sum_i w_i K(x, y_i) - sum_i w_i mean_j K(y_i, y_j).
         """
         means = gram.mean(axis=0)
-        # Rounding is relative to this matrix even where the centred one is far smaller. The null vector of ones above
-        # all must not be kept: K(x, y_i) is not centred, and its sum would drown all else.
+        # Rounding is relative to this matrix even where the centered one is far smaller. The null vector of ones above
+        # all must not be kept: K(x, y_i) is not centered, and its sum would drown all else.
         rounding = (RANK_TOLERANCE[dtype_char] or len(gram) * EPSILON) * np.sqrt(np.square(gram).sum())
         if self.center:
             gram = gram - means - means[:, None] + means.mean()

@@ -6,7 +6,7 @@ Notation ([bourrier15explicit] Sec. 3.2)
     alpha_i epsilon_i  coefficients_   dual coefficients with their labels, zero elsewhere      (landmarks, n_bits)
     b                  intercept_                                                               (n_bits,)
     C                  C               cost of a row inside the margin, (17)
-A hyperplane of maximum margin between two random halves of a few rows keeps away from all of them: neighbours seldom
+A hyperplane of maximum margin between two random halves of a few rows keeps away from all of them: neighbors seldom
 end on different sides.
 """
 
@@ -103,7 +103,7 @@ class RMMH(LandmarkHash):
         return coefficients, intercept
 
     def _samples(self, n_landmarks, random_state):
-        """Rows of the pool for each bit, the first half of them labelled -1; shape (n_bits, n_sampled)."""
+        """Rows of the pool for each bit, the first half of them labeled -1; shape (n_bits, n_sampled)."""
         size = self.n_sampled
         if size is None:
             size = min(SAMPLED, n_landmarks // 2 * 2)

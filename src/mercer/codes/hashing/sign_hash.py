@@ -135,7 +135,7 @@ def normal_directions(width, count, random_state):
 def orthogonal_directions(width, count, random_state):
     """Columns of unit length and uniform direction, orthogonal within groups of ``width``, shape (width, count).
 
-    The Q of the QR factorisation of a normal matrix, made unique (and uniformly distributed) by R_kk > 0.
+    The Q of the QR factorization of a normal matrix, made unique (and uniformly distributed) by R_kk > 0.
     """
     groups = []
     with single_threaded():

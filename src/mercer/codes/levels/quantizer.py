@@ -93,7 +93,7 @@ class LevelQuantizer(FeatureMap):
         return self
 
     def transform(self, X):
-        """The levels of the rows: uint8 or uint16, dense or, if the quantiser was fitted to sparse rows, CSR."""
+        """The levels of the rows: uint8 or uint16, dense or, if the quantizer was fitted to sparse rows, CSR."""
         if is_dask(X):
             return transform_chunks(self, X)
         return self.encode_rows(self._checked(X, reset=False))

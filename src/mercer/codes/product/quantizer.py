@@ -1,4 +1,4 @@
-"""Product quantisation: a row as one word per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
+"""Product quantization: a row as one word per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
 
 Notation ([vedaldi12sparse])
     paper      code            meaning                                                    shape

@@ -24,8 +24,8 @@ from mercer.kernels import Linear
 from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, Identity
 
-SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learnt
-TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # a rotation is learnt from the larger of the one and so many each
+SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learned
+TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # a rotation is learned from the larger of the one and so many each
 # [gong13iterative] Sec. 3.2 has 50 iterations. Of few directions the best of several rotations is taken, because they
 # differ; of many they hardly do, and take their time.
 FEW_DIRECTIONS, STARTS, ITERATIONS, FEWER_ITERATIONS = 64, 4, 50, 20
@@ -37,7 +37,7 @@ class CompactEmbedding(BitEmbedding):
     spend no bit on directions in which rows hardly differ. [gong13iterative]
 
     The first principal directions of the training rows, as many as there are bits, are turned by the rotation R that
-    minimises |B - V R|, B the signs of V R: alternately B = sign(V R), and R from the singular vectors of B'V. With
+    minimizes |B - V R|, B the signs of V R: alternately B = sign(V R), and R from the singular vectors of B'V. With
     more bits than directions, several rotations of all directions are learned, each from a random start.
 
     A code of other length has other projections: unlike those of `UniversalEmbedding` and `QuantizedJL`, a shorter code

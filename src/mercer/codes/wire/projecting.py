@@ -1,4 +1,4 @@
-"""Rows to bits by a specification: rounding to 16 bits, projections, quantisers. docs/wire-format.md, sections 2 to 5
+"""Rows to bits by a specification: rounding to 16 bits, projections, quantizers. docs/wire-format.md, sections 2 to 5
 
 What is exact, and how it is fast: rows and matrix are whole numbers of 16 bits, so a product in float64 is exact. A
 product in float32 errs by at most (d + 2) 2^-24 |z| |a|, in any order of summation; only projections that a threshold

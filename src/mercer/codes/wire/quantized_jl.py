@@ -1,10 +1,10 @@
-"""Quantised Johnson-Lindenstrauss embeddings: random projections in a few bits each. [boufounos15universal] Sec. II-C
+"""Quantized Johnson-Lindenstrauss embeddings: random projections in a few bits each. [boufounos15universal] Sec. II-C
 
 Notation
     paper     code            meaning
     M, B      n_projections, bits
-    S         saturation_     largest value of a projection <a, x> that the quantiser tells apart
-    Delta     2 S / 2^B       step of the quantiser
+    S         saturation_     largest value of a projection <a, x> that the quantizer tells apart
+    Delta     2 S / 2^B       step of the quantizer
     R = M B                   bits of a code
 Deviation from the paper: entries of A are standard normal, so (6) holds for distances of q / sqrt(M).
 """
@@ -24,14 +24,14 @@ from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, BlockFactor, CodeRows, Identity
 
 SAMPLE_ROWS = 4096  # training rows whose projections decide offsets and saturation
-# Steps of the uniform quantiser with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
+# Steps of the uniform quantizer with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
 # [max60quantizing] (1 to 5 bits; the rest by the same calculation)
 BEST_STEPS = (1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308)
 WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds a whole number of projections
 
 
 class QuantizedJL(BitEmbedding):
-    """Random projections, each quantised to a few bits: codes whose inner products stand for those of the rows. (6)
+    """Random projections, each quantized to a few bits: codes whose inner products stand for those of the rows. (6)
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Universal embeddings: one bit of a wrapped quantiser per random projection. [boufounos15universal]
+"""Universal embeddings: one bit of a wrapped quantizer per random projection. [boufounos15universal]
 
 Notation ([boufounos15universal] Sec. II-D)
     paper     code           meaning
     M         n_bits         bits of a code (of each block)
     A, w                     drawn from a seed: nearly normal whole numbers, and a dither in [0, Delta)
-    Delta     delta_         step of the quantiser: distances up to about 0.63 delta are told apart
+    Delta     delta_         step of the quantizer: distances up to about 0.63 delta are told apart
     g(d)      expected_distance(d)   expected share of bits that differ at the distance d, (9)
 Deviation from the paper: (8) is of the share of the bits that differ, not of their number; all arithmetic is in whole
 numbers (docs/wire-format.md), so that a client in any language finds the same bits.
@@ -50,7 +50,7 @@ class UniversalEmbedding(BitEmbedding):
         Bits of a code, of each block. Distances of codes have a standard deviation of at most 0.5 / sqrt(n_bits). The
         first bits do not depend on how many there are.
     delta : float or "auto"
-        Step of the quantiser, in the units of distances. ``"auto"``: sqrt(8 / pi) times the lower quartile of the
+        Step of the quantizer, in the units of distances. ``"auto"``: sqrt(8 / pi) times the lower quartile of the
         distances between 4,096 random pairs of training rows (without equal rows), so that the linear range of g ends
         there; 1 if all training rows are equal. Where labels are known, cross-validation does better:
         ``GridSearchCV(KernelClassifier(map=UniversalEmbedding()), {"map__delta": ...})``.

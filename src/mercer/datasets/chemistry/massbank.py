@@ -14,7 +14,7 @@ from mercer.datasets.files import verified_bytes
 
 ORIGIN = (
     "the records of https://github.com/MassBank/MassBank-data (release of May 2025), of which it holds the MS2 spectra "
-    "with 5 peaks or more under an open licence, 60 strongest peaks each"
+    "with 5 peaks or more under an open license, 60 strongest peaks each"
 )
 SHA256 = "43a9990262ebfd252169c3f064f68900de98260132716890fa8a325fd861ef0a"
 N_SPECTRA = 54_791

@@ -27,7 +27,7 @@ PARTS = {
 
 
 def load_fashion_mnist(part="train", *, root=None):
-    """Pictures of ten kinds of clothes, 28 x 28 grey values from 0 to 255, row by row.
+    """Pictures of ten kinds of clothes, 28 x 28 gray values from 0 to 255, row by row.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def load_sift(part="base", *, root=None):
     Parameters
     ----------
     part : str
-        ``"base"`` (10,000 rows), ``"learn"`` (25,000), ``"query"`` (100) and ``"neighbours"``, the rows of the base
+        ``"base"`` (10,000 rows), ``"learn"`` (25,000), ``"query"`` (100) and ``"neighbors"``, the rows of the base
         nearest to each query, are the files of siftsmall. ``"more-base"`` are rows 10,000 to 19,999 of the base of
         SIFT1M, whose first 10,000 are those of siftsmall, and ``"more-query"`` its 10,000 queries. The learning set
         contains queries: never search it for them.
@@ -37,7 +37,7 @@ def load_sift(part="base", *, root=None):
 
     Returns
     -------
-    ndarray of float32, or for the neighbours int32, one row per descriptor
+    ndarray of float32, or for the neighbors int32, one row per descriptor
     """
     if part not in PARTS:
         raise InputError(f"load_sift has no part {part!r}. Parts: {', '.join(PARTS)}.")

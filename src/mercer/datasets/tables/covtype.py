@@ -19,7 +19,7 @@ PARTS = {"train": slice(0, N_TRAIN), "test": slice(N_TRAIN, N_ROWS), "all": slic
 
 
 def load_covtype(part="train", *, root=None):
-    """Which of seven trees grows on a patch of 30 x 30 metres: ten measurements and 44 indicators, all whole numbers.
+    """Which of seven trees grows on a patch of 30 x 30 meters: ten measurements and 44 indicators, all whole numbers.
 
     Parameters
     ----------

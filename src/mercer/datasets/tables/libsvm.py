@@ -31,7 +31,7 @@ SECTOR = {
 
 
 def load_ijcnn1(part="train", *, root=None):
-    """The generalisation task of the IJCNN 2001 challenge: 22 features from -1.4 to 1.4, a tenth of the rows positive.
+    """The generalization task of the IJCNN 2001 challenge: 22 features from -1.4 to 1.4, a tenth of the rows positive.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def stratified_folds(codes, seed, who, n_folds=FOLDS):
 
 
 def fold_scores(problem, solve, train, test):
-    """Scores (n, P) of test rows by weights that were learnt from train rows.
+    """Scores (n, P) of test rows by weights that were learned from train rows.
 
     Parameters
     ----------

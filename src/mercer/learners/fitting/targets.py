@@ -154,7 +154,7 @@ class OneVsOne(ClassColumns):
         return sides
 
     def probabilities(self, q):
-        """softmax(l), where l fits the log odds of all pairs best: minimise sum_{a < b} (l_b - l_a - logit q_ab)^2.
+        """softmax(l), where l fits the log odds of all pairs best: minimize sum_{a < b} (l_b - l_a - logit q_ab)^2.
 
         The largest is the class of the largest of :meth:`by_class` of these log odds.
         """
@@ -201,7 +201,7 @@ class Targets(ClassColumns):
 
     @property
     def title(self):
-        """How they are learnt."""
+        """How they are learned."""
         return "the target" if self.n_columns == 1 else "one per target"
 
     def labels(self, classes):

@@ -1,4 +1,4 @@
-"""Sparse features for additive kernels: each value on its neighbouring grid points. [vedaldi12sparse] Sec. 2.1
+"""Sparse features for additive kernels: each value on its neighboring grid points. [vedaldi12sparse] Sec. 2.1
 
 Notation
     paper      code            meaning                                                              shape
@@ -7,12 +7,12 @@ Notation
     Phi(x)     coefficients    (5): K_SS^+ k_Sx on the window S                                     (P,)
     K_ZZ       inner_          per column; for the intersection a cumulative sum, else a factor     (m, m)
 
-With two neighbours a <= x < b, (5) has the closed forms
+With two neighbors a <= x < b, (5) has the closed forms
 
     intersection   ((b - x), (x - a)) / (b - a)                                                     (8)
     chi2           2 (a + b) x / ((a + x) (b + x)) times that                                       (9)
 
-Below the first point and above the last there is one neighbour z, with the coefficient k(z, x) / k(z, z). Zero values
+Below the first point and above the last there is one neighbor z, with the coefficient k(z, x) / k(z, z). Zero values
 have none.
 
 Deviations from the paper: in (9) the second coefficient is x - i (printed: x - 1). Grids need not be uniform. The point
@@ -49,7 +49,7 @@ JUDGED_ROWS = 128  # ... and up to this many of the other half are the judges
 class SparseAdditiveMap(FeatureMap):
     """Sparse features for an additive kernel: a few numbers per non-zero value, whatever the number of points.
 
-    Every value is written on its neighbouring points of a grid, with the coefficients that approximate it best in the
+    Every value is written on its neighboring points of a grid, with the coefficients that approximate it best in the
     feature space of the kernel. The features come as a CSR matrix, point p of column j at j * n_points + p, with a
     geometry ``inner_`` that is not the identity: K(x, y) ~ phi(x)' H phi(y).
 

@@ -4,7 +4,7 @@ Notation
     symbol  code             meaning                                                    shape
     Z       landmarks_       landmarks, dense or CSR, in the type of the training rows  (M, d)
     W       normalization_   the columns are orthonormal functions: W' K_ZZ W = I       (M, E)
-    b       offset_          minus the mean of the features, when they are centred      (E,)
+    b       offset_          minus the mean of the features, when they are centered      (E,)
 
 The span of the landmarks in feature space is the same for every W, so phi(x) is an orthogonal projection and
 K(x, x) - |phi(x)|^2 is never negative, up to rounding.

@@ -46,7 +46,7 @@ class KernelPCA(LandmarkMap):
         How landmarks are found: by randomly pivoted Cholesky [chen22randomly], by k-means++ seeding in feature space,
         as a uniform sample; or row numbers of X; or the landmarks themselves, as an array or a sparse matrix.
     center : bool
-        Subtract the mean in feature space, as in ordinary PCA. Inner products then approximate the centred kernel and
+        Subtract the mean in feature space, as in ordinary PCA. Inner products then approximate the centered kernel and
         :meth:`residual` is the distance from the mean plus the span of the components.
     max_candidates : int or None
         Rows among which landmarks are looked for, a uniform sample of X. None: as many as 256 MiB of working memory
@@ -61,11 +61,11 @@ class KernelPCA(LandmarkMap):
     landmark_indices_ : ndarray or None
         Their positions in X; None if the rows were given.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) is ``normalization_.T @ K(landmarks_, x)``, plus ``offset_`` if the features are centred.
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``, plus ``offset_`` if the features are centered.
     eigenvalues_ : ndarray of shape (n_components,)
         Mean energy of the training rows along each component, largest first.
     explained_energy_ : ndarray of shape (n_components,)
-        The same as a share of the mean of K(x, x), or of the variance in feature space if the features are centred.
+        The same as a share of the mean of K(x, x), or of the variance in feature space if the features are centered.
 
     Examples
     --------

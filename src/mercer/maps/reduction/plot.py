@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._base.errors import require_extra
 
-COLOURS = ("#0072B2", "#E69F00")  # two of Okabe and Ito's, told apart under every common form of colour blindness
+COLOURS = ("#0072B2", "#E69F00")  # two of Okabe and Ito's, told apart under every common form of color blindness
 
 
 def draw_values(reduction, exact, reduced):

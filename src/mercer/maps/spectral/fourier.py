@@ -160,7 +160,7 @@ def _base_kernel(kernel):
 def _orthogonal_normals(width, count, rng):
     """Standard normal columns, orthogonal within groups of ``width``, shape (width, count).
 
-    Directions from the QR factorisation of a normal matrix, made unique (and uniformly distributed) by R_kk > 0;
+    Directions from the QR factorization of a normal matrix, made unique (and uniformly distributed) by R_kk > 0;
     lengths drawn anew, since the length of a normal vector is independent of its direction.
     """
     groups = []

@@ -35,7 +35,7 @@ PITCH_BITS = {"f": 14, "d": 40}
 class HomogeneousMap(FeatureMap):
     """2n + 1 numbers per value whose inner products approximate a homogeneous additive kernel.
 
-    Nothing is learnt from the data: the map depends on the kernel and the parameters only.
+    Nothing is learned from the data: the map depends on the kernel and the parameters only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The embedding as an artefact of its own: the bytes that are kept beside a table, and the fingerprint of them."""
+"""The embedding as an artifact of its own: the bytes that are kept beside a table, and the fingerprint of them."""
 
 __all__ = ["artefact", "embedded", "fingerprint", "from_artefact"]
 

@@ -230,7 +230,7 @@ class StoreIndex:
 
     @property
     def normalize(self):
-        """Whether the kernel is normalised."""
+        """Whether the kernel is normalized."""
         return self.model_.normalize
 
     @property

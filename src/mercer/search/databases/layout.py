@@ -12,7 +12,7 @@ from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
-FORMAT = 1  # of the layout, the artefact and the bytes of rows
+FORMAT = 1  # of the layout, the artifact and the bytes of rows
 DTYPES = ("float32", "float16")
 METHODS = ("hnsw", "exact")
 ID_TYPES = ("numbers", "texts")
@@ -32,7 +32,7 @@ class Layout:
     ids : "numbers", "texts", or None before the table has been looked at
     dtype : "float32" or "float16", of embedded rows
     method : "hnsw", a graph, or "exact", a scan
-    m, ef_construction : of the graph: neighbours of a node, and candidates while it is built
+    m, ef_construction : of the graph: neighbors of a node, and candidates while it is built
     id_column, embedding_column, row_column : names of columns
     kept : how rows are kept for exact values: "float32", "float16", "uint8" or None
     sparse, n_features : of these rows

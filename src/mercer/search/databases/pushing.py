@@ -45,7 +45,7 @@ def push(
     replace : bool
         Whether an index that is there under this name is dropped.
     method : {"hnsw", "exact"}
-        A graph with ``m`` neighbours per row, built with ``ef_construction`` candidates; or a scan of all rows.
+        A graph with ``m`` neighbors per row, built with ``ef_construction`` candidates; or a scan of all rows.
     dtype : {"float32", "float16"}
         Of embedded rows: ``vector`` or ``halfvec``.
     vectors : {"same", None}
@@ -177,7 +177,7 @@ def _blocks(model, rows, kept, alive):
 
 
 def _check_same(kept, written, model, where):
-    """Refuse an artefact that is not what was written down, and another embedding."""
+    """Refuse an artifact that is not what was written down, and another embedding."""
     found = fingerprint(kept)
     if found != written:
         raise InputError(

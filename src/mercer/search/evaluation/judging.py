@@ -1,4 +1,4 @@
-"""An index against true neighbours: recall and time by its codes, after re-ranking, and of the exact search."""
+"""An index against true neighbors: recall and time by its codes, after re-ranking, and of the exact search."""
 
 __all__ = ["IndexEvaluation", "SearchQuality", "evaluate_index"]
 
@@ -173,7 +173,7 @@ def judged(index, Q, found, true):
 
 
 def _positions(index, ids, k):
-    """Where the true neighbours stand; all of them must be in the index."""
+    """Where the true neighbors stand; all of them must be in the index."""
     ids = np.asarray(ids, dtype=object)[:, :k]
     positions = index.rows_.ids.positions(listed_ids(ids.ravel(), "evaluate_index(true_ids=)")).reshape(ids.shape)
     if (positions < 0).any():

@@ -1,4 +1,4 @@
-"""The picture of how well indexes find true neighbours: recall against the rows looked at, and against bytes."""
+"""The picture of how well indexes find true neighbors: recall against the rows looked at, and against bytes."""
 
 __all__ = ["plot_recall"]
 
@@ -6,7 +6,7 @@ from mercer._base.errors import require_extra
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = {"pq": "o", "opq": "s", "lsh": "^", "universal": "v", "flat": "D"}
-SHADES = (0.15, 0.85)  # of the colour map of ranks, which are no indexes and have colours of their own
+SHADES = (0.15, 0.85)  # of the color map of ranks, which are no indexes and have colors of their own
 
 
 def plot_recall(evaluations, title=""):

@@ -1,7 +1,7 @@
-"""Recall: how many of the true nearest neighbours a search has found, by names that leave no doubt.
+"""Recall: how many of the true nearest neighbors a search has found, by names that leave no doubt.
 
-recall_1@R    share of queries whose exact nearest neighbour is among the first R found
-recall_k@R    mean share of the exact k nearest neighbours that is among the first R found; k = R is recall_k@k
+recall_1@R    share of queries whose exact nearest neighbor is among the first R found
+recall_k@R    mean share of the exact k nearest neighbors that is among the first R found; k = R is recall_k@k
 
 What some papers call "recall@R" is the first, what others call "recall@k" is the second with R = k.
 """
@@ -18,7 +18,7 @@ LARGEST_KEY = np.iinfo(np.int64).max
 
 
 def recall_1_at(found_ids, true_ids, R, *, found_scores=None, true_scores=None):
-    """recall_1@R: the share of queries whose exact nearest neighbour is among the first R found.
+    """recall_1@R: the share of queries whose exact nearest neighbor is among the first R found.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def recall_1_at(found_ids, true_ids, R, *, found_scores=None, true_scores=None):
 
 
 def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=None):
-    """recall_k@R: the mean over queries of the share of the exact k nearest neighbours among the first R found.
+    """recall_k@R: the mean over queries of the share of the exact k nearest neighbors among the first R found.
 
         recall_k@R = mean_q |true_q[:k] ∩ found_q[:R]| / k
 
@@ -48,12 +48,12 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
     found_ids : array-like of int or str, shape (n_queries, R or more)
         What the search found, best first. -1 and None stand for nothing found.
     true_ids : array-like of int or str, shape (n_queries, k or more)
-        The exact nearest neighbours, nearest first.
+        The exact nearest neighbors, nearest first.
     k, R : int
-        How many neighbours are looked for, and among how many of the found.
+        How many neighbors are looked for, and among how many of the found.
     found_scores, true_scores : array-like of float or None
         Exact similarities or distances of the same rows. If given, a row that was found and is exactly as far as the
-        k-th true neighbour is as good as one that is listed: which of several such rows is listed is chance.
+        k-th true neighbor is as good as one that is listed: which of several such rows is listed is chance.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
         raise InputError("recall needs the scores of both, found_scores and true_scores, or of neither.")
     found, true, n_keys = _as_keys(found, true)
     if (true < 0).any():
-        raise InputError(f"true_ids needs {k} neighbours of every query; -1 or None is among them.")
+        raise InputError(f"true_ids needs {k} neighbors of every query; -1 or None is among them.")
     hits, is_true = _matches(found, true)
     if found_scores is not None:
         scores = _first_columns("found_scores", found_scores, R, "R", rows=len(found))
@@ -98,8 +98,8 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
         As for :func:`recall_k_at`.
     ranks : sequence of int
         The numbers R of found rows to look at.
-    neighbours : sequence of int
-        The numbers k of true neighbours to look for; pairs with k > R are left out.
+    neighbors : sequence of int
+        The numbers k of true neighbors to look for; pairs with k > R are left out.
 
     Returns
     -------
@@ -111,14 +111,14 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
     {'recall_1@1': 0.0, 'recall_1@2': 1.0, 'recall_2@2': 0.75}
     """
     if not all(isinstance(numbers, Iterable) for numbers in (ranks, neighbours)):
-        raise InputError(f"recall_table needs sequences of ranks and neighbours, got {ranks!r} and {neighbours!r}.")
+        raise InputError(f"recall_table needs sequences of ranks and neighbors, got {ranks!r} and {neighbours!r}.")
     scores = {"found_scores": found_scores, "true_scores": true_scores}
     pairs = [(k, R) for k in neighbours for R in ranks if k <= R]
     return {f"recall_{k}@{R}": recall_k_at(found_ids, true_ids, k, R, **scores) for k, R in pairs}
 
 
 def _matches(found, true):
-    """How many of the true neighbours of each query were found, and which of the found are true."""
+    """How many of the true neighbors of each query were found, and which of the found are true."""
     listed = np.sort(true, axis=1).ravel()  # in ascending order as a whole, because a key tells its query first
     place = np.minimum(np.searchsorted(listed, found), len(listed) - 1)
     is_true = listed[place] == found

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by looking at every row: the oracle that everything else is measured against."""
+"""Exact nearest neighbors by looking at every row: the oracle that everything else is measured against."""
 
 __all__ = ["Base", "exact_knn", "nearest_rows"]
 
@@ -93,7 +93,7 @@ class Base:
     Attributes
     ----------
     rows, blocks : the rows, and slices of them
-    factors : 1 / sqrt(K(x, x)) where the kernel is normalised, else None
+    factors : 1 / sqrt(K(x, x)) where the kernel is normalized, else None
     offsets : -K(x, x) / 2, which is added to K for half of a distance's objective, else None
     highest : largest |K(x, x)|; a function of the caller's may have negative ones
 

@@ -108,7 +108,7 @@ _TOTALS = _Row()
 
 
 class Formula:
-    """A kernel, normalised or not, as similarity or as the negative squared distance.
+    """A kernel, normalized or not, as similarity or as the negative squared distance.
 
     Parameters
     ----------

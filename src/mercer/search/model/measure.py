@@ -29,7 +29,7 @@ PAIRS_PER_TASK = 2048
 
 
 class Measure:
-    """A kernel, whether it is normalised, and what is reported.
+    """A kernel, whether it is normalized, and what is reported.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Measure:
         return self.kernel.diagonal(X.astype(np.float64)).astype(np.float64)
 
     def roots(self, X):
-        """sqrt(K(x, x)) of the kernel before it is normalised, 1 for empty rows: what features are divided by."""
+        """sqrt(K(x, x)) of the kernel before it is normalized, 1 for empty rows: what features are divided by."""
         energy = np.sqrt(self.plain.diagonal(X.astype(np.float64)).astype(np.float64))
         return np.where(energy > 0, energy, 1.0)
 

@@ -33,15 +33,15 @@ class SearchModel(BaseEstimator):
     kernel_ : Kernel
         The kernel, with widths that were left open measured.
     embedding_ : FeatureMap, or None of lists without codes
-        Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
-        rows are compared by the normalised one.
+        Of the kernel, normalized or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
+        rows are compared by the normalized one.
     quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
     scale_ : float
         The s of the scan: see `mercer.search.model.coders`.
     slope_, intercept_ : floats
         The objective is estimated as slope * score + intercept, plus the terms of the query.
     slack_ : float
-        By how much a neighbour may be underestimated, measured.
+        By how much a neighbor may be underestimated, measured.
     residual_limit_ : float
         Share of K(x, x) that the embedding loses, beyond which a row is unlike those seen.
     highest_energy_ : float
@@ -51,7 +51,7 @@ class SearchModel(BaseEstimator):
 
     Examples
     --------
-    What an index has learnt, without its rows:
+    What an index has learned, without its rows:
 
     >>> import numpy as np
     >>> from mercer import KernelIndex

@@ -5,7 +5,7 @@ Rows get positions 0, 1, 2, ... in the order they are appended. A removed row ke
 or codes.
 
 Changes are transactions: they show when the ``with`` block ends, all of them or none. What is visible is a
-:class:`Snapshot`, which never changes afterwards: columns, segments and removed rows of one moment belong together, and
+:class:`Snapshot`, which never changes afterward: columns, segments and removed rows of one moment belong together, and
 whoever holds one may go on using it while rows are added, removed or rewritten.
 
 Ctrl-C may be heard between any two steps, also while a failure is being cleared away. So nothing is believed to have

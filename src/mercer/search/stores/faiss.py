@@ -1,4 +1,4 @@
-"""Codes in inverted lists, by faiss: a query looks at the lists whose centres are nearest, not at all rows.
+"""Codes in inverted lists, by faiss: a query looks at the lists whose centers are nearest, not at all rows.
 
 The codes are those of the scan (the lists do not enter into them), so an index changes over when it has grown, without
 encoding anything again.

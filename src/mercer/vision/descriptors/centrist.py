@@ -1,10 +1,10 @@
 """CENTRIST: histograms of census transforms, over the parts of an image and over patches. [wu11centrist]
 
-The census transform of a pixel has one bit for each of its eight neighbours, 1 if the pixel is not darker than it; the
-bits of the neighbours from above left to below right, row by row, make a number from 0 to 255, the first bit counting
-128. Any rise of brightness that keeps the order of grey values leaves it as it is.
+The census transform of a pixel has one bit for each of its eight neighbors, 1 if the pixel is not darker than it; the
+bits of the neighbors from above left to below right, row by row, make a number from 0 to 255, the first bit counting
+128. Any rise of brightness that keeps the order of gray values leaves it as it is.
 
-A histogram is that of a rectangle by itself: its outermost pixels lack neighbours in it and are not counted.
+A histogram is that of a rectangle by itself: its outermost pixels lack neighbors in it and are not counted.
 """
 
 __all__ = ["CENTRIST", "LocalCENTRIST", "centrist"]
@@ -23,21 +23,21 @@ from mercer.vision.reading.colors import to_gray
 from mercer.vision.reading.image_rows import ImageRows, grid_edges
 
 N_CODES = 256
-LEAST_SIDE = 3  # of a rectangle that has a pixel with eight neighbours
+LEAST_SIDE = 3  # of a rectangle that has a pixel with eight neighbors
 LARGEST_SIZE = 4096
 
 
 def centrist(image, grid=(1, 1), *, superblock=1, normalize=True):
     """Histograms of the census transforms of the parts of an image.
 
-    The image is divided into blocks of (nearly) equal size. Every ``superblock`` x ``superblock`` neighbouring blocks
+    The image is divided into blocks of (nearly) equal size. Every ``superblock`` x ``superblock`` neighboring blocks
     are described together, so that these overlap: [wu10fast] 4.2 divides 108 x 36 pixels into 9 x 4 blocks and
     describes the 8 x 3 super-blocks of 2 x 2, which gives 6,144 numbers.
 
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes or floats of any range. Colours become grey (luma of ITU-R 601).
+        Bytes or floats of any range. Colors become gray (luma of ITU-R 601).
     grid : (int, int)
         Rows and columns of blocks.
     superblock : int
@@ -78,7 +78,7 @@ class CENTRIST(ImageRows):
     grid : (int, int)
         Rows and columns of blocks that an image is divided into.
     superblock : int
-        Every ``superblock`` x ``superblock`` neighbouring blocks are described by one histogram.
+        Every ``superblock`` x ``superblock`` neighboring blocks are described by one histogram.
     normalize : bool
         Whether the numbers of an image sum to 1; otherwise they are counts.
     image_shape : tuple or None

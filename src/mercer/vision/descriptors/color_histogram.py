@@ -1,4 +1,4 @@
-"""Histograms of the colours of an image and of its parts."""
+"""Histograms of the colors of an image and of its parts."""
 
 __all__ = ["ColorHistogram", "color_histogram"]
 
@@ -14,9 +14,9 @@ from mercer.vision.reading.image_rows import ImageRows, grid_edges
 
 
 def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
-    """Histograms of the colours of an image, of all three channels together.
+    """Histograms of the colors of an image, of all three channels together.
 
-    Each channel is cut into equal bins, from the least to the greatest value that a colour of RGB has in it:
+    Each channel is cut into equal bins, from the least to the greatest value that a color of RGB has in it:
 
     - ``"rgb"``: red, green, blue of a screen (sRGB)
     - ``"hsv"``: hue from red over green and blue back to red, saturation, value
@@ -26,9 +26,9 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
     Parameters
     ----------
     image : array of shape (H, W, 3) or (H, W)
-        Bytes, or floats from 0 to 1. Grey is a colour with three equal channels.
+        Bytes, or floats from 0 to 1. Gray is a color with three equal channels.
     bins : int or (int, int, int)
-        Bins of each channel. Grey lies in the middle of a bin of ``"opponent"`` if the number is odd, and on the border
+        Bins of each channel. Gray lies in the middle of a bin of ``"opponent"`` if the number is odd, and on the border
         of two if it is even.
     space : str
         One of those above.
@@ -62,7 +62,7 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
 
 
 class ColorHistogram(ImageRows):
-    """Images of any size to rows of histograms of their colours.
+    """Images of any size to rows of histograms of their colors.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class ColorHistogram(ImageRows):
     Attributes
     ----------
     grid_shape_ : tuple
-        (rows, columns, colours) of the features of an image: ``transform(X).reshape(-1, *grid_shape_)`` are those of
+        (rows, columns, colors) of the features of an image: ``transform(X).reshape(-1, *grid_shape_)`` are those of
         :func:`color_histogram`.
 
     Examples
@@ -102,7 +102,7 @@ class ColorHistogram(ImageRows):
 
 
 def _histogram_shape(bins, space, grid, who):
-    """(rows, columns, colours)."""
+    """(rows, columns, colors)."""
     if not isinstance(space, str) or space not in SPACES:
         raise InputError(f"{who} needs space as one of {', '.join(map(repr, SPACES))}, got space={space!r}.")
     return *whole_pair(grid, who, "grid"), int(np.prod(_channel_bins(bins, who)))
@@ -119,7 +119,7 @@ def _channel_bins(bins, who):
 
 
 def _fill(image, bins, space, grid, histograms, who):
-    """Write the histograms of a checked image into an array of shape (rows, columns, colours)."""
+    """Write the histograms of a checked image into an array of shape (rows, columns, colors)."""
     height, width = image.shape[:2]
     (n_rows, n_columns), n_colors = whole_pair(grid, who, "grid"), histograms.shape[2]
     if height < n_rows or width < n_columns:

@@ -1,7 +1,7 @@
 """Histograms of oriented gradients, one descriptor per cell. [dalal05histograms] [felzenszwalb10object]
 
 An image is cut into square cells. Every pixel votes with the length of its gradient for one of 18 directions, 20
-degrees apart (0 is to the right, 90 down), in the four cells around it, by bilinear weights; in colour images the
+degrees apart (0 is to the right, 90 down), in the four cells around it, by bilinear weights; in color images the
 channel with the longest gradient votes. A cell's votes are then divided by the norm of each of the four blocks of 2 x 2
 cells that contain it.
 

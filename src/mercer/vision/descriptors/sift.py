@@ -2,19 +2,19 @@
 
 A descriptor covers 4 x 4 bins of ``size`` pixels each. A pixel votes with the length of its gradient for the two
 nearest of eight directions and the four nearest bins, by linear weights, and the less the farther it is from the
-middle. The votes are normalised, cut off at 0.2 and normalised again.
+middle. The votes are normalized, cut off at 0.2 and normalized again.
 
 Notation
     code        meaning                                                              shape
     grid        votes for bins at all places where a descriptor may have one         (R, C, 8)
     weights     mean weight of the pixels of each of four bins in a row              (4,)
-    spacing     distance of neighbours in the grid: gcd(step, size), in pixels
+    spacing     distance of neighbors in the grid: gcd(step, size), in pixels
 
 The values of a descriptor are ordered by row of bins (top to bottom), column (left to right) and direction (0, 45, ...,
 315 degrees; 0 is to the right, 90 down).
 
 Against VLFeat's ``vl_phow``, which this follows [vedaldi10vlfeat]:
-- Smoothing (sigma = size / 6), places, gradients, bins and normalisation are the same. The Gaussian by which pixels far
+- Smoothing (sigma = size / 6), places, gradients, bins and normalization are the same. The Gaussian by which pixels far
   from the middle count less has sigma = 2 bins, as in [lowe04distinctive] and ``vl_dsift``; in ``vl_phow`` it is 1.5.
 - Descriptors are floats of norm 1; there they are bytes, 512 times as large.
 - Descriptors below the threshold of contrast are left out; there they are set to zero.
@@ -92,13 +92,13 @@ def dense_sift(image, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes, or floats with 1 for white. Colours become grey (luma of ITU-R 601).
+        Bytes, or floats with 1 for white. Colors become gray (luma of ITU-R 601).
 
     Returns
     -------
     Descriptors
-        Size after size, each row after row. Descriptors of different sizes have the same centres where there are
-        descriptors of all of them, or centres half a pixel apart if some sizes are odd and some even.
+        Size after size, each row after row. Descriptors of different sizes have the same centers where there are
+        descriptors of all of them, or centers half a pixel apart if some sizes are odd and some even.
 
     Examples
     --------
@@ -120,13 +120,13 @@ def _checked(step, sizes, window, contrast, who):
 
 
 def _describe(image, step, sizes, window, contrast, n_jobs):
-    """The descriptors of a checked grey image: first the places of all sizes, then their values in one array."""
+    """The descriptors of a checked gray image: first the places of all sizes, then their values in one array."""
     height, width = map(int, image.shape)
     scaled, white = _scaled(image)
     largest = max(sizes)
 
     def place(size):
-        start = 3 * (largest - size) // 2  # so that the centres of all sizes agree
+        start = 3 * (largest - size) // 2  # so that the centers of all sizes agree
         if min(height, width) - start < 3 * size + 1:
             return None
         cells = (_flat_cells if window == "flat" else _gaussian_cells)(scaled, size, step, start)

@@ -15,7 +15,7 @@ share. These do not add up to the score. The columns of a Fisher vector still be
 kernel the contributions of words are sums over their columns; otherwise they are what the score loses when the columns
 are set to 0.
 
-The score of a class is that of its column. If classes were learnt in pairs it is the mean of its scores against each
+The score of a class is that of its column. If classes were learned in pairs it is the mean of its scores against each
 other class, which is linear in those, unlike the votes that decide.
 """
 
@@ -79,7 +79,7 @@ class Explanation:
     name: str
 
     def heat(self):
-        """The contributions of patches as an image (H, W), spread around their centres; its sum is theirs."""
+        """The contributions of patches as an image (H, W), spread around their centers; its sum is theirs."""
         height, width = self.pixels.shape[:2]
         heat = np.zeros((height, width))
         x, y = np.rint(self.frames[:, :2]).astype(np.int64).T

@@ -6,10 +6,10 @@ import numpy as np
 
 from mercer.vision.explaining.patches_plot import draw_gray, draw_image, new_figure, patch_sheet
 
-FOR, AGAINST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe and Ito, told apart by colour-blind readers
+FOR, AGAINST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe and Ito, told apart by color-blind readers
 WORDS = 5  # telling words on each side
 BARS = 8  # classes whose scores are shown
-STRONG = 99.5  # percentile of the heat that has the full colour
+STRONG = 99.5  # percentile of the heat that has the full color
 
 
 def draw_explanation(explanation):

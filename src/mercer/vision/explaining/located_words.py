@@ -20,7 +20,7 @@ from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.pyramid import Pyramid
 
-MOST = 10  # columns that are told apart by their colours
+MOST = 10  # columns that are told apart by their colors
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class LocatedWords:
         return len(np.unique(self.weights)) > 1
 
     def plot(self, path=None):
-        """Draw the image, the patches of each column in a colour, and some of these patches larger.
+        """Draw the image, the patches of each column in a color, and some of these patches larger.
 
         Parameters
         ----------

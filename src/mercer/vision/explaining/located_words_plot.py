@@ -1,4 +1,4 @@
-"""The picture of words on an image: patches in the colour of their column, and some of them larger."""
+"""The picture of words on an image: patches in the color of their column, and some of them larger."""
 
 __all__ = ["draw_located"]
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.vision.explaining.patches_plot import draw_gray, draw_image, new_figure, patch_sheet
 
-# Seven of Okabe and Ito's, told apart by colour-blind readers, and three more that differ from them in lightness.
+# Seven of Okabe and Ito's, told apart by color-blind readers, and three more that differ from them in lightness.
 COLOURS = ("#D55E00", "#56B4E9", "#F0E442", "#009E73", "#CC79A7", "#0072B2", "#E69F00", "#7CFC00", "#7B1E1E", "#5B2A86")
 DOT = 0.6  # diameter of a patch's dot, in its size: the image shows between them
 

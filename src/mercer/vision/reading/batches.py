@@ -55,7 +55,7 @@ class Picture:
         return str(self.source) if isinstance(self.source, (str, os.PathLike)) else f"image {self.position}"
 
     def pixels(self):
-        """The image as an array: grey files as (H, W), others as (H, W, 3), arrays as they are."""
+        """The image as an array: gray files as (H, W), others as (H, W, 3), arrays as they are."""
         if isinstance(self.source, np.ndarray):
             return as_image(self.source, f"The reader of {self.name}")
         image = decoded(self._bytes, self.name)

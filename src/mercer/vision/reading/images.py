@@ -104,7 +104,7 @@ def resize(image, size):
     image = as_image(image, "resize")
     if image.dtype == np.uint8:
         planes = [image]
-    else:  # Pillow has no colour images of floats
+    else:  # Pillow has no color images of floats
         planes = np.moveaxis(np.atleast_3d(image), 2, 0).astype(np.float32)
     resized = [np.array(Image.fromarray(plane).resize((width, height), Image.Resampling.BILINEAR)) for plane in planes]
     return resized[0] if len(resized) == 1 else np.ascontiguousarray(np.stack(resized, axis=2))

@@ -10,7 +10,7 @@ from mercer._base.evaluation.plots import draw_confusion
 from mercer._base.html.pieces import uri
 from mercer.vision.reading.images import read_image, resize
 
-_BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by colour-blind readers
+_BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by color-blind readers
 _THUMBNAIL = 132  # pixels of the longer side
 _JPEG_QUALITY = 82
 

@@ -65,7 +65,7 @@ def _head(found, about: Circumstances) -> str:
     kernel = get_kernel(found.model.classifier_.kernel).name
     return (
         f"<h1>Images of {escape(_name(about.folder))}</h1>\n"
-        f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
+        f'<p class="soft">A classifier of {n_classes} classes, learned from {n_kept:,} images: '
         f"{escape(type(found.model.encoder_).__name__)} and the {escape(kernel)} kernel.</p>\n"
     )
 
@@ -90,7 +90,7 @@ def _how_judged(found) -> str:
         return '<p class="soft small">A class has a single image, so nothing could be kept aside to judge by.</p>\n'
     said = (
         f"Figures are by {found.n_folds}-fold cross-validation: every image is classified by a classifier that was "
-        "learnt without it. The words are learnt from all images, without their classes"
+        "learned without it. The words are learned from all images, without their classes"
     )
     if found.model.reduce is not None and found.model.reduce_method == "supervised":
         said += ", but merged by the classes of all of them, which flatters the figures"
@@ -165,7 +165,7 @@ def _explanations(found) -> str:
         if explanation.measure == "additive"
         else "The score falls without the blue parts of the image, and rises without the orange ones."
     )
-    text = f"{how} The images are two that the model has learnt from; mercer images explain draws this for any image."
+    text = f"{how} The images are two that the model has learned from; mercer images explain draws this for any image."
     return section("What it looks at", text, "".join(figures))
 
 
@@ -177,7 +177,7 @@ def _plan(found) -> str:
     encoder, plan = model.encoder_, model.classifier_.plan_
     facts = {
         "descriptors": repr(encoder.descriptor_),
-        "words": f"{_words(model)}, learnt from {_samples(model.encoder)}",
+        "words": f"{_words(model)}, learned from {_samples(model.encoder)}",
         "pyramid": ", ".join(f"{rows} x {columns}" for rows, columns in encoder.pyramid),
         "row of an image": f"{encoder._n_features_out:,} numbers",
     }
@@ -217,7 +217,7 @@ def _skipped(found) -> str:
         return section("Skipped files", "None: every image could be read.", "")
     items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons[:_SKIPPED])
     more = f"<p class='soft'>And {len(reasons) - _SKIPPED:,} more.</p>" if len(reasons) > _SKIPPED else ""
-    text = f"{len(reasons):,} of {len(found.images):,} files. Nothing was learnt from them."
+    text = f"{len(reasons):,} of {len(found.images):,} files. Nothing was learned from them."
     return section("Skipped files", text, f"<ul class='small'>{items}</ul>{more}")
 
 

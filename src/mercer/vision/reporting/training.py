@@ -1,4 +1,4 @@
-"""What a training of an ImageClassifier came to: what was learnt, how good it is, and how long it took."""
+"""What a training of an ImageClassifier came to: what was learned, how good it is, and how long it took."""
 
 __all__ = ["TrainingReport"]
 
@@ -19,7 +19,7 @@ class TrainingReport:
     encoding : Encoding
         Rows of the images that could be read.
     predicted, scores : ndarray or None
-        Class and scores of all classes of each image that could be read, by classifiers that were learnt without it;
+        Class and scores of all classes of each image that could be read, by classifiers that were learned without it;
         None if a class has a single image.
     figures : dict
         Accuracy, mAP and the like of these predictions; empty if there are none.

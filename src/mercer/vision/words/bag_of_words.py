@@ -17,7 +17,7 @@ from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 class BagOfWords(ImageEncoder):
     """Images to histograms of visual words, over the cells of a spatial pyramid.
 
-    Every descriptor votes for its nearest word, or with ``soft`` > 1 for its nearest ones by shares that add up to 1
+    Every descriptor votes for its nearest word, or with ``n_nearest`` > 1 for its nearest ones by shares that add up to 1
     (kernel codebook, [vangemert10visual]):
 
         share of word i  ~  exp(-(d_i^2 - d_1^2) / (2 sigma^2)),    d_1 <= d_2 <= ... the distances to the words
@@ -39,7 +39,7 @@ class BagOfWords(ImageEncoder):
         How words are found, see :class:`Vocabulary`.
     assignment : {"exact", "hnsw", "ivf"}
         How the words of a descriptor are found, see :class:`Vocabulary`.
-    soft : int
+    n_nearest : int
         Words that a descriptor votes for.
     bandwidth : float or None
         sigma, in the units of distances of descriptors. None: its square is the mean of d_soft^2 - d_1^2 over the
@@ -53,7 +53,7 @@ class BagOfWords(ImageEncoder):
     sparse_output : bool
         Whether rows come as a CSR array, which is smaller when fewer than half of the words occur in a cell.
     n_samples : int or None
-        Descriptors that words are learnt from, drawn evenly from all images; None means 100 per word.
+        Descriptors that words are learned from, drawn evenly from all images; None means 100 per word.
     n_iter : int
         Passes of k-means, at most.
     strict : bool
@@ -71,10 +71,10 @@ class BagOfWords(ImageEncoder):
     vocabulary_ : Vocabulary
     descriptor_ : the descriptor in use
     bandwidth_ : float or None
-        sigma, None if ``soft`` is 1.
+        sigma, None if ``n_nearest`` is 1.
     n_descriptor_values_ : int
     skipped_ : dict
-        Position of an image -> why nothing was learnt from it.
+        Position of an image -> why nothing was learned from it.
 
     See Also
     --------
@@ -103,7 +103,7 @@ class BagOfWords(ImageEncoder):
         root=False,
         method="kmeans",
         assignment="exact",
-        soft=1,
+        n_nearest=1,
         bandwidth=None,
         pyramid=((1, 1),),
         level_weights=None,
@@ -127,11 +127,11 @@ class BagOfWords(ImageEncoder):
 
         Returns
         -------
-        words : ndarray of shape (n, soft), int64
-        shares : ndarray of shape (n, soft), float64
+        words : ndarray of shape (n, n_nearest), int64
+        shares : ndarray of shape (n, n_nearest), float64
         """
         values = np.ascontiguousarray(self._values(descriptors.values))
-        words, distances = self.vocabulary_.nearest_words_of(values, int(self.soft))
+        words, distances = self.vocabulary_.nearest_words_of(values, int(self.n_nearest))
         return words, _shares(distances, self.bandwidth_)
 
     # ------------------------------------------------------------------------------------------------------ helpers
@@ -155,11 +155,11 @@ class BagOfWords(ImageEncoder):
             n_jobs=self.n_jobs,
         ).fit(values)
         self.bandwidth_ = None
-        if self.soft > 1:
+        if self.n_nearest > 1:
             self.bandwidth_ = float(self.bandwidth or self._typical_bandwidth(values))
 
     def _typical_bandwidth(self, values):
-        distances = self.vocabulary_.nearest_words_of(values, int(self.soft))[1].astype(np.float64)
+        distances = self.vocabulary_.nearest_words_of(values, int(self.n_nearest))[1].astype(np.float64)
         typical = np.mean(distances[:, -1] - distances[:, 0])
         return np.sqrt(typical) if typical > 0 else 1.0
 
@@ -183,7 +183,7 @@ class BagOfWords(ImageEncoder):
     def _row_state(self):
         words = self.vocabulary_
         return (
-            *(words.words_, words.map_, bool(self.root), self.assignment, int(self.soft), self.bandwidth_),
+            *(words.words_, words.map_, bool(self.root), self.assignment, int(self.n_nearest), self.bandwidth_),
             *(Pyramid(self.pyramid).levels, self.level_weights, self.normalize),
         )
 
@@ -195,19 +195,21 @@ class BagOfWords(ImageEncoder):
         """Refuse parameters that cannot be used, before any image is read."""
         who = "BagOfWords"
         check_parameters(self, self._table)
-        if self.soft > self.n_words:
-            raise InputError(f"{who} has n_words={self.n_words}, got soft={self.soft}. Use at most {self.n_words}.")
+        if self.n_nearest > self.n_words:
+            raise InputError(
+                f"{who} has n_words={self.n_words}, got n_nearest={self.n_nearest}. Use at most {self.n_words}."
+            )
         n_levels = len(Pyramid(self.pyramid, who).levels)
         check_weights(self.level_weights, n_levels, who)
         if self.normalize is None and self.level_weights is not None:
-            raise InputError(f"{who} weighs levels that it normalises, got level_weights with normalize=None.")
+            raise InputError(f"{who} weighs levels that it normalizes, got level_weights with normalize=None.")
 
     def _check_fits(self):
-        """Raise if parameters that words were learnt with have changed since."""
+        """Raise if parameters that words were learned with have changed since."""
         self.check_parameters()
         mine, theirs = self.vocabulary_, ("n_words", "method", "assignment")
         if any(getattr(self, name) != getattr(mine, name) for name in theirs) or (
-            (self.bandwidth_ is None) != (self.soft == 1)
+            (self.bandwidth_ is None) != (self.n_nearest == 1)
         ):
             raise InputError("BagOfWords has other parameters than those it was fitted with. Call fit again.")
 

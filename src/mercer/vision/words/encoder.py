@@ -77,7 +77,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._learn(values, random_state)
         self.skipped_ = skipped
         if skipped:
-            warn_skipped(skipped, len(pictures), who, "nothing was learnt from them", stacklevel=2)
+            warn_skipped(skipped, len(pictures), who, "nothing was learned from them", stacklevel=2)
         return self
 
     def transform(self, images):
@@ -177,7 +177,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return None if self.cache is None else ArrayCache(self.cache, type(self).__name__)
 
     def _check_loaded(self):
-        """Subclasses check what they have learnt. A folder of another machine has no meaning here."""
+        """Subclasses check what they have learned. A folder of another machine has no meaning here."""
         if not callable(getattr(self.descriptor_, "describe", None)):
             raise ValueError("descriptor_ must be a descriptor.")
         n_values = check_whole(self, "n_descriptor_values_", 1, MOST_COLUMNS)

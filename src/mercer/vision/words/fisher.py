@@ -2,7 +2,7 @@
 
 Notation, besides that of :mod:`mercer.vision.words.gmm`
     paper     code        meaning                                                                    shape
-    x_t       rows        descriptors, centred and projected on principal components                 (n, D)
+    x_t       rows        descriptors, centered and projected on principal components                 (n, D)
     T         n           descriptors of the image, or of a cell of the pyramid
     S^0_i     counts      sum_t gamma_t(i)                                                           (cells, K)
     S^1, S^2  moments     sum_t gamma_t(i) [x_t, x_t^2]                                              (cells, K, 2D)
@@ -42,7 +42,7 @@ KMEANS_PASSES = 20
 class FisherVectors(ImageEncoder):
     """Images to Fisher vectors, over the cells of a spatial pyramid.
 
-    Descriptors are projected on their principal components and modelled by a mixture of Gaussians with diagonal
+    Descriptors are projected on their principal components and modeled by a mixture of Gaussians with diagonal
     covariances, the words. The vector of an image is the gradient of its log likelihood by the means and variances of
     the words. Each cell of the pyramid gets its vector z, which becomes sign(z) |z|^power and is divided by its l2 norm
     [perronnin10improving].
@@ -66,8 +66,8 @@ class FisherVectors(ImageEncoder):
         How the mixture is found: by expectation-maximisation, or as the shares, means and variances of the clusters of
         k-means ([gavves12convex] Sec. 4.1).
     words : array of shape (n, d) or None
-        Centres of clusters of descriptors, for ``gmm="kmeans"``, instead of those that k-means finds: for example
-        ``vocabulary_.words_`` of a :class:`BagOfWords`. They are centres of rooted descriptors if ``root`` is set.
+        Centers of clusters of descriptors, for ``gmm="kmeans"``, instead of those that k-means finds: for example
+        ``vocabulary_.words_`` of a :class:`BagOfWords`. They are centers of rooted descriptors if ``root`` is set.
     power : float
         0.5 takes signed roots, 1 leaves the vector as it is.
     pyramid : sequence of (rows, columns)
@@ -99,7 +99,7 @@ class FisherVectors(ImageEncoder):
     descriptor_ : the descriptor in use
     n_descriptor_values_ : int
     skipped_ : dict
-        Position of an image -> why nothing was learnt from it.
+        Position of an image -> why nothing was learned from it.
 
     Notes
     -----
@@ -194,7 +194,7 @@ class FisherVectors(ImageEncoder):
         return found
 
     def project(self, values):
-        """Descriptors as the mixture sees them: rooted, centred and projected, float32 (n, D).
+        """Descriptors as the mixture sees them: rooted, centered and projected, float32 (n, D).
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class FisherVectors(ImageEncoder):
         who = "FisherVectors"
         check_parameters(self, self._table)
         if self.words is not None and self.gmm != "kmeans":
-            raise InputError(f"{who} takes words, the centres of clusters, with gmm='kmeans', got gmm={self.gmm!r}.")
+            raise InputError(f"{who} takes words, the centers of clusters, with gmm='kmeans', got gmm={self.gmm!r}.")
         check_weights(self.level_weights, len(Pyramid(self.pyramid, who).levels), who)
 
     def _check_loaded(self):

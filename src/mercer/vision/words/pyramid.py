@@ -51,8 +51,8 @@ class Pyramid:
 
         Parameters
         ----------
-        frames : array of shape (n, >= 2), with x and y of the centres in the first columns
-            Pixel i covers the numbers from i - 1/2 to i + 1/2. A centre on a line belongs to the cell below or to the
+        frames : array of shape (n, >= 2), with x and y of the centers in the first columns
+            Pixel i covers the numbers from i - 1/2 to i + 1/2. A center on a line belongs to the cell below or to the
             right of it.
         shape : (height, width) of the image
         """
@@ -114,7 +114,7 @@ def _lines(counts):
 
 
 def _places(lines, side):
-    """Lines in the coordinates of pixel centres."""
+    """Lines in the coordinates of pixel centers."""
     return np.array([float(line * int(side)) for line in lines]) - 0.5
 
 

@@ -24,7 +24,7 @@ LARGEST = 1e15  # of a value: squared distances of a million of them are numbers
 class Vocabulary(BaseEstimator):
     """Clusters of descriptors.
 
-    ``"kmeans"`` minimises the squared distances of descriptors to the mean of their cluster. ``"intersection"`` does so
+    ``"kmeans"`` minimizes the squared distances of descriptors to the mean of their cluster. ``"intersection"`` does so
     in the feature space of the histogram intersection kernel, K(x, y) = sum_j min(x_j, y_j) [wu09beyond]:
 
         |phi(x) - m|^2 = K(x, x) - 2/|m| sum_{y in m} K(x, y) + 1/|m|^2 sum_{y, z in m} K(y, z)

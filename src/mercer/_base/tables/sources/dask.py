@@ -198,7 +198,7 @@ def _has_no_label(y):
 
 
 def _array_of(frame):
-    """A Dask array with known sizes. Reading fewer columns may join partitions, so they are counted afterwards."""
+    """A Dask array with known sizes. Reading fewer columns may join partitions, so they are counted afterward."""
     return frame.optimize().to_dask_array(lengths=True)
 
 

@@ -1,6 +1,6 @@
 """Squared loss with every row as a landmark: nothing of the kernel is approximated, and left-out scores are exact.
 
-    minimise over f, b     sum_i w_i |y_i - f(x_i) - b|^2 + lambda |f|^2          f(x) = sum_i a_i K(x, x_i)
+    minimize over f, b     sum_i w_i |y_i - f(x_i) - b|^2 + lambda |f|^2          f(x) = sum_i a_i K(x, x_i)
 
 With A = (K + lambda W^-1)^-1, s = A 1 and a free intercept, [cawley06leave]
 

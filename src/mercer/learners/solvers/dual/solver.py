@@ -32,7 +32,7 @@ JOINT_LOSS = "crammer_singer"  # the one joint loss with such a dual: see `merce
 
 
 def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
-    """Minimise until every relative duality gap is at most ``tol``.
+    """Minimize until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def check_intercept(problem):
     """Raise unless rows can move one at a time."""
     if problem.intercept == "free":
         raise InputError(
-            "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularised "
+            "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularized "
             "intercept. Use intercept_scaling=1 or solver='bundle'."
         )
 

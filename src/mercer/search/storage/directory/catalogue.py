@@ -1,6 +1,6 @@
 """The catalogue of a stored index: a small SQLite database that says which bytes of which files count.
 
-Data are written and synchronised first; then one transaction here makes them part of the index. The journal is SQLite's
+Data are written and synchronized first; then one transaction here makes them part of the index. The journal is SQLite's
 rollback journal (TRUNCATE, synchronous=FULL), not its write-ahead log. The log needs a shared-memory file that readers
 write too: not on a read-only directory, not over a network, and left behind by them.
 
