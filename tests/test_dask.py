@@ -412,7 +412,7 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
         ([*files, *options, "--budget", "5", "--dask", client.scheduler.address], "--budget is about trials"),
         ([*files, *options], "Several Parquet files need --dask"),
         ([str(tmp_path / "no"), *options, "--dask", "local"], "There is no file"),
-        ([str(out), *options, "--dask", "local"], "is no Parquet file"),
+        ([str(out), *options, "--dask", "local"], "is not a Parquet file"),
     ]:
         failed = CliRunner().invoke(app, ["fit", *arguments])
         assert failed.exit_code != 0

@@ -194,7 +194,7 @@ def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_pat
     [
         (InputError("Row 3 is negative"), "Row 3 is negative."),
         (PermissionError(13, "Permission denied", "K.npy"), "K.npy: permission denied."),
-        (MemoryError(), "There is not enough memory for this. Use fewer rows, or --dtype float32."),
+        (MemoryError(), "Out of memory. Use fewer rows, or --dtype float32."),
     ],
 )
 def test_failures_have_code_1(error, sentence):

@@ -55,8 +55,8 @@ def test_covtype_is_found_in_either_form(succeeds, data):
 
 def test_what_cannot_be_made_is_answered_with_what_can(fails, tmp_path):
     fails(2, ["no data set 'scene-sift'", "'scenes-sift'"], "datasets", "scene-sift")
-    fails(2, ["no data set 'xyz'", "names them all"], "datasets", "xyz")
-    fails(2, ["sift is not made", "corpus-texmex"], "datasets", "sift")
+    fails(2, ["no data set 'xyz'", "to list all data sets"], "datasets", "xyz")
+    fails(2, ["sift cannot be generated", "corpus-texmex"], "datasets", "sift")
     fails(2, ["--out", "mercer datasets scenes-sift"], "datasets", "--out", tmp_path)
 
 

@@ -338,7 +338,7 @@ def test_an_explanation_is_that_of_python_and_is_drawn(succeeds, folder):
     assert document["measure"] == "additive"
     assert Image.open(folder / "why.png").format == "PNG"
     text = succeeds("images", "explain", "m.mercer", name, "--out", "why.png")
-    assert f"Words that speak for {expected.predicted}" in text
+    assert f"Words that count for {expected.predicted}" in text
 
 
 def test_words_are_located_as_in_python(succeeds, folder):
@@ -395,9 +395,9 @@ def _odd_folders(folder):
         (2, ["--report", "--no-report"], "train train --report r.html --no-report --out t.mercer"),
         (2, ["both be written"], "train train --out t.html"),
         (1, ["descriptors", "fewer words"], "train train --words 100000 --out t.mercer"),
-        (2, ["KernelClassifier", "no classifier of images", "mercer predict"], "predict rows.mercer test"),
-        (2, ["KernelClassifier", "no classifier of images"], "evaluate rows.mercer test"),
-        (2, ["KernelClassifier", "no classifier of images"], "explain rows.mercer test/checks/00.png --out e.png"),
+        (2, ["KernelClassifier", "not an image classifier", "mercer predict"], "predict rows.mercer test"),
+        (2, ["KernelClassifier", "not an image classifier"], "evaluate rows.mercer test"),
+        (2, ["KernelClassifier", "not an image classifier"], "explain rows.mercer test/checks/00.png --out e.png"),
         (1, ["broken.mercer"], "predict broken.mercer test"),
         (2, ["no file nowhere.mercer"], "predict nowhere.mercer test"),
         (2, ["no file nowhere.png"], "predict m.mercer nowhere.png"),
@@ -452,7 +452,7 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
     ("arguments", "words"),
     [
         (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no --param size. It has cell_size, variant."),
-        (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid is for centrist and color"),
+        (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid works with centrist and color"),
         (["rows", "test", "--out", "r.npy", "--size", "64"], "--size is ROWSxCOLUMNS"),
         (["rows", "test", "--out", "train"], "train is a directory"),
         (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),

@@ -66,7 +66,7 @@ def test_a_pipeline_without_a_learner_at_its_end_is_refused(files):
         mercer.save(model, path)
         result = invoke("predict", path, rows)
         assert result.exit_code == 2
-        assert "not a fitted learner of rows" in result.stderr
+        assert "not a fitted classifier or regressor" in result.stderr
 
 
 def test_names_are_taken_out_of_every_part():

@@ -157,7 +157,7 @@ def test_one_index_has_one_picture_and_none_is_drawn_unasked(succeeds, made, tmp
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["Q.npy"], 2, ["Name the directories"]),
+        (["Q.npy"], 2, ["Name one or more index directories"]),
         (["short", "Q.npy", "--ranks", "1,x"], 2, ["--ranks", "'1,x'"]),
         (["short", "Q.npy", "--ranks", "0"], 2, ["--ranks"]),
         (["short", "Q.npy", "-k", "401"], 2, ["-k 401", "400"]),

@@ -95,7 +95,7 @@ def test_bits_of_a_hash_are_fitted_encoded_and_learned_on(succeeds, fails, X, na
     learner = mercer.load("learner.mercer")
     assert learner.plan_.rows == "BitRows of int8"
     assert learner.score(X, np.load("y.npy")) > 0.9
-    fails(2, ["no bits that a client could make"], "encode", "hash.mercer", "X.npy", "--out", "codes.mrcw")
+    fails(2, ["does not produce bits for a message"], "encode", "hash.mercer", "X.npy", "--out", "codes.mrcw")
     fails(2, ["codes of 90 bits", "not of 64"], "encode", "hash.mercer", "X.npy", "--bits", "64", "--out", "codes.npy")
 
 

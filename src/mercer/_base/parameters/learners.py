@@ -99,7 +99,10 @@ LEARNER = named((
     choice("solver", "auto bundle dual falkon newton projected icd", "auto", "Optimization algorithm; auto picks the "
         "one that is likely to be fastest. icd bins the values and learns one table per column; it needs no map and no "
         "tuning."),
-    *pick(REGRESSOR, "scaling budget epsilon expansion tol max_iter storage"),
+    named(REGRESSOR)["scaling"].but(help="How columns are scaled in an automatic fit."),
+    named(REGRESSOR)["budget"].but(help="Time limit in seconds for an automatic fit. By default the number of "
+        "operations is limited, so that the result does not depend on the speed of the machine."),
+    *pick(REGRESSOR, "epsilon expansion tol max_iter storage"),
 ))  # fmt: skip
 # of IntersectionSVC and IntersectionSVR alone; the word none stands for None
 ICD = named((

@@ -86,7 +86,7 @@ class KLSH(LandmarkHash):
     def _functions(self, gram, dtype_char, random_state):
         """(coefficients, intercept) with coefficients = K^(-1/2) e_S.
 
-        Of the centered kernel <psi(x) - m, psi(y) - m> with m the mean of the landmarks, the centered Gram matrix has the
+        Of the centered kernel <psi(x) - m, psi(y) - m>, m the mean of the landmarks, the centered Gram matrix has the
         vector of ones in its null space, so that the columns of w sum to zero and
 
             sum_i w_i K_centred(x, y_i) = sum_i w_i K(x, y_i) - sum_i w_i mean_j K(y_i, y_j).

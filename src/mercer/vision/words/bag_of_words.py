@@ -17,7 +17,7 @@ from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 class BagOfWords(ImageEncoder):
     """Images to histograms of visual words, over the cells of a spatial pyramid.
 
-    Every descriptor votes for its nearest word, or with ``n_nearest`` > 1 for its nearest ones by shares that add up to 1
+    Every descriptor votes for its nearest word, or with ``n_nearest`` > 1 for several by shares that add up to 1
     (kernel codebook, [vangemert10visual]):
 
         share of word i  ~  exp(-(d_i^2 - d_1^2) / (2 sigma^2)),    d_1 <= d_2 <= ... the distances to the words
