@@ -109,7 +109,7 @@ def test_help_and_version_import_nothing_heavy(process):
         (["inspect"], ["Missing argument 'FILE'"]),
         (["reproduce"], ["Missing argument", "list|all|NAME"]),
         (["demo", "surplus"], ["surplus"]),
-        (["demo", "--threads", "0"], ["--threads", "-1 for every core"]),
+        (["demo", "--threads", "0"], ["--threads", "-1 for all cores"]),
         (["--threads", "two", "demo"], ["--threads"]),
         (["demo", "--seed", "-1"], ["--seed"]),
         (["demo", "--log-level", "loud"], ["--log-level", "'warning'"]),

@@ -62,7 +62,7 @@ def test_what_cannot_be_made_is_answered_with_what_can(fails, tmp_path):
 
 def test_a_recipe_without_its_images_is_refused(fails, data):
     pytest.importorskip("cv2", reason="OpenCV is not installed")
-    fails(1, ["4,485 images", str(data / "scenes15"), "0 such files"], "datasets", "scenes-sift", "--data", data)
+    fails(1, ["4,485 images", str(data / "scenes15"), "0 other files"], "datasets", "scenes-sift", "--data", data)
     assert not (data / "scenes-sift").exists()
 
 

@@ -173,7 +173,7 @@ def test_the_report_stands_alone_and_says_what_happened(succeeds, folder, encode
     assert "<i>broken.png is not an image that can be read" in said
     assert f"{100 * document['cross_validation']['accuracy']:.1f} %" in said
     assert "mercer images train odd " in said
-    for title in ("Classes", "What is taken for what", "Mistakes", "The plan", "Time and memory", "Skipped files"):
+    for title in ("Classes", "Confusion matrix", "Mistakes", "The plan", "Time and memory", "Skipped files"):
         assert title in said
     assert ("The choice of C" in said) == ("auto" in encoder)
     assert "1 of 13 files" in said
@@ -183,7 +183,7 @@ def test_the_report_says_that_words_were_merged_by_classes(succeeds, folder):
     reduced = (*QUICK, "--reduce", "5", "--out", "t.mercer", "--json")
     for method, is_said in (("supervised", True), ("merge", False)):
         succeeds("images", "train", "train", *reduced, "--reduce-by", method)
-        assert ("merged by the classes of all of them" in (folder / "t.html").read_text(encoding="utf-8")) == is_said
+        assert ("merged using the classes of all images" in (folder / "t.html").read_text(encoding="utf-8")) == is_said
 
 
 def test_the_command_of_the_report_makes_the_same_model(succeeds, folder):
@@ -458,7 +458,7 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
         (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),
         (["train", "train", "--out", "t.mercer", "-p", "n_nearest=0"], "n_nearest"),
         (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
-         "selected, not merged"),
+         "cannot be merged"),
     ],
 )  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(fails, arguments, words):

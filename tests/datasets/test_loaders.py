@@ -202,7 +202,7 @@ def test_files_may_be_packed(tmp_path, suffix):
     (tmp_path / "set" / f"rows{suffix}").write_bytes(pack(content))
     checksum = hashlib.sha256(content).hexdigest()
     assert _files.verified_bytes("set", "rows", checksum, "somewhere", tmp_path) == content
-    with pytest.raises(InputError, match=r"not the file that is known by this name.*from somewhere"):
+    with pytest.raises(InputError, match=r"not the expected file.*from somewhere"):
         _files.verified_bytes("set", "rows", "0" * 64, "somewhere", tmp_path)
 
 

@@ -167,13 +167,13 @@ def test_other_images_and_too_few_are_refused(scenes, tmp_path):
         _scenes_sift.follow(replace(recipe, n_query=10_000), images, out)
     first, last = shuffled_names(images)[0], shuffled_names(images)[-1]
     (images / first).write_bytes((images / last).read_bytes())
-    with pytest.raises(InputError, match="right names and other contents"):
+    with pytest.raises(InputError, match="right names but different contents"):
         _scenes_sift.follow(recipe, images, out)
     (images / first).unlink()
-    with pytest.raises(InputError, match=r"needs the 4,485 images of Scenes-15.*13 such files"):
+    with pytest.raises(InputError, match=r"needs the 4,485 images of Scenes-15.*13 other files"):
         _scenes_sift.follow(recipe, images, out)
     (images / last).write_bytes(b"no image")
-    with pytest.raises(InputError, match=rf"{last} is no image"):
+    with pytest.raises(InputError, match=rf"{last} is not an image"):
         _scenes_sift.follow(pictures.recipe_for(images), images, out)
     assert not list(out.iterdir())
 

@@ -34,7 +34,7 @@ def refused(path, *words, **rules):
         with little_memory(), pytest.raises(InputError) as caught:
             door(path, **{"max_unpacked": LIMIT} | rules)
         message = str(caught.value)
-        assert all(word in message for word in (str(path), "2 MB", "the limit that was set", "--max-unpacked", *words))
+        assert all(word in message for word in (str(path), "2 MB", "the limit", "--max-unpacked", *words))
 
 
 @contextmanager
@@ -214,7 +214,7 @@ def test_boxes_nested_beyond_reason_are_refused(tmp_path):
 
     path = tmp_path / "boxes.json"
     path.write_text("[" * 100_000)
-    with pytest.raises(InputError, match="no file of COCO"):
+    with pytest.raises(InputError, match="not a COCO file"):
         read_boxes(path)
 
 
@@ -224,7 +224,7 @@ def test_the_limit_is_a_quarter_of_the_memory_or_what_is_said(tmp_path):
     path = packed(tmp_path / "a.csv.gz", gzip.open, b"1,2\n", 2**20)
     assert read_table(path, max_unpacked="1GB").X.shape == (2**18, 2)
     for size in ("much", "0", "-1GB", True, "1XB", "nan"):
-        with pytest.raises(InputError, match="max_unpacked must be a size like 500MB, 8GB or a number of bytes"):
+        with pytest.raises(InputError, match="max_unpacked must be a size such as 500MB or 8GB, or a number of bytes"):
             open_rows(path, max_unpacked=size)
 
 

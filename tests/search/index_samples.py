@@ -89,11 +89,11 @@ class Life:
         known = [value for value in ids if value in self.rows]
         X = ROWS[numbers[: len(ids)]]
         if what == "add":
-            self._change(lambda: self.index.add(X, ids), known, "in the index; nothing was added")
+            self._change(lambda: self.index.add(X, ids), known, "in the index. Nothing was added")
         elif what == "update":
-            self._change(lambda: self.index.update(X, ids), set(ids) - set(known), "does not know the id")
+            self._change(lambda: self.index.update(X, ids), set(ids) - set(known), "found no row with the id")
         elif what == "remove":
-            self._change(lambda: self.index.remove(ids), set(ids) - set(known), "does not know the id")
+            self._change(lambda: self.index.remove(ids), set(ids) - set(known), "found no row with the id")
         else:
             self.index.compact()
             return

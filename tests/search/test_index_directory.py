@@ -243,7 +243,7 @@ def test_a_directory_that_holds_something_is_not_taken(path):
 
 def test_what_cannot_be_saved_is_refused_and_the_index_stays(path):
     made = index(X, lambda A, B: A @ B.T)
-    with pytest.raises(TypeError, match="functions are code"):
+    with pytest.raises(TypeError, match="a function is code"):
         made.persist(path)
     assert made.search(Q, 3)[0].shape == (9, 3)
 

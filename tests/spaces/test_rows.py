@@ -177,9 +177,9 @@ def test_a_row_of_bits_has_one_score_in_every_bit_however_many_rows_come_with_it
     [
         (lambda: DenseRows(np.ones(3)), "shape .rows, features., got .3,."),
         (lambda: CodeRows(np.zeros((2, 3)), 4), "uint8 or uint16, got .2, 3. of type float64"),
-        (lambda: CodeRows(np.zeros((2, 3), np.uint8), [4, 4]), "as 3 of them, one per block"),
-        (lambda: CodeRows(np.zeros((2, 3), np.uint8), 1.5), "one whole number"),
-        (lambda: CodeRows(np.array([[0, 4]], np.uint8), 4), "the word 4 in block 1, whose words count from 0 to 3"),
+        (lambda: CodeRows(np.zeros((2, 3), np.uint8), [4, 4]), "or 3 integers, one per block"),
+        (lambda: CodeRows(np.zeros((2, 3), np.uint8), 1.5), "to be an integer"),
+        (lambda: CodeRows(np.array([[0, 4]], np.uint8), 4), "the word 4 in block 1, whose words range from 0 to 3"),
         (lambda: BitRows(np.zeros((2, 3), np.uint8), 25), "n_bits=25 needs packed bits"),
         (lambda: hstack(np.ones((2, 1)), np.ones((3, 1))), "equally many rows"),
         (lambda: hstack(), "got nothing"),

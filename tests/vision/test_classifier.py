@@ -114,9 +114,9 @@ def test_c_is_chosen_by_cross_validation_with_as_many_parts_as_there_can_be(scen
     images, kinds = scene
     found = model(C="auto", cv=5).fit(images[:9], kinds[:9])  # three of each kind
     assert found.classifier_.scores_.shape[0] == 3
-    with pytest.raises(InputError, match=f"two images or more; class {min(kinds[1:3])} has a single one"):
+    with pytest.raises(InputError, match=f"at least two images per class; class {min(kinds[1:3])} has only one"):
         model(C="auto").fit(images[:4], kinds[:4])
-    with pytest.raises(InputError, match="needs images of two classes or more, got none"):
+    with pytest.raises(InputError, match="needs images of at least two classes; got none"):
         model().fit([], [])
 
 
@@ -174,7 +174,7 @@ def test_parts_that_do_not_belong_together_are_not_loaded(scene, tmp_path):
     found, other = model().fit(images, kinds), model(bags(n_words=9)).fit(images, kinds)
     found.classifier_ = other.classifier_
     mercer.save(found, tmp_path / "m.mercer")
-    with pytest.raises(mercer.ModelFileError, match="takes rows of 9 columns, not of 15"):
+    with pytest.raises(mercer.ModelFileError, match="takes rows of 9 columns, not 15"):
         mercer.load(tmp_path / "m.mercer")
 
 

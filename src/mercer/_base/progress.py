@@ -120,7 +120,7 @@ def _time_left(loop, now):
     """What is left of a loop if the rest goes as what is done; how long it has taken, where that cannot be told."""
     taken = now - loop.start
     if not loop.total or not loop.done:
-        return f"{_minutes(taken)} so far"
+        return f"{_minutes(taken)} elapsed"
     return f"{_minutes(taken * max(loop.total - loop.done, 0) / loop.done)} left"
 
 

@@ -269,7 +269,9 @@ class PartDetector(BaseEstimator):
         every = np.concatenate(boxes)
         n_groups = self._n_learnt()
         if len(every) < n_groups:
-            raise InputError(f"PartDetector has {n_groups} shapes of objects to learn, but {len(every)} boxes.")
+            raise InputError(
+                f"PartDetector needs at least {n_groups} boxes to learn {n_groups} shapes of objects; got {len(every)}."
+            )
         flat = aspect_groups(every, n_groups)
         shapes = [root_shape(every[flat == g], self.margin) for g in range(n_groups)]
         return np.split(flat, np.cumsum([len(own) for own in boxes])[:-1]), shapes
@@ -316,8 +318,9 @@ class PartDetector(BaseEstimator):
         check_parameters(self, self._table)
         if self._is_paired() and self.n_components % 2:
             raise InputError(
-                "PartDetector has components in mirrored pairs: n_components must be even, or 1 for one that is its "
-                f"own mirror image, got {self.n_components}. Say mirrored=False for components without mirror images."
+                "PartDetector needs an even n_components, because components come in mirrored pairs, or 1 for a "
+                f"component that is its own mirror image; got {self.n_components}. Use mirrored=False for components "
+                "without mirror images."
             )
         if self.codewords is not None and self.codewords % 2:
             raise InputError(f"PartDetector needs an even number of codewords, or None; got {self.codewords!r}.")
@@ -328,7 +331,7 @@ class PartDetector(BaseEstimator):
             raise InputError("PartDetector needs images with objects, but none of the images has a box.")
         if n_with == len(boxes):
             raise InputError(
-                "PartDetector has no negatives: every image has boxes. Add images without the object, with empty lists "
+                "PartDetector needs images without objects, but every image has boxes. Add images with empty lists "
                 "of boxes."
             )
 

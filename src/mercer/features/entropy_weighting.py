@@ -96,7 +96,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
         values = X.data if sparse.issparse(X) else X
         if (values < 0).any():
             position = int(np.argmax(values.ravel() < 0))
-            refuse_negative(X, position, "SpectralEntropyWeighting", hint="Intensities are never negative.")
+            refuse_negative(X, position, "SpectralEntropyWeighting", hint="Intensities must not be negative.")
         return X
 
     def __sklearn_is_fitted__(self):

@@ -12,7 +12,7 @@ from mercer._base.parameters.molecules import FINGERPRINTS
 from mercer._base.progress import track
 from mercer._base.validation import narrow
 
-_PURPOSE = "Making fingerprints of molecules"
+_PURPOSE = "Computing fingerprints of molecules"
 
 
 class MoleculeFingerprints(TransformerMixin, BaseEstimator):
@@ -72,7 +72,7 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
             number = int(np.argmin(understood))
             raise InputError(
                 f"MoleculeFingerprints: RDKit cannot read molecule {number} (counted from 0), {texts[number]!r:.80}. "
-                "Correct it, or leave it out."
+                "Correct or remove it."
             )
         return rows
 
@@ -113,16 +113,20 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
 
     def _texts(self, X):
         if isinstance(X, str):
-            raise InputError(f"MoleculeFingerprints takes many SMILES, got the text {X!r:.80}. Put it into a list.")
+            raise InputError(
+                f"MoleculeFingerprints needs a list of SMILES; got the string {X!r:.80}. Put it into a list."
+            )
         if hasattr(X, "columns") and self.column is not None:
             if self.column not in X.columns:
-                raise InputError(f"MoleculeFingerprints needs the column {self.column!r}, and the frame has none.")
+                raise InputError(
+                    f"MoleculeFingerprints needs the column {self.column!r}, but the data frame does not have it."
+                )
             X = X[self.column]
         values = np.asarray(X, dtype=object)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
-            raise InputError(f"MoleculeFingerprints takes one column of SMILES, got an array of shape {values.shape}.")
+            raise InputError(f"MoleculeFingerprints needs one column of SMILES; got an array of shape {values.shape}.")
         return values
 
     def __sklearn_is_fitted__(self):

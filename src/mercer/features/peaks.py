@@ -57,7 +57,7 @@ def _checked(peaks, number, max_mz):
             f"has shape {table.shape}."
         )
     if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise InputError(f"bin_spectra needs finite numbers >= 0; spectrum {number} has others.")
+        raise InputError(f"bin_spectra needs finite numbers >= 0, but spectrum {number} has other values.")
     if table[:, 0].max() >= max_mz:
         raise InputError(
             f"bin_spectra has bins up to max_mz={max_mz:g}, but spectrum {number} has a peak at {table[:, 0].max():g}. "

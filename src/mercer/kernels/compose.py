@@ -292,9 +292,9 @@ class NormalizedKernel(Kernel):
             lost = small[energy[small] > 0]
         if len(lost):
             raise InputError(
-                f"NormalizedKernel: K(x, x) of row {lost[0]} of {name} is below the smallest number with all "
-                f"digits, {np.finfo(np.float64).tiny:.3g}, so that nothing can be divided by it. Scale the rows up, or "
-                "normalize each one first."
+                f"NormalizedKernel: K(x, x) of row {lost[0]} of {name} is below the smallest normal number, "
+                f"{np.finfo(np.float64).tiny:.3g}, and cannot be a divisor. Scale the rows up, or normalize each row "
+                "first."
             )
         return inverse(np.sqrt(energy))
 

@@ -38,15 +38,15 @@ def _has_probabilities(self):
     if self.probability or self.loss in LINKS or self._is_automatic:
         return True
     raise AttributeError(
-        f"{type(self).__name__} gives probabilities with kernel=None, with probability=True, or with loss='logistic' "
-        "or 'multinomial'."
+        f"{type(self).__name__} has probabilities only with kernel=None, with probability=True, or with "
+        "loss='logistic' or 'multinomial'."
     )
 
 
 def _check_class_weight(class_weight, who):
     """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
     for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
-        number(f"class_weight[{name!r}]", 1.0, "Factor of its losses.", least=0).check(weight, who)
+        number(f"class_weight[{name!r}]", 1.0, "Factor for its losses.", least=0).check(weight, who)
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
@@ -325,8 +325,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         X, y = encode.opened(X), encode.fetched(y)
         if self.probability and self.loss not in LINKS and client_of(X) is not None:
             raise InputError(
-                f"{type(self).__name__}: probability=True learns from folds of the rows, which needs all rows in one "
-                "process. Use a loss with probabilities of its own, 'logistic' or 'multinomial'."
+                f"{type(self).__name__}: probability=True uses cross-validation, which needs all rows in one process. "
+                "Use loss='logistic' or 'multinomial', which have probabilities of their own."
             )
         are_labels = y is not None and is_multilabel(y)
         return super()._read(X, y, sample_weight, multi_output=are_labels)
@@ -338,7 +338,10 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self._are_labels = is_multilabel(y)
         if self._are_labels:
             if self.class_weight is not None:
-                raise InputError(f"{who} has class_weight for classes, not for labels. Use sample_weight.")
+                raise InputError(
+                    f"{who} supports class_weight for classes, not for an indicator matrix of labels. "
+                    "Use sample_weight."
+                )
             self.classes_ = np.arange(y.shape[1])
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y), weights
         y = column_or_1d(y, warn=True)
@@ -347,7 +350,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         if len(self.classes_) < 2:
             raise InputError(
                 f"{who}: the number of classes has to be greater than one, but there is only one class: {len(codes)} "
-                f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Give it rows of a second class."
+                f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Add rows of a second class."
             )
         if self.class_weight is not None:
             _check_class_weight(self.class_weight, who)
@@ -355,7 +358,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             with np.errstate(over="ignore"):
                 weights = weights * by_class[codes]
             if not np.isfinite(weights).all():
-                raise InputError(f"{who}: the product of sample_weight and class_weight is too large for a number.")
+                raise InputError(f"{who}: the product of sample_weight and class_weight is too large.")
         return codes, weights
 
     def _weights_of_classes(self, y, codes, weights):
@@ -405,15 +408,15 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
             raise ValueError("classes_ must be a vector.")
         if len(np.unique(classes)) != len(classes):
-            raise ValueError("classes_ must differ from each other.")
+            raise ValueError("classes_ must be unique.")
         n_columns = self.columns_.n_columns
         if n_columns != len(self.intercept_):
-            raise ValueError("classes_, multi_class_ and the weights do not fit together.")
+            raise ValueError("classes_, multi_class_ and the weights are inconsistent.")
         if self.sigmoids_ is not None:
             checked_array(self, "sigmoids_", "float64", shape=(2, n_columns))
         n_scores = 1 if len(classes) == 2 else len(classes)
         if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_scores:
-            raise ValueError("link_ and classes_ do not fit together.")
+            raise ValueError("link_ and classes_ are inconsistent.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -27,7 +27,7 @@ LEAST_C = 5.0  # in these units, to which all values are tried: small ones may a
 PATIENCE = 2  # values in a row without a better score, after which larger ones are not tried
 SLOW = 4.0  # times as many passes as the value before took: then one is enough
 KEPT_SHARE = 0.25  # of the available memory that the rows of all folds may take
-N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"].but(default=1.0, words=())
+N_VALUES, VALUE = integer("Cs", 10, "Number of values.", least=1), named(CLASSIFIER)["C"].but(default=1.0, words=())
 
 
 class KernelClassifierCV(KernelClassifier):
@@ -115,8 +115,8 @@ class KernelClassifierCV(KernelClassifier):
             X, y, weights = self._read(X, y, sample_weight)
             if client_of(X) is not None:
                 raise InputError(
-                    f"{type(self).__name__} learns from folds of the rows, which needs all rows in one process. Choose "
-                    "C on a sample of them, and give all to KernelClassifier."
+                    f"{type(self).__name__} uses cross-validation, which needs all rows in one process. Choose C on a "
+                    "sample of the rows, and fit KernelClassifier to all rows."
                 )
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)

@@ -110,8 +110,8 @@ class IntersectionSVC(KernelClassifier):
     def _chosen_columns(self):
         if self._are_labels and self.multi_class == "crammer_singer":
             raise InputError(
-                f"{type(self).__name__}: multi_class='crammer_singer' is for classes; y has labels, which are learned "
-                "one by one. Use multi_class='ovr'."
+                f"{type(self).__name__}: multi_class='crammer_singer' does not support an indicator matrix y. Use "
+                "multi_class='ovr'."
             )
         loss, n_factors = self._loss(), self.map_.inner_.n_factors
         multi_class = self.multi_class if self.multi_class in ("ovr", "ovo") else "auto"

@@ -177,7 +177,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         super()._check_loaded()
         n_columns = len(self.intercept_)
         if max(1, check_whole(self, "n_targets_", 0, n_columns)) != n_columns:
-            raise ValueError("n_targets_ and the weights do not fit together.")
+            raise ValueError("n_targets_ and the weights are inconsistent.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

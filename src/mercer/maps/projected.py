@@ -201,10 +201,10 @@ class ProjectedMap(FeatureMap):
         fitted, inner = check_kind(self, "map_", FeatureMap), check_kind(self, "inner_", Identity)
         check_whole(self, "seed_", 0, 2**31 - 1)
         if inner.size < 1:
-            raise ValueError("inner_ must have a feature.")
+            raise ValueError("inner_ must have at least one feature.")
         checked_array(self, "hadamard_rows_", "int64", shape=(inner.size,), lowest=0, highest=self._hadamard_size() - 1)
         if fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
 
 
 def _sparse_factors(inner, wide):

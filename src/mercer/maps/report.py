@@ -180,7 +180,8 @@ def approximation_report(map, X, *, n_rows=1000, k=10, random_state=0):
     X = as_rows(X, "approximation_report")
     if min(X.shape[0], n_rows) < 2 or k < 1:
         raise InputError(
-            f"approximation_report needs two rows or more and k >= 1, got {X.shape[0]} rows, n_rows={n_rows} and k={k}."
+            f"approximation_report needs at least two rows and k >= 1; got {X.shape[0]} rows, n_rows={n_rows} and "
+            f"k={k}."
         )
     rng = check_random_state(random_state)
     sample = X[np.sort(rng.choice(X.shape[0], min(int(n_rows), X.shape[0]), replace=False))]

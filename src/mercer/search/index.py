@@ -240,7 +240,7 @@ class KernelIndex(Placed):
         rows, Q = self._asked(Q, "KernelIndex.search")
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= len(rows):
             needed = f"k from 1 to {len(rows)}, the number of rows in the index"
-            raise InputError(f"KernelIndex.search needs {needed}, got k={k!r:.80}.")
+            raise InputError(f"KernelIndex.search needs {needed}; got k={k!r:.80}.")
         allowed = rows.allowed(filter, "KernelIndex.search", where)
         check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):

@@ -59,8 +59,8 @@ class Design:
         self.rows, self.inner, self.n_jobs = as_rows(rows), inner, n_jobs
         if self.rows.shape[1] != inner.n_features:
             raise InputError(
-                f"Design needs rows and an inner product on equally many features, got rows of shape {self.rows.shape} "
-                f"and {inner!r}."
+                "Design needs rows and an inner product with the same number of features; got rows of shape "
+                f"{self.rows.shape} and {inner!r}."
             )
         self.shape = (len(self.rows), inner.n_factors)
         self._products = _CodedProducts.of(self.rows, inner, n_jobs) or _StackedProducts.of(self.rows, inner, n_jobs)

@@ -39,7 +39,7 @@ from mercer.vision.words.fisher import FisherVectors
 def _has_probabilities(self):
     if self.probability:
         return True
-    raise AttributeError(f"{type(self).__name__} gives probabilities with probability=True.")
+    raise AttributeError(f"{type(self).__name__} has probabilities only with probability=True.")
 
 
 class ImageClassifier(ClassifierMixin, BaseEstimator):
@@ -150,7 +150,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         encoding, y = self._fit_encoder(images, y)
         self._fit_classifier(encoding.features, y)
         if self.skipped_:
-            who, consequence = type(self).__name__, "nothing was learned from them"
+            who, consequence = type(self).__name__, "they were not used for training"
             warn_skipped(self.skipped_, len(encoding.kept), who, consequence, stacklevel=2)
         return self
 
@@ -299,8 +299,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         lost = np.setdiff1d(y, kept)
         if len(lost):
             raise InputError(
-                f"{type(self).__name__}: none of the images of class {lost[0]!s} can be read. "
-                f"{named_skipped(encoding.skipped)} Replace them, or leave the class out."
+                f"{type(self).__name__}: no image of class {lost[0]!s} can be read. {named_skipped(encoding.skipped)} "
+                "Replace the images, or remove the class."
             )
         self.reduction_ = None
         if self.reduce is not None and isinstance(self.encoder_, BagOfWords):
@@ -346,8 +346,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
         if is_fisher and self.reduce_method in ("merge", "supervised"):
             raise InputError(
-                f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
-                "Use 'convex', 'energy' or 'random'."
+                f"{who}: words of Fisher vectors cannot be merged; got reduce_method={self.reduce_method!r}. Use "
+                "'convex', 'energy' or 'random'."
             )
         get_kernel(kernel_of(self))
 
@@ -358,12 +358,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         reduction = check_kind(self, "reduction_", ConvexReduction, optional=True)
         if reduction is not None:
             if reduction.n_features_in_ != width:
-                raise ValueError("reduction_ does not belong to encoder_.")
+                raise ValueError("reduction_ does not match encoder_.")
             width = reduction.n_dims_
         if classifier.n_features_in_ != width:
-            raise ValueError(f"classifier_ takes rows of {classifier.n_features_in_} columns, not of {width}.")
+            raise ValueError(f"classifier_ takes rows of {classifier.n_features_in_} columns, not {width}.")
         if not np.array_equal(self.classes_, classifier.classes_):
-            raise ValueError("classes_ must be those of classifier_.")
+            raise ValueError("classes_ must match classifier_.")
         self.cache = None  # a folder of another machine has no meaning here
 
     def __sklearn_tags__(self):

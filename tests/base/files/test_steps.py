@@ -125,7 +125,7 @@ def test_missing_values_are_passed_to_a_pipeline_that_fills_them(tmp_path):
         assert "a missing value" in refused.stderr
     endless = np.where(np.isnan(gaps), np.inf, gaps)
     np.savez(tmp_path / "gaps.npz", X=endless, y=Y)
-    assert "holds inf" in invoke("predict", *asked).stderr
+    assert "contains inf" in invoke("predict", *asked).stderr
 
 
 def test_the_service_takes_null_for_a_pipeline_that_fills_it(files):

@@ -358,7 +358,7 @@ def test_arguments_that_cannot_be_followed_say_what_can(tmp_path):
         read_table(tmp_path / "t.npy", dtype="int8")
     with refused(ArgumentError, "one character", "', '"):
         read_table(tmp_path / "t.npy", delimiter=", ")
-    with refused(ArgumentError, "only npz has members"):
+    with refused(ArgumentError, "only npz files have members"):
         read_table(tmp_path / "t.npy", array="X")
 
 

@@ -79,7 +79,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
         "--ef-construction",
         4,
     )
-    fails(1, ["A store is named by postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
+    fails(1, ["A store must be postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
 
 
 def test_errors_of_a_store_are_one_sentence_without_passwords(fails, made, postgres):

@@ -98,7 +98,7 @@ def test_klsh_says_when_bits_tell_nothing_apart(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KLSH("chi2", n_bits=16, random_state=0).fit(X)
-    with pytest.warns(ApproximationWarning, match="Rows that differ are needed"):
+    with pytest.warns(ApproximationWarning, match="Use rows that differ"):
         KLSH("chi2", n_bits=16, random_state=0).fit(X[[0, 0, 0, 0]])
 
 

@@ -86,9 +86,9 @@ def test_words_that_no_block_has_are_refused(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)
         few, wide = fitted(X[:11], 4), fitted(X[:11], 9)
-    with pytest.raises(InputError, match="has the word 15 in block 1, whose words count from 0 to 10"):
+    with pytest.raises(InputError, match="has the word 15 in block 1, whose words range from 0 to 10"):
         few.inverse_transform(np.array([[240, 0, 0]], dtype=np.uint8))
-    with pytest.raises(InputError, match="has the word 300 in block 2, whose words count from 0 to 10"):
+    with pytest.raises(InputError, match="has the word 300 in block 2, whose words range from 0 to 10"):
         wide.inverse_transform(np.array([[0, 0, 300, 0, 0]], dtype=np.uint16))
     with pytest.raises(InputError, match="codes of 5 whole numbers from 0 to 65535"):
         wide.inverse_transform(np.full((1, 5), 65536))

@@ -89,7 +89,7 @@ HOSTILE = {
         {"embedding_": lambda: mercer.KernelPCA("chi2", n_components=9).fit(histograms(60, 11))},
     ),
     "a map of fewer components": ("pq", {"embedding_": lambda: mercer.KernelPCA("chi2", n_components=8).fit(X)}),
-    "a map of another kernel": ("pq", {"embedding_": lambda: mercer.KernelPCA("js", n_components=9).fit(X)}),
+    "a map of a different kernel": ("pq", {"embedding_": lambda: mercer.KernelPCA("js", n_components=9).fit(X)}),
     "a map with sparse features": (
         "pq",
         {"embedding_": lambda: mercer.SparseAdditiveMap("intersection", n_points=4).fit(X), "kernel": "intersection"},

@@ -116,7 +116,7 @@ def test_grey_is_a_colour_with_equal_channels(photo, space):
     ("parameters", "words"),
     [
         ({"space": "cmyk"}, "space as one of 'rgb', 'hsv', 'lab', 'opponent', got space='cmyk'"),
-        ({"bins": 0}, "bins as a whole number from 1 to 256"),
+        ({"bins": 0}, "bins to be an integer from 1 to 256"),
         ({"bins": (4, 4)}, r"three of them, got bins=\(4, 4\)"),
         ({"bins": 2.5}, "bins=2.5"),
         ({"grid": (0, 2)}, "grid as two whole numbers"),
@@ -131,5 +131,5 @@ def test_parameters_that_have_no_meaning_are_refused(photo, parameters, words):
 
 
 def test_floats_beyond_white_are_refused(photo):
-    with pytest.raises(InputError, match="floats from 0 to 1, got floats from 0 to 255"):
+    with pytest.raises(InputError, match="floats from 0 to 1; got floats from 0 to 255"):
         color_histogram(photo.astype(float))

@@ -245,7 +245,7 @@ def test_an_image_without_room_for_a_patch_has_no_descriptors(descriptor):
     [
         ({"step": 0}, "`step` must be an integer >= 1"),
         ({"step": 2.5}, "`step` must be an integer >= 1"),
-        ({"sizes": ()}, "sizes as whole numbers of pixels from 1 to 256"),
+        ({"sizes": ()}, "sizes to be integers, in pixels, from 1 to 256"),
         ({"sizes": (4, 0)}, r"sizes=\(4, 0\)"),
         ({"sizes": (257,)}, "257"),
         ({"sizes": "4"}, "sizes='4'"),

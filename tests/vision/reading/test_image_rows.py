@@ -116,7 +116,7 @@ def test_scikit_learns_checks(estimator, check):
     ("transformer", "X", "words"),
     [
         (CENTRIST(), [], "needs at least one image"),
-        (CENTRIST(), np.zeros((3, 64)), "cannot know the shape of images that come as rows of 64 values"),
+        (CENTRIST(), np.zeros((3, 64)), "cannot infer the shape of images from rows of 64 values"),
         (CENTRIST(image_shape=(8, 9)), np.zeros((3, 64)), r"rows of 72 values for images of shape \(8, 9\), got 64"),
         (CENTRIST(image_shape=8), np.zeros((3, 64)), "image_shape=8"),
         (CENTRIST(), "photo.jpg", "Put it into a list"),

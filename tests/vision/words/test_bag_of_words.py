@@ -255,7 +255,7 @@ def test_encode_leaves_such_images_out_and_says_which(images, broken):
 
 
 def test_not_a_single_usable_image_is_an_error_even_then(tmp_path):
-    with pytest.raises(InputError, match=r"cannot use a single one of 2 images\. The first: .*0\.png"):
+    with pytest.raises(InputError, match=r"cannot use any of 2 images\. The first: .*0\.png"):
         bag(strict=False).fit([tmp_path / "0.png", tmp_path / "1.png"])
 
 

@@ -112,13 +112,13 @@ def _check_columns(model: Any) -> None:
     if names is not None:
         is_right = isinstance(names, np.ndarray) and names.dtype.kind in "OU" and names.shape == (n,)
         if not is_right or len(set(names.tolist())) != n:
-            raise ValueError("feature_names_in_ must have a name for each column, each once.")
+            raise ValueError("feature_names_in_ must hold one unique name per column.")
     if others is not None and not (isinstance(others, list) and all(isinstance(name, str) for name in others)):
         raise ValueError("other_columns_ must be a list of names.")
     if means is not None:
         is_right = isinstance(means, np.ndarray) and means.dtype == np.float64 and means.shape == (n,)
         if not is_right or not np.isfinite(means).all():
-            raise ValueError("feature_means_ must have a finite number for each column.")
+            raise ValueError("feature_means_ must hold one finite number per column.")
 
 
 def _may_be_state(cls: type, name: str) -> bool:

@@ -49,7 +49,7 @@ def hamming_top_k(codes, queries, k=10, n_jobs=None):
     if codes.shape[1] != queries.shape[1]:
         raise InputError(
             f"hamming_top_k compares codes of equal length, but codes have {codes.shape[1]} bytes and queries "
-            f"{queries.shape[1]}. Encode both by the same fitted hash."
+            f"{queries.shape[1]}. Encode both with the same fitted hash."
         )
     K.check(k, "hamming_top_k")
     k = min(int(k), len(codes))
@@ -98,7 +98,8 @@ def _as_codes(codes, name):
     codes = np.asarray(codes)
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] < 1:
         raise InputError(
-            f"hamming_top_k needs {name} as bytes of packed bits, a uint8 array of shape (rows, bytes >= 1); got shape "
-            f"{codes.shape} and type {codes.dtype}. Pack booleans by numpy.packbits(bits, axis=1, bitorder='little')."
+            f"hamming_top_k needs {name} as bytes of packed bits, a uint8 array of shape (rows, bytes >= 1); got "
+            f"shape {codes.shape} and type {codes.dtype}. Pack booleans with numpy.packbits(bits, axis=1, "
+            "bitorder='little')."
         )
     return np.ascontiguousarray(codes)

@@ -113,8 +113,8 @@ class KLSH(LandmarkHash):
     def _warn_negative(self, positive, trace):
         if positive - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues
             warnings.warn(
-                f"KLSH: {self.kernel_!r} is not positive definite on the landmarks. Negative eigenvalues, which sum to "
-                f"{trace - positive:.3g} beside {positive:.3g}, are left out.",
+                f"KLSH: {self.kernel_!r} is not positive definite on the landmarks. Its negative eigenvalues, which "
+                f"sum to {trace - positive:.3g} beside {positive:.3g}, are ignored.",
                 ApproximationWarning,
                 stacklevel=4,
             )
@@ -122,7 +122,7 @@ class KLSH(LandmarkHash):
     def _warn_constant(self, bits):
         constant = int((bits == bits[0]).all(axis=0).sum())
         if 2 * constant > bits.shape[1]:
-            hint = "Rows that differ are needed." if self.center else "Use center=True."
+            hint = "Use rows that differ." if self.center else "Use center=True."
             warnings.warn(
                 f"KLSH: {constant} of {bits.shape[1]} bits are the same for all landmarks. {hint}",
                 ApproximationWarning,
@@ -136,8 +136,8 @@ class KLSH(LandmarkHash):
             size = max(1, min(SAMPLED, n_landmarks // 4))
         elif size >= n_landmarks:
             raise InputError(
-                f"KLSH draws directions as sums of fewer landmarks than there are: n_sampled={size} of {n_landmarks} "
-                "landmarks would be one direction only. Use a smaller n_sampled, or None."
+                f"n_sampled of KLSH must be smaller than the number of landmarks: n_sampled={size} of {n_landmarks} "
+                "landmarks gives a single direction. Use a smaller n_sampled, or None."
             )
         members = np.zeros((n_landmarks, int(self.n_bits)))
         for bit in range(members.shape[1]):

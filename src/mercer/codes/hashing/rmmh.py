@@ -85,7 +85,8 @@ class RMMH(LandmarkHash):
         super().check_parameters()
         if self.n_sampled is not None and self.n_sampled % 2:
             raise InputError(
-                f"RMMH labels half of a sample +1 and half -1: n_sampled must be even, got n_sampled={self.n_sampled}."
+                "n_sampled of RMMH must be even, because half of each sample is labeled +1 and half -1; got "
+                f"n_sampled={self.n_sampled}."
             )
 
     def _functions(self, gram, dtype_char, random_state):

@@ -121,10 +121,10 @@ class SignHash(BinaryHash):
         check_kind(self, "kernel_", Kernel)
         fitted = check_kind(self, "map_", FeatureMap, optional=True)
         if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
         if not checked_array(self, "directions_", "float64", shape=(width, None)).size:
-            raise ValueError("directions_ must have a column.")
+            raise ValueError("directions_ must have at least one column.")
 
 
 def normal_directions(width, count, random_state):

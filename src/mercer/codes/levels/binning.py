@@ -95,8 +95,8 @@ def _as_they_are(X, who):
     else:
         found = "fractions"
     raise InputError(
-        f"{who} with bins=None takes whole numbers from 0 to {MOST_LEVELS:,} as levels, got {found}. Use bins='auto' "
-        "or a number of bins."
+        f"{who} with bins=None needs integers from 0 to {MOST_LEVELS:,} as levels, got {found}. Use bins='auto' or a "
+        "number of bins."
     )
 
 

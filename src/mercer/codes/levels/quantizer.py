@@ -117,13 +117,13 @@ class LevelQuantizer(FeatureMap):
         """
         check_is_fitted(self)
         if self.rule_ == "whole numbers":
-            text = f"whole numbers as they are, up to {self.n_bins_:,}"
+            text = f"integers as levels, up to {self.n_bins_:,}"
         elif self.rule_ == "global":
             low, high = self.lows_[0], self.lows_[0] + self.widths_[0]
             text = f"{self.n_bins_:,} bins from {low:.4g} to {high:.4g} for all columns"
         else:
             text = f"{self.n_bins_:,} {'quantile ' if self.rule_ == 'adaptive' else ''}bins for each column"
-        return text + ("; negative values in columns of their own" if len(self.lows_) > self.n_features_in_ else "")
+        return text + ("; negative values in separate columns" if len(self.lows_) > self.n_features_in_ else "")
 
     # ---------------------------------------------------------------------------------------------------- levels
 
@@ -208,7 +208,7 @@ class LevelQuantizer(FeatureMap):
         super().check_parameters()
         if self.bins is None and self.binning != "auto":
             raise InputError(
-                f"{who} takes values as they are with bins=None and cannot apply binning={self.binning!r}."
+                f"{who} with bins=None uses the values as levels and cannot apply binning={self.binning!r}."
             )
         kernel = self.resolved_kernel()
         if not kernel.additive or kernel.scalar(0.0, 1.0) != 0:
@@ -222,7 +222,7 @@ class LevelQuantizer(FeatureMap):
         check_kind(self, "is_sparse_", bool)
         w = len(checked_array(self, "lows_", "float64", ndim=1))
         if w not in (self.n_features_in_, 2 * self.n_features_in_ if self.is_sparse_ else self.n_features_in_):
-            raise ValueError("lows_ must have a number per column.")
+            raise ValueError("lows_ must have one number per column.")
         checked_array(self, "widths_", "float64", shape=(w,), lowest=0)
         check_whole(self, "n_bins_", 1, MOST_LEVELS)
         levels = checked_array(self, "levels_", "int64", ndim=1, lowest=0, highest=self.n_bins_)
@@ -233,7 +233,7 @@ class LevelQuantizer(FeatureMap):
         if not self.is_sparse_ and not np.array_equal(
             levels, np.concatenate([np.arange(count) for count in np.diff(self.starts_)])
         ):
-            raise ValueError("levels_ must be all levels of every column.")
+            raise ValueError("levels_ must hold all levels of every column.")
         keys = np.repeat(np.arange(w), np.diff(self.starts_)) * (self.n_bins_ + 1) + levels
         if (np.diff(keys) <= 0).any() or self.inner_.n_features != len(levels):
             raise ValueError("levels_ must ascend in every column, and fit inner_.")
@@ -248,4 +248,4 @@ class LevelQuantizer(FeatureMap):
 def _check_ascending(starts, n, end, name):
     valid = isinstance(starts, np.ndarray) and starts.dtype == np.int64 and starts.shape == (n + 1,)
     if not valid or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
-        raise ValueError(f"{name} must ascend from 0 to {end}, one per column and one more.")
+        raise ValueError(f"{name} must ascend from 0 to {end}, with one entry more than columns.")

@@ -307,7 +307,7 @@ class ProductQuantizer(FeatureMap):
         check_width(self.rotation, d)
         if self.n_blocks is not None and self.n_blocks > d:
             raise InputError(
-                f"ProductQuantizer cannot cut {d} columns into n_blocks={self.n_blocks} blocks. Use at most {d}."
+                f"ProductQuantizer cannot split {d} columns into n_blocks={self.n_blocks} blocks. Use at most {d}."
             )
 
     def _check_loaded(self):

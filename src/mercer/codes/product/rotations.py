@@ -41,7 +41,7 @@ def check_width(rotation, d):
     if rotation in ("random", "opq", "allocation") and d > WIDEST:
         raise InputError(
             f"ProductQuantizer(rotation={rotation!r}) keeps a matrix of {d} x {d} numbers and multiplies every row by "
-            f"it; that is done up to {WIDEST} columns. Use rotation='permutation' or None."
+            f"it, which is limited to {WIDEST} columns. Use rotation='permutation' or None."
         )
 
 

@@ -114,7 +114,7 @@ class BitEmbedding(FeatureMap):
         if self.block_size is not None and n_columns % int(self.block_size):
             raise InputError(
                 f"{type(self).__name__} has blocks of {self.block_size} columns; X has {n_columns} columns, which is "
-                "not a multiple of it."
+                "not a multiple of the block size."
             )
 
     # --------------------------------------------------------------------------------------------------- encoding
@@ -153,9 +153,9 @@ class BitEmbedding(FeatureMap):
         try:
             specification = self.specification_
         except (InputError, TypeError, ValueError) as error:
-            raise ValueError(f"specification_json_ is not the specification of an embedding: {error}") from error
+            raise ValueError(f"specification_json_ is not a valid specification of an embedding: {error}") from error
         if specification.n_features != self.n_features_in_:
-            raise ValueError("n_features_in_ must be that of the specification.")
+            raise ValueError("n_features_in_ must match the specification.")
 
 
 @dataclass

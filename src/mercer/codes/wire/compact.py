@@ -133,8 +133,8 @@ class CompactEmbedding(BitEmbedding):
         entries = self._block_size(n_columns) * self.n_bits
         if entries > 2**26:
             raise InputError(
-                f"CompactEmbedding keeps a matrix of bits x columns, 2^26 numbers at most, got {self.n_bits} bits of "
-                f"{self._block_size(n_columns)} columns. Use fewer bits, blocks (block_size), or QuantizedJL."
+                f"CompactEmbedding supports at most 2^26 numbers in its matrix of bits x columns; got {self.n_bits} "
+                f"bits and {self._block_size(n_columns)} columns. Use fewer bits, blocks (block_size), or QuantizedJL."
             )
 
 

@@ -100,18 +100,18 @@ class Specification:
         _require(array.shape == (size,) and np.isfinite(array).all(), f"{name} as {size} finite numbers", array.shape)
         if name == "offsets":
             whole = (array == np.floor(array)) & (np.abs(array) < 2.0**52)
-            _require(self.kind != "universal" and whole.all(), "whole offsets, and none for universal bits", name)
+            _require(self.kind != "universal" and whole.all(), "integer offsets, and none for universal bits", name)
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
     def _freeze_entries(self):
         learned = self.matrix == "learned"
-        _require((self.entries is not None) == learned, "entries for a learned matrix, and for no other", self.matrix)
+        _require((self.entries is not None) == learned, "entries for a learned matrix only", self.matrix)
         if self.entries is None:
             return
         array, shape = np.asarray(self.entries), (self.projections, self.features)
         fits = array.shape == shape and array.dtype.kind in "iu" and np.abs(array.astype(np.int64)).max() < 2**15
-        _require(fits, f"entries as whole numbers of 16 bits in the shape {shape}", array.shape)
+        _require(fits, f"entries as 16-bit integers in the shape {shape}", array.shape)
         array = np.array(array, dtype="<i2")
         array.flags.writeable = False
         object.__setattr__(self, "entries", array)
@@ -221,7 +221,7 @@ def _from_text(text, name, dtype="<f8"):
 
 def _require_whole(value, name, least, most):
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    _require(whole and least <= value <= most, f"{name} as a whole number from {least} to {most}", value)
+    _require(whole and least <= value <= most, f"{name} as an integer from {least} to {most}", value)
 
 
 def _require(fits, wanted, got):

@@ -141,8 +141,8 @@ class UniversalEmbedding(BitEmbedding):
             raise InputError(f"distance_from_codes needs 0 < confidence < 1, got {confidence!r}.")
         if self.specification_.blocks > 1:
             raise InputError(
-                "distance_from_codes needs codes of whole rows; these are stacked codes of "
-                f"{self.specification_.blocks} blocks, whose distances are not told apart."
+                "distance_from_codes needs codes of whole rows, but these are stacked codes of "
+                f"{self.specification_.blocks} blocks, whose distances cannot be separated."
             )
         left = self.rows_of_codes(codes).packed
         right = left if others is None else self.rows_of_codes(others).packed

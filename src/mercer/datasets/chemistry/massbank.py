@@ -48,7 +48,7 @@ def load_massbank(bin_width=0.1, *, root=None):
     with np.load(io.BytesIO(content), allow_pickle=False) as members:
         file = {name: members[name] for name in members.files}
     if len(file["accession"]) != N_SPECTRA:
-        raise InputError(f"massbank_ms2.npz should hold {N_SPECTRA} spectra, it holds {len(file['accession'])}.")
+        raise InputError(f"massbank_ms2.npz must contain {N_SPECTRA} spectra, but contains {len(file['accession'])}.")
     n_bins = int(np.ceil(LARGEST_MZ / bin_width))
     columns = np.minimum(file["mz"] / (1000 * bin_width), n_bins - 1).astype(np.int32)
     values = file["intensity"].astype(np.float32)

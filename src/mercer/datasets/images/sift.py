@@ -44,5 +44,5 @@ def load_sift(part="base", *, root=None):
     name, n_rows, width, sha256 = PARTS[part]
     rows = parse_vectors(verified_bytes("sift", name, sha256, ORIGIN, root), name, name.rpartition(".")[2])
     if rows.shape != (n_rows, width):
-        raise InputError(f"{name} should hold {n_rows} rows of {width} numbers, it holds {rows.shape}.")
+        raise InputError(f"{name} must contain {n_rows} rows of {width} numbers, but contains {rows.shape}.")
     return rows

@@ -49,5 +49,5 @@ def _read_table(content, name):
     # one kind of separator and whole numbers, of which none is larger than 7,173: many times faster than np.loadtxt
     numbers = np.fromstring(content.rstrip().replace(b"\n", b","), dtype=np.int16, sep=",")
     if numbers.size != N_ROWS * (N_FEATURES + 1):
-        raise InputError(f"{name} should hold {N_ROWS} rows of {N_FEATURES + 1} numbers; it does not.")
+        raise InputError(f"{name} must contain {N_ROWS} rows of {N_FEATURES + 1} numbers, but does not.")
     return numbers.reshape(N_ROWS, N_FEATURES + 1)

@@ -92,7 +92,7 @@ def read_svmlight(folder, name, n_rows, sha256, origin, *, n_features, root, zer
     content = verified_bytes(folder, name, sha256, origin, root)
     X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based=zero_based, dtype=np.float32)
     if X.shape[0] != n_rows:
-        raise InputError(f"{name} should hold {n_rows} rows, it holds {X.shape[0]}.")
+        raise InputError(f"{name} must contain {n_rows} rows, but contains {X.shape[0]}.")
     X.eliminate_zeros()
     # 32-bit indices, half the size: the only ones that some of scikit-learn's solvers take
     parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))

@@ -133,7 +133,7 @@ class Trainer:
         owners = {self._owner(one.where[0, 0]) for one in found.values()}
         if len(owners) < len(self.learnt):
             raise InputError(
-                "PartDetector found no box that a window of the root covers by half or more for one of its components. "
+                "PartDetector found no box that a root window overlaps by at least half for one of its components. "
                 "Use images with larger objects, or fewer components."
             )
         self.positives = found
@@ -308,8 +308,8 @@ class Trainer:
             found[self._owner(one.where[0, 0])].append(rows)
         if not all(found):
             raise InputError(
-                "PartDetector has a component without objects: all of them are found better by another one. Use fewer "
-                "components."
+                "PartDetector has a component without objects, because other components match all of them better. "
+                "Use fewer components."
             )
         return [Rows.joined(rows) for rows in found]
 

@@ -119,7 +119,7 @@ class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _fit_quantiles(self, X):
         if sparse.issparse(X):
-            raise InputError("ColumnScaling('ranks') needs dense rows: zeros of sparse ones would not stay zeros.")
+            raise InputError("ColumnScaling('ranks') needs dense rows, because the zeros of sparse rows would change.")
         # method 'lower' takes values that occur, so that a column of few values has few different points
         self.points_ = np.quantile(X, np.linspace(0, 1, QUANTILES + 1), axis=0, method="lower").T.astype(np.float64)
 

@@ -75,7 +75,7 @@ def fit_exact(kernel, X, loss, targets, weights, C, intercept=1.0, tol=1e-3, max
     n_jobs : threads
     """
     if loss.name not in LOSSES:
-        raise InputError(f"Exact machines know the losses {', '.join(LOSSES)}; got {loss.name!r}.")
+        raise InputError(f"Exact machines support the losses {', '.join(LOSSES)}; got {loss.name!r}.")
     constant, caps = float(intercept) ** 2, float(C) * np.asarray(weights, dtype=np.float64)
     order = _together(targets) if loss.task == "classification" else np.arange(len(targets))
     caps = caps[order]

@@ -72,7 +72,7 @@ class KernelRoute:
             return choose_map(get_kernel(learner.kernel), X.shape[1], seed, learner.n_jobs)
         if not isinstance(learner.map, FeatureMap):
             raise InputError(
-                f"{self.who} takes a map or a quantizer of Mercer, such as SparseAdditiveMap('chi2'); got "
+                f"{self.who} needs a map or a quantizer of Mercer, such as SparseAdditiveMap('chi2'); got "
                 f"map={learner.map!r}."
             )
         found = clone(learner.map)

@@ -241,8 +241,8 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
     if are_labels:
         if loss.joint or multi_class == "ovo":
             raise InputError(
-                f"{who} learns each column of an indicator y by itself, which loss={loss.name!r} with "
-                f"multi_class={multi_class!r} does not allow. Use multi_class='ovr' and a loss of single columns."
+                f"{who} trains a separate problem for each column of an indicator y, which loss={loss.name!r} with "
+                f"multi_class={multi_class!r} does not allow. Use multi_class='ovr' and a loss that is not joint."
             )
         return Labels(n_classes)
     if loss.joint:

@@ -60,7 +60,7 @@ def given_points(grid, who):
     """The points of a grid given by the user, checked."""
     points = np.array(grid, dtype=np.float64)
     if points.ndim != 1 or not len(points):
-        raise InputError(f"{who} takes a grid as a rule or as a 1-d array of points, got shape {points.shape}.")
+        raise InputError(f"{who} needs a grid to be a rule or a 1-d array of points; got shape {points.shape}.")
     if not np.isfinite(points).all() or points[0] <= 0 or (np.diff(points) <= 0).any():
         raise InputError(f"{who} needs finite ascending grid points > 0 (a point at 0 has no effect), got {points}.")
     return points

@@ -109,8 +109,8 @@ class SparseAdditiveMap(FeatureMap):
         X = self._checked(X, reset=True)
         if not isinstance(self.grid, str) and self.n_points != POINTS:
             raise InputError(
-                f"SparseAdditiveMap has n_points for grids that it places itself, got n_points={self.n_points!r} and a "
-                "grid of points. Leave one of them out."
+                "SparseAdditiveMap uses n_points only for grids that it places itself; got "
+                f"n_points={self.n_points!r} and a grid of points. Remove one of them."
             )
         self.kernel_ = self.resolved_kernel()
         random_state = check_random_state(self.random_state)
@@ -155,9 +155,9 @@ class SparseAdditiveMap(FeatureMap):
         if n_above:
             n_values = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
             warnings.warn(
-                f"SparseAdditiveMap: {n_above} of {n_values} non-zero values lie above the last grid point "
+                f"SparseAdditiveMap: {n_above} of {n_values} nonzero values are above the last grid point "
                 f"{self.grid_[-1]:.6g} and are approximated by that point alone. Fit on data that covers their range, "
-                "scale the data, or pass a grid that reaches further.",
+                "scale the data, or pass a wider grid.",
                 ApproximationWarning,
                 stacklevel=4,  # over transform and scikit-learn's wrapper of it
             )
@@ -172,7 +172,8 @@ class SparseAdditiveMap(FeatureMap):
         super().check_parameters()
         if self.n_neighbors % 2:
             raise InputError(
-                f"SparseAdditiveMap needs an even n_neighbors, as many above a value as below, got {self.n_neighbors}."
+                "SparseAdditiveMap needs an even n_neighbors, half of them above a value and half below; got "
+                f"{self.n_neighbors}."
             )
         if isinstance(self.grid, str) and self.grid not in ("auto", *GRID_RULES):
             named(self._table)["grid"].refuse(self.grid, "SparseAdditiveMap")
@@ -250,9 +251,11 @@ def _inner_product(kernel, grid, n_columns):
 
 def _check_kernel(kernel):
     if not kernel.additive:
-        raise InputError(f"SparseAdditiveMap needs an additive kernel, got {kernel!r}. Use SparseMap for others.")
+        raise InputError(
+            f"SparseAdditiveMap needs an additive kernel; got {kernel!r}. Use SparseMap for other kernels."
+        )
     if kernel.scalar(0.0, 1.0) != 0:
-        raise InputError(f"SparseAdditiveMap maps zeros to nothing, which needs k(0, y) = 0; {kernel!r} has not.")
+        raise InputError(f"SparseAdditiveMap needs a kernel with k(0, y) = 0, which {kernel!r} does not satisfy.")
     if kernel.positive_definite_on == "real" and abs(kernel.scalar(-1.0, 2.0)) != kernel.scalar(1.0, 2.0):
         raise InputError(
             f"SparseAdditiveMap needs a kernel that is odd or even in the sign of a value; {kernel!r} mixes both."

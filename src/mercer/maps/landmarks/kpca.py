@@ -189,6 +189,6 @@ def refuse_negative_energy(left, energy, who, instead="Use a positive definite k
     worst = int(np.argmin(left + NEGATIVE_ENERGY * energy))
     if left[worst] < -NEGATIVE_ENERGY * energy[worst]:
         raise InputError(
-            f"{who} found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not "
-            f"positive definite on this data, so projections bound nothing. {instead}."
+            f"{who} found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not positive "
+            f"definite on this data, so projections give no bounds. {instead}."
         )

@@ -227,12 +227,12 @@ class NystroemMap(LandmarkMap):
             return
         check_tables(self.points_, self.tables_, self.n_features_in_)
         if check_kind(self, "inner_", Identity).n_features != self._n_features_out:
-            raise ValueError("tables_ and inner_ do not fit together.")
+            raise ValueError("tables_ and inner_ are inconsistent.")
         check_kind(self, "kernel_", Kernel)
 
     def _check_many(self):
         kernel = check_kind(self, "kernel_", Kernel)
         Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
         if check_kind(self, "inner_", Identity).n_features != Z.shape[0] or not Z.shape[0]:
-            raise ValueError("landmarks_ and inner_ do not fit together.")
+            raise ValueError("landmarks_ and inner_ are inconsistent.")
         kernel.check_values(Z, "landmarks_")

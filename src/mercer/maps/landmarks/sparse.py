@@ -120,8 +120,8 @@ class SparseMap(FeatureMap):
         X = self._checked(X, reset=True)
         if self.method != "lasso" and self.alpha != ALPHA:
             raise InputError(
-                f"SparseMap has alpha for method='lasso' only, got alpha={self.alpha!r} with method={self.method!r}. "
-                "Leave alpha out."
+                f"SparseMap uses alpha only with method='lasso'; got alpha={self.alpha!r} with "
+                f"method={self.method!r}. Remove alpha."
             )
         fit_landmarks(self, X, self.n_landmarks)
         self.gram_ = landmark_gram(self.kernel_, self.landmarks_, self.n_jobs)
@@ -191,7 +191,7 @@ class SparseMap(FeatureMap):
         kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", InnerProduct)
         Z = check_matrix(self, "landmarks_", shape=(inner.n_features, self.n_features_in_))
         if not Z.shape[0]:
-            raise ValueError("landmarks_ must have a row.")
+            raise ValueError("landmarks_ must have at least one row.")
         checked_array(self, "gram_", "float64", shape=(Z.shape[0], Z.shape[0]))
         kernel.check_values(Z, "landmarks_")
 

@@ -179,8 +179,8 @@ class ConvexReduction(FeatureMap):
         self.weighed_kernel_ = self.kernel_ if self.kernel_.additive else kernel
         if self.map is None and self._degree is None:
             raise InputError(
-                f"{self.weighed_kernel_!r} is not homogeneous, so no scaling of the rows gives its columns weights. "
-                "Pass the map of the kernel as map=..., for example SparseAdditiveMap, which then takes the weights."
+                f"{self.weighed_kernel_!r} is not homogeneous, so its column weights cannot be applied to the rows. "
+                "Pass the map of the kernel as map=..., for example SparseAdditiveMap, which applies the weights."
             )
         started = perf_counter()
         self._reduce(X, y, kernel, spread)
@@ -239,7 +239,7 @@ class ConvexReduction(FeatureMap):
         X = self._checked(X, reset=False)
         N_PAIRS.check(n_pairs, "ConvexReduction.plot_values")
         if X.shape[0] < 2:
-            raise InputError("ConvexReduction.plot_values needs two rows or more, got one.")
+            raise InputError("ConvexReduction.plot_values needs at least two rows; got one.")
         pairs = draw_pairs(X.shape[0], n_pairs, check_random_state(0))
         exact = pair_values(self.weighed_kernel_, X, pairs, self.n_jobs)
         return draw_values(self, exact, self._values(X, pairs))
@@ -275,7 +275,7 @@ class ConvexReduction(FeatureMap):
         check_is_fitted(self)
         if self.map_ is None and not isinstance(self.kernel_, Linear):
             raise InputError(
-                f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
+                f"ConvexReduction({self.kernel!r}) without a map returns reduced rows, whose inner product is not the "
                 f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a "
                 "map or learner in a pipeline."
             )
@@ -331,11 +331,13 @@ class ConvexReduction(FeatureMap):
         chosen = np.flatnonzero(c)
         if not len(chosen):
             raise InputError(
-                f"ConvexReduction(alpha={self.alpha!r}) leaves no column: the penalty outweighs the kernel. With these "
-                f"rows it has to be below {largest_penalty(moments.q):.6g}."
+                f"ConvexReduction(alpha={self.alpha!r}) keeps no column, because the penalty is too large. For these "
+                f"rows it must be less than {largest_penalty(moments.q):.6g}."
             )
         if self.n_dims is not None and len(chosen) < self.n_dims:
-            logger.info("ConvexReduction: %d columns represent all; %d were asked for.", len(chosen), self.n_dims)
+            logger.info(
+                "ConvexReduction: %d columns represent all columns; %d were requested.", len(chosen), self.n_dims
+            )
         groups = np.full(len(c), -1, dtype=np.int64)
         groups[chosen] = np.arange(len(chosen))
         return groups, c[chosen]
@@ -356,8 +358,8 @@ class ConvexReduction(FeatureMap):
         left = weights > 0
         if not left.any():
             raise InputError(
-                "ConvexReduction finds no column with a weight: the kernel is 0 on the pairs of rows that were drawn. "
-                "Do any rows have columns in common?"
+                "ConvexReduction cannot weight any column: the kernel is 0 on all sampled pairs of rows. Check that "
+                "rows have columns in common."
             )
         self.groups_ = numbered(np.where((groups >= 0) & left[groups], groups, -1))
         self.selected_ = np.flatnonzero(self.groups_ >= 0)
@@ -394,7 +396,7 @@ class ConvexReduction(FeatureMap):
             return  # not fitted
         check_groups(self.groups_, self.factors_)
         if len(self.groups_) != self.n_features_in_ or len(self.factors_) != self.n_dims_:
-            raise ValueError("groups_ and factors_ do not fit the rows.")
+            raise ValueError("groups_ and factors_ do not match the rows.")
         if self.weights_.shape != self.factors_.shape or not np.isfinite(self.weights_).all():
             raise ValueError("weights_ must be finite, one for each factor.")
         if self.map_ is None and self._degree is not None:

@@ -129,12 +129,12 @@ class FourierMap(FeatureMap):
     def _check_loaded(self):
         base = check_kind(self, "map_", HomogeneousMap, optional=True)
         if base is not None and base.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         check_number(self, "phase_")
         check_kind(self, "kernel_", Kernel)
         n_features = check_kind(self, "inner_", Identity).n_features
         if n_features < 1:
-            raise ValueError("inner_ must have a feature.")
+            raise ValueError("inner_ must have at least one feature.")
         width = self.n_features_in_ if base is None else base.inner_.n_features
         checked_array(self, "frequencies_", "float64", shape=(width, (n_features + 1) // 2))
 
@@ -152,8 +152,8 @@ def _base_kernel(kernel):
         case Exponential():
             return kernel.kernel, True
     raise InputError(
-        f"FourierMap has no frequencies for {kernel!r}. It takes RBF, Laplacian, ExpChi2 and Exponential of an "
-        "additive homogeneous kernel. NystroemMap takes any kernel."
+        f"FourierMap has no frequencies for {kernel!r}. It supports RBF, Laplacian, ExpChi2 and Exponential of an "
+        "additive homogeneous kernel. NystroemMap supports any kernel."
     )
 
 

@@ -157,7 +157,7 @@ class HomogeneousMap(FeatureMap):
     def _check_loaded(self):
         found = checked_array(self, "coefficients_", "float64", ndim=1, lowest=0)
         if not len(found):
-            raise ValueError("coefficients_ must have a number.")
+            raise ValueError("coefficients_ must hold at least one number.")
         if len(found) > 1:
             check_number(self, "period_", above=0)
         check_kind(self, "kernel_", Kernel)
@@ -189,6 +189,6 @@ def _pitch(period, dtype):
 def _check_parity(kernel):
     if kernel.parity is None:
         raise InputError(
-            f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. "
-            "Map the terms one by one and put the features side by side."
+            f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. Map "
+            "each term separately, and concatenate the features."
         )

@@ -105,9 +105,9 @@ def spectrum_of(kernel):
         case SumKernel() if kernel.homogeneity is not None:
             return _weighted_sum([spectrum_of(term) for term in kernel.kernels], kernel.weights)
     raise InputError(
-        f"HomogeneousMap has no spectrum for {kernel!r}. It takes the additive homogeneous kernels (Hellinger, Chi2, "
-        "Intersection, JensenShannon, PowerMean, GeneralizedIntersection, Linear) and sums of them with the same "
-        "homogeneity. NystroemMap takes any kernel."
+        f"HomogeneousMap has no spectrum for {kernel!r}. It supports the additive homogeneous kernels (Hellinger, "
+        "Chi2, Intersection, JensenShannon, PowerMean, GeneralizedIntersection, Linear) and sums of them with the "
+        "same homogeneity. NystroemMap supports any kernel."
     )
 
 

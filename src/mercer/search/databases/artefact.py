@@ -35,7 +35,7 @@ def from_artefact(data, where):
         path.write_bytes(data)
         model = load(path)
     if not isinstance(model, SearchModel):
-        raise InputError(f"{where} keeps {type(model).__name__} instead of the model of an index.")
+        raise InputError(f"{where} contains {type(model).__name__} instead of the model of an index.")
     return model
 
 

@@ -108,7 +108,7 @@ class StoreIndex:
         PostgreSQL only. On a connection of your own, changes belong to its transaction anyway.
         """
         if not self._store.has_transactions:
-            raise InputError(f"{self._store.place} has no transactions: every change is visible at once.")
+            raise InputError(f"{self._store.place} does not support transactions: every change is visible at once.")
         return self._store.transaction()
 
     def _write(self, write, X, ids, payload, who):
@@ -160,8 +160,9 @@ class StoreIndex:
         EXACT.check(exact, "StoreIndex.search")
         if (exact or rerank) and self._layout.kept is None and self.rows is None:
             raise InputError(
-                f"The exact kernel needs the rows, and {self._store.place} keeps none of them (vectors=None). Connect "
-                "with rows=..., a function that gives the rows of a list of ids, or search with rerank=False."
+                f"The exact kernel needs the rows, but {self._store.place} does not store them (vectors=None). "
+                "Connect with rows=..., a function that returns the rows of a list of ids, or search with "
+                "rerank=False."
             )
         with thread_limit(self.n_jobs):
             if exact:
@@ -285,7 +286,7 @@ class StoreIndex:
             return self._from_store(ids, kept)
         X = as_kept(self.model_.validated(self.rows(ids), name="rows(ids)"), self._layout.sparse)
         if X.shape[0] != len(ids):
-            raise InputError(f"rows(ids) was asked for {len(ids)} rows and gave {X.shape[0]}.")
+            raise InputError(f"rows(ids) must return {len(ids)} rows, but returned {X.shape[0]}.")
         return X
 
     def _from_store(self, ids, kept):
@@ -293,15 +294,16 @@ class StoreIndex:
         empty = next((value for value, row in zip(ids, kept, strict=True) if row is None), None)
         if empty is not None:
             raise InputError(
-                f"{self._store.place} keeps no row of the id {empty!r:.80} in the column {self._layout.row_column!r} "
-                f"of {self._layout.name}: something else has emptied it. Add the row again, or connect with rows=."
+                f"{self._store.place} has no row with the id {empty!r:.80} in the column {self._layout.row_column!r} "
+                f"of {self._layout.name}, because another program deleted it. Add the row again, or connect with "
+                "rows=."
             )
         X = from_bytes(self._layout.vectors, kept, self._store.place)
         try:
             check_taken(X, self._layout.vectors, self.model_.kernel_)
         except FileProblem as problem:
             raise InputError(
-                f"{self._store.place}: {self._layout.name} {problem} Something else has written into the column "
+                f"{self._store.place}: {self._layout.name} {problem} Another program wrote to the column "
                 f"{self._layout.row_column!r}. Add these rows again, or connect with rows=."
             ) from None
         return X
@@ -339,7 +341,7 @@ class StoreIndex:
     def _checked_ids(self, ids, who, n_rows=None):
         if ids is None:
             raise InputError(
-                f"{who} needs ids: a store is shared, and only you know which are free. Give a number or text per row."
+                f"{who} needs ids, because other programs may use the store too. Pass an integer or a string per row."
             )
         ids = listed_ids(ids, who) if n_rows is None else as_ids(ids, n_rows, who)
         ids = [value if isinstance(value, str) else int(value) for value in ids]
@@ -365,7 +367,7 @@ class StoreIndex:
             return Condition(text=filter[0], values=filter[1])
         if callable(filter):
             raise InputError(
-                f"{self._store.place} cannot run a Python function as a filter. Give ids, or a condition in "
+                f"{self._store.place} cannot use a Python function as a filter. Pass ids, or a condition in "
                 f"{self._store.language}."
             )
         return Condition(ids=self._checked_ids(filter, "KernelIndex.search(filter=)"))
@@ -378,7 +380,7 @@ def _checked_payload(payload, n_rows, layout, who):
     own = (layout.id_column, layout.embedding_column, layout.row_column)
     for name, values in dict(payload).items():
         if not isinstance(name, str) or name in own:
-            raise InputError(f"{who} takes as payload columns besides {', '.join(own)}, got {name!r:.80}.")
+            raise InputError(f"{who} cannot set its own columns ({', '.join(own)}) as payload; got {name!r:.80}.")
         if not hasattr(values, "__len__") or len(values) != n_rows:
             raise InputError(f"{who} needs {n_rows} values for the column {name!r}, one per row.")
     return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in payload.items()}

@@ -81,7 +81,7 @@ def _draw_bytes(axis, found):
     axis.set_xticks(sizes, [f"{size:.4g}" for size in sizes])
     axis.minorticks_off()
     axis.margins(x=0.08)
-    _finish(axis, "bytes of a code", "recall_1@R by codes alone")
+    _finish(axis, "bytes per code", "recall_1@R by codes alone")
 
 
 def points_of(found, code, R):

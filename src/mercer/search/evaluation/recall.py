@@ -72,12 +72,14 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
     """
     found, true = _first_columns("found_ids", found_ids, R, "R"), _first_columns("true_ids", true_ids, k, "k")
     if len(found) != len(true) or not len(true):
-        raise InputError(f"recall needs as many rows of found_ids as of true_ids, got {len(found)} and {len(true)}.")
+        raise InputError(
+            f"recall needs the same number of rows in found_ids and true_ids; got {len(found)} and {len(true)}."
+        )
     if (found_scores is None) != (true_scores is None):
-        raise InputError("recall needs the scores of both, found_scores and true_scores, or of neither.")
+        raise InputError("recall needs both found_scores and true_scores, or neither.")
     found, true, n_keys = _as_keys(found, true)
     if (true < 0).any():
-        raise InputError(f"true_ids needs {k} neighbors of every query; -1 or None is among them.")
+        raise InputError(f"true_ids must hold {k} neighbors of every query, but contains -1 or None.")
     hits, is_true = _matches(found, true)
     if found_scores is not None:
         scores = _first_columns("found_scores", found_scores, R, "R", rows=len(found))
@@ -111,7 +113,7 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
     {'recall_1@1': 0.0, 'recall_1@2': 1.0, 'recall_2@2': 0.75}
     """
     if not all(isinstance(numbers, Iterable) for numbers in (ranks, neighbours)):
-        raise InputError(f"recall_table needs sequences of ranks and neighbors, got {ranks!r} and {neighbours!r}.")
+        raise InputError(f"recall_table needs sequences of ranks and neighbors; got {ranks!r} and {neighbours!r}.")
     scores = {"found_scores": found_scores, "true_scores": true_scores}
     pairs = [(k, R) for k in neighbours for R in ranks if k <= R]
     return {f"recall_{k}@{R}": recall_k_at(found_ids, true_ids, k, R, **scores) for k, R in pairs}
@@ -140,13 +142,13 @@ def _as_array(values):
 def _first_columns(name, values, n_columns, what, rows=None):
     """The first columns of a table, which must have them."""
     if isinstance(n_columns, bool) or not isinstance(n_columns, int | np.integer) or n_columns < 1:
-        raise InputError(f"recall needs {what} as a whole number of at least 1, got {n_columns!r}.")
+        raise InputError(f"recall needs {what} to be an integer >= 1; got {n_columns!r}.")
     values = _as_array(values)
     if values.ndim != 2 or values.shape[1] < n_columns or rows not in (None, len(values)):
         wanted = f"({'n_queries' if rows is None else rows}, {n_columns} or more)"
         raise InputError(
-            f"{name} needs the shape {wanted} for {what}={n_columns}, got {values.shape}. Fill short rows of ids with "
-            "-1 or None."
+            f"{name} must have the shape {wanted} for {what}={n_columns}, got {values.shape}. Pad short rows of ids "
+            "with -1 or None."
         )
     return values[:, :n_columns]
 
@@ -155,7 +157,9 @@ def _as_keys(found, true):
     """Ids as whole numbers that also tell their query, query * n_keys + number of the id, or -1 for padding; n_keys."""
     (found, found_empty), (true, true_empty) = _without_padding("found_ids", found), _without_padding("true_ids", true)
     if found.dtype.kind != true.dtype.kind and not (found_empty.all() or true_empty.all()):
-        raise InputError("recall needs ids of one kind; one of found_ids and true_ids holds words, the other numbers.")
+        raise InputError(
+            "recall needs ids of one type, but one of found_ids and true_ids holds strings and the other numbers."
+        )
     numbered = found.dtype.kind == true.dtype.kind == "i" and min(found.min(), true.min()) >= 0
     if not numbered or max(found.max(), true.max()) >= LARGEST_KEY // len(true):
         _, numbers = np.unique(np.concatenate([found.ravel(), true.ravel()]), return_inverse=True)
@@ -172,12 +176,12 @@ def _without_padding(name, ids):
         empty[:] = np.frompyfunc(lambda value: value is None or (not isinstance(value, str) and value == -1), 1, 1)(ids)
         kept = ids[~empty]
         if len({isinstance(value, str) for value in kept}) > 1:
-            raise InputError(f"{name} mixes numbers and words; ids of one kind are needed.")
+            raise InputError(f"{name} mixes numbers and strings. All ids must have the same type.")
         ids = np.array(np.where(empty, kept[0] if len(kept) else 0, ids).tolist())
     elif ids.dtype.kind in "iu":
         empty = ids == -1
     if ids.dtype.kind == "U":
         return ids, empty
     if ids.dtype.kind not in "iu" or ids.shape != empty.shape or ids.max() > LARGEST_KEY:
-        raise InputError(f"{name} needs whole numbers below 2**63 or words, got values of type {ids.dtype}.")
+        raise InputError(f"{name} needs integers below 2**63 or strings; got values of type {ids.dtype}.")
     return np.where(empty, 0, ids).astype(np.int64), empty

@@ -155,7 +155,7 @@ class Directions:
         self._set_projection(pca)
         lengths = {"origin": len(self.ends), "reach": len(self.ends), "errors": len(self.groups)}
         if pca.center or any(len(rounding[name]) != length for name, length in lengths.items()):
-            raise FileProblem("has damaged bounds: they are not of these components.")
+            raise FileProblem("has damaged bounds: they do not match the components.")
         vars(self).update(rounding, digest=digest)
         return self
 
@@ -185,8 +185,8 @@ class Directions:
         energy = self.measure.energy(rows)
         if energy.max(initial=0.0) > LARGEST_ENERGY:
             raise InputError(
-                f"Exact search bounds kernel values in single precision, up to {LARGEST_ENERGY:.0e}, and found "
-                f"K(x, x) = {energy.max():.3g}. Scale the rows, or use normalize=True."
+                f"Exact search supports kernel values up to {LARGEST_ENERGY:.0e}, but found K(x, x) = "
+                f"{energy.max():.3g}. Scale the rows, or use normalize=True."
             )
         instead = "Use exact_knn, or a positive definite kernel"
         refuse_negative_energy(energy - np.einsum("ij,ij->i", features, features), energy, "An exact search", instead)

@@ -53,11 +53,11 @@ def exact_knn(kernel, X, Q, k=10, *, normalize=True, measure="similarity", n_job
     ([[0, 1]], [[0.8, 0.7]])
     """
     if measure not in MEASURES:
-        raise InputError(f"exact_knn measures {' or '.join(map(repr, MEASURES))}, got measure={measure!r}.")
+        raise InputError(f"exact_knn needs measure to be {' or '.join(map(repr, MEASURES))}, got measure={measure!r}.")
     kernel = get_kernel(kernel)
     X, Q = _checked(kernel, X, Q)
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= X.shape[0]:
-        raise InputError(f"exact_knn needs 1 <= k <= {X.shape[0]}, the number of rows of X, got k={k!r}.")
+        raise InputError(f"exact_knn needs 1 <= k <= {X.shape[0]}, the number of rows of X; got k={k!r}.")
     with thread_limit(n_jobs):
         found = nearest_rows(Measure(kernel, normalize, measure), X, Q, int(k))
     return found.positions, Measure(kernel, normalize, measure).reported(found.scores)

@@ -94,8 +94,8 @@ class Planner:
         embedding = self._embedding(name, n_components).fit(self.rows)
         if embedding.kernel_ not in (self.measure.plain, self.measure.kernel):  # measured on rows of its own
             raise InputError(
-                f"KernelIndex measured {self.measure.plain!r}, but the map that it was given {embedding.kernel_!r}. "
-                "Give both the same kernel, with a number for its width."
+                f"KernelIndex ranks by {self.measure.plain!r}, but its map ranks by {embedding.kernel_!r}. Use the "
+                "same kernel for both, with a fixed width."
             )
         return self._embedded(name, embedding)
 
@@ -327,7 +327,7 @@ def _shortened(embedding, n):
 
 def _reason(planner, trial):
     if not planner.log:
-        return f"{trial.name} with {trial.width} components was asked for, or nothing else fits."
+        return f"{trial.name} with {trial.width} components was requested, or is the only choice."
     best = max(
         (entry for entry in planner.log if entry["tried"].startswith(f"{trial.name}, {trial.width} ")),
         key=lambda entry: entry["recall"],

@@ -136,7 +136,7 @@ def neighbor_graph(index, k=None, *, min_similarity=None, max_distance=None, mut
             own = np.repeat(np.arange(n), counts)
         else:
             if k >= n:
-                raise InputError(f"{WHO} needs k below the number of rows; got k={k} for {n} rows.")
+                raise InputError(f"{WHO} needs k less than the number of rows; got k={k} for {n} rows.")
             others, values = (each.ravel() for each in rows.nearest(int(k)))
             own = np.repeat(np.arange(n), k)
     if k is not None and limit != dict.fromkeys(limit):
@@ -150,7 +150,7 @@ def _check(index, k, limit):
     if k is None and not given:
         raise InputError(f"{WHO} needs k, a limit, or both.")
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
-        raise InputError(f"{WHO} needs k as a whole number from 1 on, got k={k!r:.80}.")
+        raise InputError(f"{WHO} needs k to be an integer >= 1; got k={k!r:.80}.")
     if not len(index):
         raise InputError(f"{WHO} needs rows in the index. Use add.")
     if given:

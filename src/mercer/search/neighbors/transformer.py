@@ -166,8 +166,8 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_enough(self, k, most):
         if k > most:
             raise InputError(
-                f"KernelNeighbors finds at most {most} neighbors among the {self.n_samples_fit_} rows of fit, got {k}; "
-                'with mode="distance" a row counts as one of its own.'
+                f"KernelNeighbors can find at most {most} neighbors among {self.n_samples_fit_} rows of fit; got {k}. "
+                'With mode="distance", a row counts as its own neighbor.'
             )
 
     def _graph(self, numbers, distances, mode):

@@ -62,12 +62,14 @@ class VectorFormat:
                 values = data.astype(self.name)
             if not np.isfinite(values).all():
                 raise InputError(
-                    f"{who} keeps rows as {self.name}, which cannot hold {np.abs(data).max():.6g}. "
-                    "Use vectors='float32', or scale the rows."
+                    f"{who} stores rows as {self.name}, which cannot represent {np.abs(data).max():.6g}. Use "
+                    "vectors='float32', or scale the rows."
                 )
             return values, None
         if data.min(initial=0) < 0:
-            raise InputError(f"{who} keeps rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'.")
+            raise InputError(
+                f"{who} stores rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'."
+            )
         highest = X.max(axis=1).toarray().ravel() if self.is_sparse else X.max(axis=1, initial=0)
         whole = self._per_row(X, data == np.round(data)) & (highest <= LARGEST)
         steps = np.maximum(highest / LARGEST, np.finfo(np.float32).tiny)  # below, a step would be rounded to nothing

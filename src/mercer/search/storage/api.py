@@ -157,7 +157,7 @@ class Transaction:
 
     def _finish(self) -> None:
         if self.failed:
-            raise InputError("An append failed in this transaction, so none of it was kept. Begin a new one.")
+            raise InputError("An append failed, so the whole transaction was rolled back. Start a new one.")
         removed = self.newly_removed(self._storage.snapshot.removal)
         if self._writer.touched or len(removed):
             self._storage.commit(self._writer, removed)
@@ -274,7 +274,7 @@ class Storage(ABC):
         """Take the turn for a change; refused while another has it."""
         self._check_writable(who)
         if not self.turn.take(change):
-            raise InputError(f"{who} cannot begin while another transaction of the same storage is under way.")
+            raise InputError(f"{who} cannot start while another transaction of the same storage is active.")
 
     def clear_away(self) -> None:
         """Undo the present change and give its turn back."""

@@ -92,5 +92,5 @@ def checked_sizes(sizes, who, least, most):
     given = tuple(given) if isinstance(given, tuple | list | range | np.ndarray) else ()
     whole = all(isinstance(size, Integral) and not isinstance(size, bool) and least <= size <= most for size in given)
     if not given or not whole:
-        raise InputError(f"{who} needs sizes as whole numbers of pixels from {least} to {most}, got sizes={sizes!r}.")
+        raise InputError(f"{who} needs sizes to be integers, in pixels, from {least} to {most}, got sizes={sizes!r}.")
     return tuple(map(int, given))

@@ -161,11 +161,11 @@ def _superblocks(grid, superblock, normalize, who):
         or not 1 <= superblock <= min(rows, columns)
     ):
         raise InputError(
-            f"{who} needs superblock as a whole number of blocks from 1 to the sides of grid={grid!r}, got "
+            f"{who} needs superblock to be an integer from 1 to the sides of grid={grid!r}, got "
             f"superblock={superblock!r}."
         )
     if not isinstance(normalize, bool | np.bool_):
-        raise InputError(f"{who} needs normalize as True or False, got normalize={normalize!r}.")
+        raise InputError(f"{who} needs normalize to be True or False; got normalize={normalize!r}.")
     return int(rows - superblock + 1), int(columns - superblock + 1)
 
 

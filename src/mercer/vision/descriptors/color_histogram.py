@@ -104,7 +104,7 @@ class ColorHistogram(ImageRows):
 def _histogram_shape(bins, space, grid, who):
     """(rows, columns, colors)."""
     if not isinstance(space, str) or space not in SPACES:
-        raise InputError(f"{who} needs space as one of {', '.join(map(repr, SPACES))}, got space={space!r}.")
+        raise InputError(f"{who} needs space to be one of {', '.join(map(repr, SPACES))}, got space={space!r}.")
     return *whole_pair(grid, who, "grid"), int(np.prod(_channel_bins(bins, who)))
 
 
@@ -114,7 +114,7 @@ def _channel_bins(bins, who):
     given = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) and 1 <= n <= 256 for n in given)
     if len(given) != 3 or not whole or isinstance(bins, bool):
-        raise InputError(f"{who} needs bins as a whole number from 1 to 256 or three of them, got bins={bins!r}.")
+        raise InputError(f"{who} needs bins to be an integer from 1 to 256, or three of them; got bins={bins!r}.")
     return tuple(map(int, given))
 
 
@@ -143,7 +143,7 @@ def _colors(image, bins, space, who):
         low, high = float(image.min()), float(image.max())
         if low < 0 or high > 1:
             raise InputError(
-                f"{who} needs bytes, or floats from 0 to 1, got floats from {low:g} to {high:g}. Scale them, or "
+                f"{who} needs bytes, or floats from 0 to 1; got floats from {low:g} to {high:g}. Scale them, or "
                 "convert them to uint8."
             )
     low, high = SPACES[space].low, SPACES[space].high

@@ -103,7 +103,7 @@ def hog_shape(image_shape, cell_size=8):
     height, width = image_shape[:2]
     if min(height, width) < cell_size:
         raise InputError(
-            f"hog needs an image with room for one cell of {cell_size} x {cell_size} pixels, got {height} x {width} "
+            f"hog needs an image of at least one cell of {cell_size} x {cell_size} pixels, got {height} x {width} "
             "pixels. Use a smaller cell_size or a larger image."
         )
     return int(height // cell_size), int(width // cell_size)
@@ -150,7 +150,7 @@ def channels_of(variant, truncation, who):
     """The number of channels of a variant."""
     VARIANT.check(variant, who)
     if truncation and variant != "felzenszwalb":
-        raise InputError(f"{who} has a channel of truncation for variant='felzenszwalb' only, got variant={variant!r}.")
+        raise InputError(f"{who} supports truncation only with variant='felzenszwalb'; got variant={variant!r}.")
     return VARIANTS[variant][0] + bool(truncation)
 
 

@@ -150,7 +150,7 @@ def locate_words(image, encoder, reduction=None, n=MOST):
 def _check(encoder, reduction, n):
     who = "locate_words"
     if not isinstance(encoder, ImageEncoder):
-        raise InputError(f"{who} needs an encoder of images, such as BagOfWords(), got {encoder!r}.")
+        raise InputError(f"{who} needs an image encoder, such as BagOfWords(); got {encoder!r}.")
     check_is_fitted(encoder)
     N_SHOWN.check(n, who)
     if reduction is None:
@@ -163,6 +163,6 @@ def _check(encoder, reduction, n):
     check_is_fitted(reduction)
     if reduction.n_features_in_ != encoder._n_features_out:
         raise InputError(
-            f"{who} needs a reduction that was fitted to the rows of this encoder, which have "
-            f"{encoder._n_features_out} columns, got one of {reduction.n_features_in_}."
+            f"{who} needs a reduction fitted to the rows of this encoder, which have {encoder._n_features_out} "
+            f"columns; got one with {reduction.n_features_in_}."
         )

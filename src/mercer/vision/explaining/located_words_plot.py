@@ -27,7 +27,7 @@ def draw_located(found):
 
 def _title(found):
     if not len(found.columns):
-        return "None of the words that are left occurs"
+        return "None of the remaining words occurs"
     what = "words" if all(len(words) == 1 for words in found.words) else "groups of words"
     by = "largest weights" if found.is_weighted else "most patches"
     return f"The {len(found.columns)} {what} with the {by}"
@@ -44,7 +44,7 @@ def _patches(axis, found):
     axis.add_collection(EllipseCollection(DOT * size, DOT * size, np.zeros(len(x)), offsets=centres, **options))
     share, left = np.mean(found.place >= 0), np.mean(found.kept)
     text = f"{100 * share:.0f} % of {len(found.place):,} patches"
-    axis.set_title(text if left == 1 else f"{text}; {100 * (1 - left):.0f} % left out", fontsize=9, loc="left")
+    axis.set_title(text if left == 1 else f"{text}; {100 * (1 - left):.0f} % removed", fontsize=9, loc="left")
 
 
 def _sheets(figure, found):

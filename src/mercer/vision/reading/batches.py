@@ -77,7 +77,7 @@ class Picture:
 def as_pictures(images, who):
     """A list of pictures from a sequence of paths, bytes or arrays, or from a stack of images."""
     if isinstance(images, (str, bytes, os.PathLike)):
-        raise InputError(f"{who} needs a sequence of images, got one {type(images).__name__}. Put it into a list.")
+        raise InputError(f"{who} needs a sequence of images; got one {type(images).__name__}. Put it into a list.")
     if isinstance(images, np.ndarray) and images.dtype.kind not in "OU" and images.ndim not in (3, 4):
         raise InputError(
             f"{who} needs a stack of images of shape (n, height, width) or (n, height, width, 3), or a list of paths "
@@ -134,7 +134,7 @@ def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
 
     yield from over_images(describe, pictures, skipped, n_jobs, "describing images")
     if skipped:
-        warn_skipped(skipped, len(pictures), who, "they are left out", stacklevel=2)
+        warn_skipped(skipped, len(pictures), who, "they are skipped", stacklevel=2)
 
 
 def checked_descriptor(descriptor, who):
@@ -160,8 +160,8 @@ def described(picture, descriptor):
     if not len(descriptors.values):
         height, width = pixels.shape[:2]
         raise InputError(
-            f"{picture.name} has no descriptors: an image of {height} x {width} pixels that is blank, or too small for "
-            f"{descriptor!r}. Leave it out, or describe smaller patches."
+            f"{picture.name} has no descriptors: an image of {height} x {width} pixels that is blank, or too small "
+            f"for {descriptor!r}. Remove it, or use smaller patches."
         )
     return descriptors
 

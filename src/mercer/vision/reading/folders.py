@@ -46,7 +46,7 @@ def image_folder(path):
     if not found:
         beside = sum(_is_image(child.name) for child in root.iterdir())
         folders = "folders without images" if classes else "no folders"
-        of_its_own = "an image of its own: put it" if beside == 1 else f"{beside} images of its own: put these"
+        of_its_own = "an image outside them: put it" if beside == 1 else f"{beside} images outside them: put these"
         hint = f", and {of_its_own} into one folder per class." if beside else "."
         raise InputError(f"image_folder needs images in one folder per class; {root} has {folders}{hint}")
     return [file for file, _ in found], np.array([label for _, label in found])

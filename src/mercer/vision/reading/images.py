@@ -71,7 +71,7 @@ def read_image(source, mode="rgb", size=None):
     array([[  0, 128, 255]], dtype=uint8)
     """
     if mode not in MODES:
-        raise InputError(f"read_image needs mode as 'rgb' or 'gray', got mode={mode!r}.")
+        raise InputError(f"read_image needs mode to be 'rgb' or 'gray'; got mode={mode!r}.")
     if size is not None:
         size = whole_pair(size, "read_image")
     name, content = content_of(source)
@@ -138,7 +138,7 @@ def decoded(content, name):
     except InputError:
         raise
     except Image.UnidentifiedImageError:
-        raise InputError(f"{name} is not an image that can be read; formats: {', '.join(FORMATS)}.") from None
+        raise InputError(f"{name} is not a readable image; supported formats: {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(f"{name} claims more pixels than {_most(Image.MAX_IMAGE_PIXELS)}") from error
     except DAMAGE as error:
@@ -152,7 +152,7 @@ def _refuse_huge(size, most, name):
 
 
 def _most(most):
-    return f"the {most:,} that are unpacked. Make it smaller or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
+    return f"the {most:,} limit. Scale it down or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
 
 
 def _plain(image, name, Image):
@@ -161,7 +161,7 @@ def _plain(image, name, Image):
         return Image.fromarray(_eight_bits(np.asarray(image), name))
     if image.mode in ("F", "LAB"):
         raise InputError(
-            f"{name} has pixels of mode {image.mode}, whose range is not known. Convert it to 8 or 16 bits, or use its "
+            f"{name} has pixels of mode {image.mode}, whose range is unknown. Convert it to 8 or 16 bits, or pass its "
             "numbers as an array."
         )
     if image.has_transparency_data:
@@ -175,6 +175,6 @@ def _eight_bits(values, name):
     low, high = int(values.min()), int(values.max())
     if low < 0 or high > 65535:
         raise InputError(
-            f"{name} has values from {low} to {high}; 8 and 16 bits per value can be read. Convert it first."
+            f"{name} has values from {low} to {high}; only 8 and 16 bits per value are supported. Convert it first."
         )
     return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)

@@ -202,7 +202,7 @@ class BagOfWords(ImageEncoder):
         n_levels = len(Pyramid(self.pyramid, who).levels)
         check_weights(self.level_weights, n_levels, who)
         if self.normalize is None and self.level_weights is not None:
-            raise InputError(f"{who} weighs levels that it normalizes, got level_weights with normalize=None.")
+            raise InputError(f"{who} uses level_weights only with a norm; got level_weights with normalize=None.")
 
     def _check_fits(self):
         """Raise if parameters that words were learned with have changed since."""
@@ -211,12 +211,12 @@ class BagOfWords(ImageEncoder):
         if any(getattr(self, name) != getattr(mine, name) for name in theirs) or (
             (self.bandwidth_ is None) != (self.n_nearest == 1)
         ):
-            raise InputError("BagOfWords has other parameters than those it was fitted with. Call fit again.")
+            raise InputError("BagOfWords has different parameters than it was fitted with. Call fit again.")
 
     def _check_loaded(self):
         super()._check_loaded()
         if check_kind(self, "vocabulary_", Vocabulary).n_features_in_ != self.n_descriptor_values_:
-            raise ValueError("vocabulary_ does not belong to these descriptors.")
+            raise ValueError("vocabulary_ does not match the descriptors.")
         if self.bandwidth_ is not None:
             check_number(self, "bandwidth_", above=0)
         self._check_fits()

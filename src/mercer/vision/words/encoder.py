@@ -77,7 +77,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._learn(values, random_state)
         self.skipped_ = skipped
         if skipped:
-            warn_skipped(skipped, len(pictures), who, "nothing was learned from them", stacklevel=2)
+            warn_skipped(skipped, len(pictures), who, "they were not used for training", stacklevel=2)
         return self
 
     def transform(self, images):
@@ -182,7 +182,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise ValueError("descriptor_ must be a descriptor.")
         n_values = check_whole(self, "n_descriptor_values_", 1, MOST_COLUMNS)
         if n_values != getattr(self.descriptor_, "n_values", n_values):
-            raise ValueError("n_descriptor_values_ does not belong to descriptor_.")
+            raise ValueError("n_descriptor_values_ does not match descriptor_.")
         self.check_parameters()
         self.cache = None
 

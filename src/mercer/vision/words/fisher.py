@@ -223,7 +223,7 @@ class FisherVectors(ImageEncoder):
         n_words = int(self.n_words) if words is None else len(words)
         if len(rows) < n_words:
             raise InputError(
-                f"FisherVectors needs at least as many descriptors as words, got {len(rows)} for {n_words} words. Give "
+                f"FisherVectors needs at least as many descriptors as words, got {len(rows)} for {n_words} words. Use "
                 "more images, a smaller step, or fewer words."
             )
         if self.gmm == "em":
@@ -321,7 +321,7 @@ class FisherVectors(ImageEncoder):
         who = "FisherVectors"
         check_parameters(self, self._table)
         if self.words is not None and self.gmm != "kmeans":
-            raise InputError(f"{who} takes words, the centers of clusters, with gmm='kmeans', got gmm={self.gmm!r}.")
+            raise InputError(f"{who} uses words, the cluster centers, only with gmm='kmeans'; got gmm={self.gmm!r}.")
         check_weights(self.level_weights, len(Pyramid(self.pyramid, who).levels), who)
 
     def _check_loaded(self):
@@ -330,7 +330,7 @@ class FisherVectors(ImageEncoder):
         wanted = {"mean_": (d,), "weights_": (K,), "means_": (K, D), "variances_": (K, D)}
         if self.components_ is None:
             if d != D:
-                raise ValueError("means_ do not belong to these descriptors.")
+                raise ValueError("means_ do not match the descriptors.")
         else:
             wanted["components_"] = (D, d)
         for name, shape in wanted.items():
@@ -389,5 +389,5 @@ def _checked_subset(words, n_words):
 def _checked_words(words, d):
     words = np.ascontiguousarray(words, dtype=np.float32)
     if words.ndim != 2 or words.shape[1] != d or not len(words) or not np.isfinite(words).all():
-        raise InputError(f"FisherVectors needs words as finite rows of {d} values, got an array of {words.shape}.")
+        raise InputError(f"FisherVectors needs words to be finite rows of {d} values, got an array of {words.shape}.")
     return words

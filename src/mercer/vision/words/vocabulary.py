@@ -99,7 +99,7 @@ class Vocabulary(BaseEstimator):
         if len(X) < self.n_words:
             raise InputError(
                 f"Vocabulary needs at least as many descriptors as words, got n_samples={len(X)} for "
-                f"n_words={self.n_words}. Give more images, a smaller step, or fewer words."
+                f"n_words={self.n_words}. Use more images, a smaller step, or fewer words."
             )
         self.map_ = None
         if self.method == "intersection":
@@ -151,8 +151,8 @@ class Vocabulary(BaseEstimator):
             X = np.ascontiguousarray(self.map_.transform(X), dtype=np.float32)
         if len(X) and not (X.min() >= -LARGEST and X.max() <= LARGEST):  # false for NaN too
             raise InputError(
-                f"Vocabulary needs values of at most {LARGEST:g} in magnitude, since float32 has no room for larger "
-                f"squared distances; got {np.nanmin(X):.6g} to {np.nanmax(X):.6g}. Scale the descriptors."
+                f"Vocabulary needs values of at most {LARGEST:g} in magnitude, because larger squared distances "
+                f"overflow float32; got {np.nanmin(X):.6g} to {np.nanmax(X):.6g}. Scale the descriptors."
             )
         return X
 
@@ -168,7 +168,7 @@ class Vocabulary(BaseEstimator):
         check_parameters(self, self._table)
         fitted = check_kind(self, "map_", NystroemMap, optional=True)
         if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
         checked_array(self, "words_", "float32", shape=(self.n_words, width), lowest=-LARGEST, highest=LARGEST)
 

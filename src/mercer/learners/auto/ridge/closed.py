@@ -81,7 +81,7 @@ class FullRidge:
             if problem == 0 and np.isfinite(L[-1, -1]):
                 return invert(L, lower=1, overwrite_c=1)[0], penalty
             if not penalty < 1:  # the kernel values hold what is no number
-                raise np.linalg.LinAlgError("The kernel values are no positive semidefinite matrix.")
+                raise np.linalg.LinAlgError("The kernel matrix is not positive semidefinite.")
             penalty *= GROWTH
 
     def _shift(self, penalty):

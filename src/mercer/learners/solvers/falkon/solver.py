@@ -61,8 +61,8 @@ def solve_falkon(problem, tol=1e-3, max_iter=1000, start=None):
     """
     if problem.design.rows.kind != "landmarks":
         raise InputError(
-            "solver='falkon' is for rows that are compared with many landmarks in every pass, those of "
-            "NystroemMap(n_landmarks=...) with more than 2,048 of them. Use solver='auto' for other rows."
+            "solver='falkon' works only with NystroemMap(n_landmarks=...) and more than 2,048 landmarks. Use "
+            "solver='auto' otherwise."
         )
     with single_threaded():
         return minimise(FalkonRun(problem, start, tol, max_iter), tol, max_iter)

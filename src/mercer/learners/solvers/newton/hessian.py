@@ -126,7 +126,7 @@ def _factor(H):
     try:
         return stable_cholesky(H), True
     except LinAlgError as error:
-        raise InputError("Newton's method met numbers that are too large. Scale the rows down, or lower C.") from error
+        raise InputError("Newton's method overflowed. Scale the rows down, or lower C.") from error
 
 
 def _conjugate_gradients(apply, solve, target):
