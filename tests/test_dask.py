@@ -382,7 +382,7 @@ def test_an_index_takes_chunks(client, digits):
     spread = KernelIndex("chi2", random_state=0).fit(chunked(X, 400)).add(chunked(X, 400))
     for one, other in zip(alone.search(X[:20], 5), spread.search(X[:20], 5), strict=True):
         np.testing.assert_array_equal(one, other)
-    with pytest.raises(InputError, match="which is already in the index. Nothing was added"):
+    with pytest.raises(InputError, match=r"which is already in the index\. Nothing was added"):
         spread.add(chunked(X[:50], 10), ids=[*range(10_000, 10_049), 3])
     assert len(spread) == len(X)
 

@@ -202,7 +202,7 @@ def test_a_condition_sees_what_was_added_since(index):
 
 def test_an_index_without_columns_says_so(index):
     index.add(X)
-    with pytest.raises(InputError, match="This index stores no columns. Add rows with data="):
+    with pytest.raises(InputError, match=r"This index stores no columns\. Add rows with data="):
         index.search(X[:1], where="n > 1")
 
 

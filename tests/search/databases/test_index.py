@@ -180,7 +180,7 @@ REFUSED = {
     "an id twice": (lambda i: i.add(X[:2], [500, 500]), "the id 500 occurs more than once. Nothing was changed"),
     "an id of the other type": (lambda i: i.add(X[:1], ["x"]), "needs whole numbers as ids in shop, got 'x'"),
     "too few ids": (lambda i: i.add(X[:3], [500]), "there are 3 rows and 1 ids"),
-    "some that are there": (lambda i: i.add(X[:2], [500, 7]), "got the id 7, which is already in the index. Nothing was"),
+    "some that are there": (lambda i: i.add(X[:2], [500, 7]), "got the id 7, which is already in the index"),
     "rows of a different width": (lambda i: i.add(X[:2, :4], [500, 501]), "expecting 10 features"),
     "no number of rows": (lambda i: i.search(Q, 0), "`k` must be an integer >= 1; got 0"),
     "a function as a filter": (lambda i: i.search(Q, 2, filter=lambda v: True), "cannot use a Python function"),

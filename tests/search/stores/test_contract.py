@@ -201,7 +201,7 @@ def test_a_seed_gives_the_same_lists(coders, embedded):
 
 def test_what_lists_cannot_do_is_said(coders, embedded):
     codes = coders["words"].encode(embedded[:5])
-    with pytest.raises(InputError, match="stores product-quantized rows. Use code='pq' or code='opq'"):
+    with pytest.raises(InputError, match=r"stores product-quantized rows\. Use code='pq' or code='opq'"):
         FaissStore(2).create(coders["bits"])
     store = FaissStore(6)
     store.create(coders["words"])

@@ -180,7 +180,7 @@ def test_the_limit_is_that_of_pillow(pixels, monkeypatch):
     ):
         read_image(encoded(pixels))
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 9)  # Pillow itself refuses more than twice as many
-    with pytest.raises(InputError, match=r"more pixels than the 9 limit\. Scale it down"):
+    with pytest.raises(InputError, match=r"more pixels than the limit of 9\. Scale it down"):
         read_image(encoded(pixels))
 
 

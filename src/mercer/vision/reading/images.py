@@ -152,7 +152,7 @@ def _refuse_huge(size, most, name):
 
 
 def _most(most):
-    return f"the {most:,} limit. Scale it down or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
+    return f"the limit of {most:,}. Scale it down or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
 
 
 def _plain(image, name, Image):
