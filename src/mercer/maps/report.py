@@ -69,6 +69,7 @@ class ApproximationReport:
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
     k : neighbors counted by the recall
+        number of neighbors that the recall counts
 
     Examples
     --------
@@ -127,7 +128,7 @@ class ApproximationReport:
         Parameters
         ----------
         target : path, binary stream, matplotlib Axes or None
-            Where a PNG is written. Into given axes only the comparison of values is drawn.
+            Where to write a PNG file. On given axes, only the comparison of values is plotted.
 
         Returns
         -------
@@ -156,7 +157,7 @@ def approximation_report(map, X, *, n_rows=1000, k=10, random_state=0):
     n_rows : int
         Size of the sample. Time and memory grow with its square.
     k : int
-        Neighbors counted by the ranking recall.
+        Number of neighbors that the recall counts.
     random_state : int, RandomState or None
         Seed of the sample.
 

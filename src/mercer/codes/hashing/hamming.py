@@ -20,17 +20,17 @@ RANGE_RESULTS = 2**22  # codes that a range search may return, if it has more th
 
 
 def hamming_top_k(codes, queries, k=10, n_jobs=None):
-    """The k codes nearest to each query in Hamming distance, equal distances by row number.
+    """Find the k nearest codes of each query in Hamming distance; ties are ordered by row number.
 
     Parameters
     ----------
     codes : ndarray of shape (n, n_bytes), uint8
-        Packed bits, as the binary codes of Mercer give them.
+        Packed bits, as the binary codes of Mercer return them.
     queries : ndarray of shape (m, n_bytes), uint8
     k : int
-        Codes per query; all of them if there are fewer.
+        Number of codes per query; all of them if there are fewer.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------

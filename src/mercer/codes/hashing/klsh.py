@@ -36,21 +36,23 @@ class KLSH(LandmarkHash):
     Parameters
     ----------
     kernel : str or Kernel
-        By what rows are compared.
+        Kernel that compares rows.
     n_bits : int
-        Bits of a code.
+        Bits per code.
     n_landmarks : int
-        Rows that every row is compared with, a uniform sample; all training rows if there are no more than that.
+        Number of landmarks that every row is compared with, a uniform sample. If there are fewer training rows, all of
+        them are used.
     n_sampled : int or None
-        Landmarks that one direction sums, fewer than there are landmarks. None: 30, or a quarter of the landmarks.
+        Number of landmarks in the sum of each direction, less than n_landmarks. None uses 30, or a quarter of the
+        landmarks.
     center : bool
-        Center the kernel at the mean of the landmarks, as [kulis09kernelized] does. [bourrier15explicit] (15) leaves it
-        out; but with a kernel that is never negative, all rows are then on one side of most sums of landmarks, and
-        most bits say nothing. A warning tells.
+        Center the kernel at the mean of the landmarks, as in [kulis09kernelized]. [bourrier15explicit] (15) does not,
+        but with a non-negative kernel all rows are then on the same side of most directions, so most bits carry no
+        information. A warning reports this.
     random_state : int, RandomState or None
-        Draws landmarks and directions.
+        Seed of the landmarks and directions.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------

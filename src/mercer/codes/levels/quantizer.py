@@ -24,7 +24,7 @@ MOST_GRAM = 2**28  # kernel values between the levels of columns, of kernels tha
 
 
 class LevelQuantizer(FeatureMap):
-    """Rows as small whole numbers, one per column, with an additive kernel of these levels as inner product.
+    """Encode values as small integers, with an additive kernel of these levels as inner product.
 
     On whole numbers up to v the intersection kernel is the inner product of unary codes of length v [wu10fast]. Here a
     level is a one-hot word and the inner product does the rest, so that nothing is ever unrolled.
@@ -32,13 +32,15 @@ class LevelQuantizer(FeatureMap):
     Parameters
     ----------
     bins : "auto", int or None
-        Number v of bins; levels go from 0 to v. "auto" takes whole numbers from 0 to 1,023 on one scale as they are,
-        and 100 bins otherwise. None takes the values as levels, which must be whole numbers from 0 to 65,535.
+        Number v of bins; levels go from 0 to v, and more bins follow the values more closely. "auto" uses integers from
+        0 to 1,023 on one scale as levels, and 100 bins otherwise. None uses the values as levels, which must be
+        integers from 0 to 65,535.
     binning : {"auto", "global", "column", "adaptive"}
-        One scale for all columns [wu10fast] (13); a scale for each; edges at the quantiles of each. "auto" takes a
-        scale for each column if their ranges differ by more than 10 times, else one for all.
+        One scale for all columns [wu10fast] (13); one scale per column; or edges at the quantiles of each column.
+        "auto" uses one scale per column if their ranges differ by more than a factor of 10, and one scale for all
+        otherwise.
     kernel : str or Kernel
-        Additive with k(0, y) = 0: the intersection, chi2, Hellinger, Jensen-Shannon, a power mean.
+        Additive kernel with k(0, y) = 0: the intersection, chi2, Hellinger, Jensen-Shannon or a power mean.
     n_jobs : int or None
 
     Attributes
@@ -46,10 +48,10 @@ class LevelQuantizer(FeatureMap):
     kernel_ : Kernel
     inner_ : CumulativeSum or BlockFactor
     rule_ : str
-        What was done: "whole numbers", "global", "column" or "adaptive".
+        How values became levels: "whole numbers", "global", "column" or "adaptive".
     n_bins_ : int
     lows_, widths_ : ndarrays of shape (columns,)
-        The value of level 0 of each column, and how far level ``n_bins_`` lies above it.
+        The value of level 0 of each column, and the distance of level ``n_bins_`` from it.
     edges_, edge_starts_ : None or ndarrays
         Edges of adaptive bins.
     levels_, starts_ : ndarrays
@@ -81,7 +83,7 @@ class LevelQuantizer(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Choose the bins, and find the levels of every column. ``y`` is ignored."""
+        """Choose the bins and find the levels of each column. ``y`` is ignored."""
         self.check_parameters()
         X = self._checked(X, reset=True)
         self.kernel_, self.is_sparse_ = self.resolved_kernel(), sparse.issparse(X)
@@ -110,7 +112,7 @@ class LevelQuantizer(FeatureMap):
         return CodeRows(np.minimum(levels, tops.astype(levels.dtype)), tops + 1)
 
     def describe(self):
-        """What the values became, in a few words.
+        """Describe briefly how values become levels.
 
         >>> LevelQuantizer(50).fit([[0.5, 0.0], [2.0, 1.0]]).describe()
         '50 bins from 0 to 1.925 for all columns'

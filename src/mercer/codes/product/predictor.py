@@ -13,7 +13,7 @@ from mercer.spaces.predictors import CHUNK_ROWS, Predictor, predictor_class
 
 @predictor_class
 class CodePredictor(Predictor):
-    """f(x) = phi(x)' F' u: encode, then score by the weights of the factor space.
+    """f(x) = phi(x)' F' u: encode the row, and score it by the weights of the factor space.
 
     Parameters
     ----------

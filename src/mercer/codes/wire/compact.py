@@ -46,23 +46,23 @@ class CompactEmbedding(BitEmbedding):
     Parameters
     ----------
     n_bits : int
-        Bits of each block.
+        Bits per code of each block.
     block_size : int or None
-        Columns of the local descriptors that a row is made of; each is embedded on its own, by the same projections,
-        and their codes are stacked. None: the whole row is one.
+        Number of columns of each local descriptor in a row. All descriptors share the projections, and their codes are
+        concatenated. None encodes the whole row.
     standardize : bool
-        Subtract the mean and divide by the standard deviation of each column of a block first.
+        Subtract the mean of each column of a block and divide by its standard deviation.
     random_state : int, RandomState or None
-        Draws training rows and where rotations begin.
+        Seed of the training sample and of the initial rotations.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
     scale_ : float
-        What a sign stands for: the mean magnitude of the projections of the training rows.
+        The value of a sign: the mean magnitude of the projections of the training rows.
     kernel_ : Linear
-        Inner products of codes stand for those of rows less their mean.
+        Inner products of codes estimate those of the centered rows.
 
     See Also
     --------

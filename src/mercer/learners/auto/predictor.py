@@ -19,7 +19,7 @@ from mercer.spaces.predictors import Predictor, predictor_class
 class ScaledPredictor(Predictor):
     """f(x) = predictor(scaling(x)).
 
-    Where the predictor is of a kernel of values >= 0, negative ones count as 0: trials chose it, not the caller.
+    If the kernel of the predictor needs values >= 0, negative values count as 0, because trials chose the kernel.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ RIVAL_COLUMNS = ("what", "landmarks", "score", "seconds")
 
 @dataclass
 class TrialPlan:
-    """What an automatic fit has tried and chosen. ``str(plan)`` is a small table.
+    """Description of an automatic fit: what was tried and chosen. ``str(plan)`` is a small table.
 
     Parameters
     ----------

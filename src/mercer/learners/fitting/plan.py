@@ -86,7 +86,7 @@ def check_memory(plan):
 
 @dataclass
 class Plan:
-    """What an estimator does with its rows. ``str(plan)`` is a small table.
+    """Description of a fit. ``str(plan)`` is a small table.
 
     Parameters
     ----------

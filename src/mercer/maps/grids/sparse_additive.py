@@ -47,28 +47,30 @@ JUDGED_ROWS = 128  # ... and up to this many of the other half are the judges
 
 
 class SparseAdditiveMap(FeatureMap):
-    """Sparse features for an additive kernel: a few numbers per non-zero value, whatever the number of points.
+    """Sparse features for an additive kernel: a few numbers per nonzero value, for any number of grid points.
 
-    Every value is written on its neighboring points of a grid, with the coefficients that approximate it best in the
-    feature space of the kernel. The features come as a CSR matrix, point p of column j at j * n_points + p, with a
+    Each value is represented by its neighboring points of a grid, with the coefficients that approximate it best in the
+    feature space of the kernel. The features form a CSR matrix, with point p of column j at j * n_points + p, and a
     geometry ``inner_`` that is not the identity: K(x, y) ~ phi(x)' H phi(y).
 
     Parameters
     ----------
     kernel : str or Kernel
-        An additive kernel: chi2, intersection, Jensen-Shannon, power means, ..., or a sum of them.
+        An additive kernel (chi2, intersection, Jensen-Shannon, power means, ...), or a sum of additive kernels.
     n_points : int
-        Points of the grid, at most: fewer where the data has fewer different values.
+        Maximum number of grid points; fewer if the data has fewer distinct values. More points are closer to the
+        kernel.
     grid : {"auto", "uniform", "quantile", "geometric", "optimal"} or array of points > 0
-        How points are placed. "auto" tries the others on a part of the rows and takes the one with the smallest
-        relative error of the kernel on another part.
+        How points are placed. "auto" tries all rules on some of the rows, and uses the one with the smallest relative
+        error of the kernel on other rows.
     signed : bool
-        Take features with signs, by the odd extension sign(x) sign(y) k(|x|, |y|) of the kernel: negative values have
+        Accept negative values, by the odd extension sign(x) sign(y) k(|x|, |y|) of the kernel: negative values get
         negative coefficients.
     n_neighbors : int, even
-        Points per value, half of them on either side. For the intersection two are already the projection on all.
+        Number of grid points per value, half of them on either side. For the intersection, two points already give the
+        projection on all points.
     random_state : int, RandomState or None
-        Which rows are looked at, when there are many.
+        Seed of the sample of rows, which is used if there are many rows.
     n_jobs : int or None
 
     Attributes
@@ -76,9 +78,10 @@ class SparseAdditiveMap(FeatureMap):
     grid_ : ndarray
         The points, ascending.
     grid_choice_ : str
-        The rule that placed them; "given" for points of your own.
+        The rule that placed the points; "given" for your own points.
     grid_errors_ : dict
-        With ``grid="auto"``, the relative Frobenius error of the kernel by rule, on rows not used to place points.
+        With ``grid="auto"``, the relative Frobenius error of the kernel by rule, on rows that were not used to place
+        points.
 
     See Also
     --------

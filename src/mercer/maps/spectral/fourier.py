@@ -36,22 +36,25 @@ TASK_VALUES = 2**21  # numbers per row times rows of a task: 16 MiB in float64
 class FourierMap(FeatureMap):
     """Random cosines and sines whose inner products approximate RBF, Laplacian and exponentiated additive kernels.
 
-    Unbiased for RBF and Laplacian; for the others up to the error of the homogeneous map underneath.
+    The approximation is unbiased for RBF and Laplacian, and for other kernels up to the error of the homogeneous map
+    inside them.
 
     Parameters
     ----------
     kernel : str or Kernel
-        RBF, Laplacian, ExpChi2, or Exponential of a kernel that HomogeneousMap takes.
+        RBF, Laplacian, ExpChi2, or Exponential of a kernel that HomogeneousMap supports.
     n_components : int
-        Features: a cosine and a sine per frequency. The error falls as its root. K(x, x) = 1 exactly if it is even.
+        Number of features, a cosine and a sine per frequency. The error falls with its square root. K(x, x) = 1 exactly
+        if it is even.
     orthogonal : bool
-        Frequencies of RBF (also underneath an exponentiated kernel) orthogonal to each other in groups of as many as
-        there are columns: the same mean, less variance. Laplacian has independent frequencies always.
+        Draw frequencies of RBF (also inside an exponentiated kernel) that are orthogonal in groups as large as the
+        number of columns, which keeps the mean and lowers the variance. Frequencies of Laplacian are always
+        independent.
     map_order : int
-        Order of the HomogeneousMap under an exponentiated kernel.
+        Order of the HomogeneousMap inside an exponentiated kernel.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads; they do not change a bit.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -60,7 +63,7 @@ class FourierMap(FeatureMap):
     phase_ : float
         Of the last frequency if ``n_components`` is odd, otherwise 0.
     map_ : HomogeneousMap or None
-        The map underneath.
+        The HomogeneousMap inside an exponentiated kernel.
     kernel_ : Kernel
     inner_ : Identity
 
@@ -81,7 +84,7 @@ class FourierMap(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Draw the frequencies; of X only the width matters, and the distances if gamma is None. ``y`` is ignored."""
+        """Draw the frequencies. Only the width of X is used, and its distances if gamma is None. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         size = self.n_components
         self.kernel_ = self.fitted_kernel(X)

@@ -31,11 +31,11 @@ ASKED_TOGETHER = 256  # queries whose candidates are in memory at once
 
 
 class StoreIndex:
-    """Nearest rows under a kernel, among the rows of a table or collection.
+    """Search for the nearest rows under a kernel in a table or collection of a database.
 
-    Made by ``KernelIndex.push``, which brings an index into a store, and by ``KernelIndex.connect``, which opens one
-    that is there. Rows go by their ids, as in a :class:`KernelIndex`; whoever may write into the store may change them
-    at any time, and every search sees what is there then.
+    ``KernelIndex.push`` copies an index to a store, and ``KernelIndex.connect`` opens it. Rows are identified by their
+    ids, as in a :class:`KernelIndex`. Other programs may change the store at any time, and every search uses its
+    current content.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ class StoreIndex:
     fingerprint : str
         Of the embedding.
     rows : function of a list of ids, or None
-        Gives the rows of these ids, in their order, where the store does not keep them.
+        Returns the rows of these ids, in their order, if the store does not contain them.
     n_jobs : int or None
 
     Attributes
     ----------
     model_ : SearchModel
     fingerprint_ : str
-        Of the embedding, as it is written down in the store.
+        Fingerprint of the embedding, as recorded in the store.
     oversample : float
-        The store is asked for ``oversample * k`` candidates.
+        The store returns ``oversample * k`` candidates per query.
 
     Examples
     --------
@@ -72,26 +72,26 @@ class StoreIndex:
     # --------------------------------------------------------------------------------------------------------- rows
 
     def add(self, X, ids, payload=None):
-        """Add rows, all or none of them.
+        """Add rows; if one cannot be added, none is.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
         ids : sequence of n whole numbers, or of n texts
-            As the store keeps them. They are never made up here: others may be writing.
+            Ids of the type that the store uses. They are never generated, because other programs may write too.
         payload : dict of a column's name -> n values, or None
-            Further columns of the table, or fields of the collection; columns of the index among them.
+            Values of further columns of the table, or fields of the collection, including columns of the index.
         """
         self._write(self._store.insert, X, ids, payload, "KernelIndex.add")
         return self
 
     def update(self, X, ids, payload=None):
-        """Replace the rows of ids that are in the index, all or none. Columns that are not named stay as they are."""
+        """Replace rows of the index by their ids, all or none. Other columns do not change."""
         self._write(self._store.update, X, ids, payload, "KernelIndex.update")
         return self
 
     def remove(self, ids):
-        """Remove rows by id. In a table that was there before, the row stays and only leaves the index."""
+        """Remove rows by id. Rows of a table that existed before stay in the table."""
         ids = self._checked_ids(ids, "KernelIndex.remove")
         self._store.delete(list(dict.fromkeys(ids)))
         return self
@@ -128,25 +128,26 @@ class StoreIndex:
     # ------------------------------------------------------------------------------------------------------- search
 
     def search(self, Q, k=10, *, filter=None, where=None, exact=False, rerank=True, ef=None):
-        """The k nearest rows of each query.
+        """Find the k nearest rows of each query.
 
         Parameters
         ----------
         Q : array-like or sparse matrix of shape (m, d)
         k : int
         filter : sequence of ids, text, (text, values), or None
-            Rows that may be found: some ids, or a condition in the language of the store, which is code: never build it
-            from words of strangers. PostgreSQL takes values apart from it:
-            ``("year > %(since)s", {"since": 2000})``.
+            Rows to search among: ids, or a condition in the language of the store. A condition is code: never build it
+            from untrusted input. In PostgreSQL, pass values separately: ``("year > %(since)s", {"since": 2000})``.
         where : str, mapping or None
-            A condition on the columns that were pushed, as in `KernelIndex.search`, in the words of Mercer and not of
-            the store: names are checked and values bound, so it may come from strangers. Holds beside ``filter``.
+            Condition on the columns that were pushed, as in `KernelIndex.search`. Names are checked and values are
+            bound, so it may come from untrusted input. It applies in addition to ``filter``.
         exact : bool
-            True compares every row of the store with the exact kernel: slow, and the truth to measure by.
+            Compare every row of the store by the exact kernel, which is slow and serves as ground truth.
         rerank : bool
-            Whether candidates get their exact value; without, the store's inner products rank, and are estimates.
+            Compute the exact kernel for the candidates; otherwise, the store's inner products rank them, which are
+            estimates.
         ef : int or None
-            Candidates that an HNSW graph keeps while it is searched. None: as many as are asked for, 100 at least.
+            Number of candidates kept during an HNSW search; more candidates find more true neighbors and are slower.
+            None uses the number of rows requested, at least 100.
 
         Returns
         -------
@@ -172,7 +173,7 @@ class StoreIndex:
         return self._answer(found, int(k))
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
-        """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
+        """Return (distances or similarities, ids), or the ids alone, as scikit-learn does."""
         ids, values = self.search(X, n_neighbors)
         return (values, ids) if return_distance else ids
 
@@ -187,7 +188,7 @@ class StoreIndex:
         return self._store.explain(self.embed(q)[0], wanted, self._condition(filter, where))
 
     def stats(self):
-        """What is where, as a dictionary."""
+        """Return a dictionary that describes the index and its store."""
         layout, model = self._layout, self.model_
         return {
             "rows": len(self),
@@ -201,7 +202,7 @@ class StoreIndex:
         }
 
     def drop(self):
-        """Take the index out of the store: its table or collection, or its columns of a table that was there before."""
+        """Drop the index: its table or collection, or its columns in a table that existed before."""
         self._store.drop()
 
     def close(self):

@@ -10,7 +10,7 @@ SHADES = (0.15, 0.85)  # of the color map of ranks, which are no indexes and hav
 
 
 def plot_recall(evaluations, title=""):
-    """recall_1@R of each index by codes and after re-ranking; of several indexes also recall against bytes.
+    """Plot recall_1@R of each index by codes and after re-ranking; for several indexes, also recall against bytes.
 
     Parameters
     ----------

@@ -46,14 +46,14 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
     Parameters
     ----------
     found_ids : array-like of int or str, shape (n_queries, R or more)
-        What the search found, best first. -1 and None stand for nothing found.
+        The rows that the search found, best first. -1 and None mark missing results.
     true_ids : array-like of int or str, shape (n_queries, k or more)
         The exact nearest neighbors, nearest first.
     k, R : int
-        How many neighbors are looked for, and among how many of the found.
+        Number of true neighbors, and number of found rows to consider.
     found_scores, true_scores : array-like of float or None
-        Exact similarities or distances of the same rows. If given, a row that was found and is exactly as far as the
-        k-th true neighbor is as good as one that is listed: which of several such rows is listed is chance.
+        Exact similarities or distances of the same rows. If given, a found row that is exactly as near as the k-th true
+        neighbor counts as true, because ties are listed in any order.
 
     Returns
     -------
@@ -99,9 +99,9 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
     found_ids, true_ids, found_scores, true_scores
         As for :func:`recall_k_at`.
     ranks : sequence of int
-        The numbers R of found rows to look at.
+        The numbers R of found rows to consider.
     neighbors : sequence of int
-        The numbers k of true neighbors to look for; pairs with k > R are left out.
+        The numbers k of true neighbors; pairs with k > R are skipped.
 
     Returns
     -------

@@ -22,7 +22,7 @@ DOUBLE_ROUNDING = 1e-9  # of a block in float64, as a share of the energies: can
 
 
 def exact_knn(kernel, X, Q, k=10, *, normalize=True, measure="similarity", n_jobs=None):
-    """The k nearest rows of X for each row of Q under a kernel, by comparing all of them.
+    """Find the k nearest rows of X for each row of Q under a kernel, by comparing all rows.
 
     Parameters
     ----------

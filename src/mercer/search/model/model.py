@@ -26,7 +26,7 @@ WIDE_NUMBERS = [np.dtype(name) for name in ("int32", "uint32", "int64", "uint64"
 
 
 class SearchModel(BaseEstimator):
-    """Embedding and code of a :class:`KernelIndex`, without rows. See there for the parameters.
+    """Embedding and code of a :class:`KernelIndex`, without rows. Its parameters are described there.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class SearchModel(BaseEstimator):
     slope_, intercept_ : floats
         The objective is estimated as slope * score + intercept, plus the terms of the query.
     slack_ : float
-        By how much a neighbor may be underestimated, measured.
+        The measured maximum by which a neighbor is underestimated.
     residual_limit_ : float
-        Share of K(x, x) that the embedding loses, beyond which a row is unlike those seen.
+        Share of K(x, x) that the embedding loses, above which a row differs from the training sample.
     highest_energy_ : float
         Largest K(x, x) seen.
     plan_ : dict
-        What was chosen and why.
+        The settings that were chosen, and why.
 
     Examples
     --------
