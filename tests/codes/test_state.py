@@ -79,5 +79,5 @@ def test_a_quantiser_that_is_not_fitted_can_be_saved(tmp_path):
 def test_weights_that_do_not_fit_are_refused():
     with pytest.raises(mercer.InputError, match=r"needs u of shape \(10,\) or \(10, classes\), got \(9,\)"):
         fitted().fold_factors(np.ones(9))
-    with pytest.raises(mercer.InputError, match="works on rows of 10 features, got 9"):
+    with pytest.raises(mercer.InputError, match="needs rows of 10 features; got 9"):
         fitted().fold_factors(np.ones(10))(np.ones((2, 9)))

@@ -131,12 +131,14 @@ def test_a_file_that_was_changed_is_refused(scenes, tmp_path):
     _scenes_sift.follow(pictures.recipe_for(images), images, tmp_path)
     content = (tmp_path / "base.npy").read_bytes()
     (tmp_path / "base.npy").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match=r"base\.npy is not what the recipe made.*mercer datasets scenes-sift --out"):
+    with pytest.raises(
+        InputError, match=r"base\.npy differs from the generated file.*mercer datasets scenes-sift --out"
+    ):
         read_made(tmp_path, "base.npy", "0" * 64)
     read_made(tmp_path, "query.npy", "0" * 64)
     for record in ("{}", "[]", "not json", '{"files": {"query.npy": 3}}'):
         (tmp_path / "made.json").write_text(record)
-        with pytest.raises(InputError, match=r"query\.npy is not what the recipe made"):
+        with pytest.raises(InputError, match=r"query\.npy differs from the generated file"):
             read_made(tmp_path, "query.npy", "0" * 64)
 
 

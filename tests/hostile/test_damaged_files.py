@@ -124,5 +124,5 @@ def test_a_file_larger_than_memory_is_refused_by_name(tmp_path, monkeypatch, hon
         raise MemoryError
 
     monkeypatch.setattr(np, "empty", no_memory)
-    with pytest.raises(mercer.ModelFileError, match=r"honest\.mercer' does not fit into memory. Try .*mmap=True"):
+    with pytest.raises(mercer.ModelFileError, match=r"honest\.mercer' does not fit in memory. Try .*mmap=True"):
         mercer.load(tmp_path / "honest.mercer")

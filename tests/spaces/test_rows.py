@@ -181,7 +181,7 @@ def test_a_row_of_bits_has_one_score_in_every_bit_however_many_rows_come_with_it
         (lambda: CodeRows(np.zeros((2, 3), np.uint8), 1.5), "to be an integer"),
         (lambda: CodeRows(np.array([[0, 4]], np.uint8), 4), "the word 4 in block 1, whose words range from 0 to 3"),
         (lambda: BitRows(np.zeros((2, 3), np.uint8), 25), "n_bits=25 needs packed bits"),
-        (lambda: hstack(np.ones((2, 1)), np.ones((3, 1))), "equally many rows"),
+        (lambda: hstack(np.ones((2, 1)), np.ones((3, 1))), "the same number of rows"),
         (lambda: hstack(), "got nothing"),
         (lambda: as_rows(np.ones((2, 3))).scores(np.ones(2)), "v of shape .3,. or .3, classes.*got .2,."),
         (lambda: as_rows(np.ones((2, 3))).accumulate(np.ones((2, 3, 1))), "r of shape .2,. or .2, classes."),

@@ -117,7 +117,7 @@ def test_rows_without_slices_and_rows_without_entries_are_stored():
         ([hstack(np.ones((2, 2)), np.ones((2, 1))), hstack(*[np.ones((2, 1))] * 3)], {}, "3 parts .*after .*2 parts"),
         ([CodeRows(np.zeros((1, 2), np.uint8), words) for words in ([3, 4], [4, 3])], {}, "words of different blocks"),
         ([np.ones((2, 3))], {"n_rows": 3}, "expected 3 rows, but got 2"),
-        ([np.ones((2, 3))], {"directory": "nowhere"}, "nowhere is none"),
+        ([np.ones((2, 3))], {"directory": "nowhere"}, "nowhere is not a directory"),
     ],
 )
 def test_what_cannot_be_stored_is_refused_in_words(blocks, arguments, message):

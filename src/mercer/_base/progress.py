@@ -51,7 +51,7 @@ def show_progress(display: ProgressDisplay):
 
 @contextmanager
 def told(verbose):
-    """Show progress on the standard error while the block runs, if ``verbose`` asks for it and no display does yet."""
+    """Show progress on standard error while the block runs, if ``verbose`` asks for it and no display does yet."""
     if not verbose or _display.get() is not None or sys.stderr is None:
         yield
         return

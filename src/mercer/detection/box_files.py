@@ -22,7 +22,7 @@ LABEL_COLUMNS = ("label", "class", "name")
 
 
 def read_boxes(path, label=None):
-    r"""Boxes of annotated images.
+    r"""Read the boxes of annotated images.
 
     ========  ==========================================================================================================
     csv       columns file, xmin, ymin, xmax, ymax, and label if there are several kinds; pixels counted from 0
@@ -34,7 +34,7 @@ def read_boxes(path, label=None):
     ----------
     path : path of the file or folder
     label : str or None
-        Which kind of object; needed if the file has several.
+        Kind of object to read; required if the file has several kinds.
 
     Returns
     -------

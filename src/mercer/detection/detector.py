@@ -34,64 +34,69 @@ MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
 
 
 class PartDetector(BaseEstimator):
-    """Find objects by deformable part models on oriented gradients, kept as one word per cell.
+    """Detect objects with deformable part models on oriented gradients, stored as one codeword per cell.
 
-    A component is a view of the object: a filter for the whole of it, the root, and filters of twice the resolution for
-    parts, which may move at a cost. [felzenszwalb10object] With ``codewords`` each cell of gradients is replaced by the
-    number of its nearest word: features take one byte in place of 128, filters are scored by looking up tables, and
-    learning runs on the codes. [vedaldi12sparse] Sec. 5.2
+    A component is a view of the object: a root filter for the whole object, and part filters of twice the resolution,
+    which may move at a cost. [felzenszwalb10object] With ``codewords``, each cell of gradients is replaced by its
+    nearest codeword: features take 1 byte instead of 128, filters are scored by table look-ups, and training uses the
+    codes. [vedaldi12sparse] Sec. 5.2
 
     Parameters
     ----------
     n_components : int
-        Views, those that mirror others included.
+        Number of views of the object, including mirror images.
     n_parts : int
-        Parts of each component; 0 for roots only.
+        Number of movable parts per component; 0 uses root filters only. More parts fit the shape more closely and take
+        longer.
     codewords : int or None
-        Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
+        Number of codewords, an even number: 256 take one byte per cell, up to 65,536 two bytes. None stores the cells
+        themselves.
     kernel : {"rbf", "linear"}
-        What filters are of the words of cells: smooth functions, or linear ones as on full cells and in
-        [vedaldi12sparse]. Both are tables and take the same time to detect.
+        Filters are smooth functions of the codewords, or linear functions as on full cells and in [vedaldi12sparse].
+        Both use tables and take the same time to detect.
     mirrored : bool
-        Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
-        learned from the objects and their mirror images alike: for objects that look the same from both sides.
+        Pair each component with its mirror image; ``n_components`` must then be even. A single component is trained on
+        the objects and their mirror images, for objects that look the same from both sides.
     storage : {"dense", "bytes"}
-        How cells are kept without ``codewords``: as float32, or one byte per channel.
+        How cells without ``codewords`` are stored: as float32, or one byte per channel.
     margin : int
-        Cells around the object that belong to the root.
+        Number of cells around an object that belong to the root.
     interval : int
-        Sizes per octave at which the image is looked at.
+        Number of image sizes per octave; more sizes locate objects more exactly and take longer.
     padding : int
-        Cells around the image, so that objects at its border are found.
+        Number of cells added around the image, so that objects at its border are found.
     C : float
-        Weight of the losses against the regularizer.
+        Weight of the losses against the regularizer; a larger C fits the training images more closely.
     min_overlap : float
-        Intersection over union with its box that the place of an object must have in training.
+        Minimum intersection over union of a placement with its box during training.
     cache_size : int
-        Hard negatives that are kept at most.
+        Maximum number of hard negatives to keep.
     max_negatives_per_image : int
-        Hard negatives that one image gives in one round at most.
+        Maximum number of hard negatives per image and round.
     n_root_rounds, n_part_rounds, n_mining_rounds : int
-        Times that objects are placed with roots alone and with parts, and how often negatives are mined in each.
+        Number of training rounds with roots alone and with parts, and number of searches for hard negatives in each
+        round.
     max_overlap : float
-        Of two detections that have more than this share of the smaller one in common, the better stays.
+        Maximum share of the smaller of two detections that they may have in common; of a pair that overlaps more, the
+        weaker is dropped.
     cache : path or None
-        A folder where the cells of the training images are kept in a file instead of memory.
+        Folder for a file of the cells of the training images; None keeps the cells in memory.
     checkpoint : path or None
-        A file that keeps the state after each round. If it exists, training goes on from there.
+        File that stores the state after each round. If it exists, training resumes from it.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the model.
+        Number of threads. It does not affect the model.
 
     Attributes
     ----------
     roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
-        The components that were learned; those that mirror them are not kept.
+        The learned components, without their mirror images.
     codebook_ : ndarray of shape (codewords, 32), or None
     features_ : ndarray of shape (codewords, r), or None
-        What filters see of the words, the 32 channels first. None where that is the words themselves, or full cells.
+        Features of the codewords for the filters, the 32 channels first. None if these are the codewords themselves, or
+        full cells.
     history_ : list of dict
-        What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
+        Log of the training steps: seconds, objectives, objects placed, negatives mined and cached.
 
     See Also
     --------
@@ -148,14 +153,14 @@ class PartDetector(BaseEstimator):
     # -------------------------------------------------------------------------------------------------- the public door
 
     def fit(self, images, boxes):
-        """Learn from annotated images.
+        """Train the detector on annotated images.
 
         Parameters
         ----------
         images : sequence of paths, bytes of files or arrays
-            Some of them without objects.
+            Some images must not contain objects.
         boxes : sequence of arrays of shape (n, 4)
-            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without them.
+            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without objects.
         """
         self.check_parameters()
         boxes = checked_boxes(images, boxes)
@@ -206,7 +211,7 @@ class PartDetector(BaseEstimator):
         return self._finder().detect(read(image, 0), name_of(image, 0), threshold, max_detections, self.n_jobs)
 
     def evaluate(self, images, boxes):
-        """How good the detector is on annotated images.
+        """Measure the detector on annotated images.
 
         Parameters
         ----------
@@ -222,7 +227,7 @@ class PartDetector(BaseEstimator):
         return self._finder().judged(images, boxes, self.n_jobs)
 
     def plot_model(self):
-        """Draw root, parts and costs of each learned component as strokes along edges; needs matplotlib.
+        """Plot the root, the parts and the costs of each learned component; needs matplotlib.
 
         Returns
         -------
@@ -314,7 +319,7 @@ class PartDetector(BaseEstimator):
     # --------------------------------------------------------------------------------------------------------- checks
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         check_parameters(self, self._table)
         if self._is_paired() and self.n_components % 2:
             raise InputError(

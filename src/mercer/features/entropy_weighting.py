@@ -26,7 +26,7 @@ from mercer._base.validation import canonical, refuse_negative
 
 
 class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Rows that sum to 1, flattened where few values hold most of the sum: x^w with w = (1 + S) / (1 + cutoff).
+    """Scale rows to sum 1, and flatten rows of low entropy S: x^w with w = (1 + S) / (1 + cutoff).
 
     S is the entropy of the row, and rows with S >= cutoff keep their values. With the default this is the weighting of
     spectral entropy similarity [li21spectral], w = 0.25 + 0.25 S for S < 3: the Jensen-Shannon kernel of the result is
@@ -35,7 +35,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
     Parameters
     ----------
     cutoff : float above 0
-        The entropy, in nats, from which on a row stays as it is.
+        Entropy, in nats, above which a row keeps its values.
 
     Notes
     -----

@@ -321,7 +321,7 @@ class CallableKernel(Kernel):
     function : callable
         ``function(X, Y)`` returns the (n, m) matrix; with ``rows=True``, ``function(x, y)`` compares two vectors.
     rows : bool
-        Which of the two the function is.
+        Whether the function compares two vectors instead of two matrices.
 
     Notes
     -----

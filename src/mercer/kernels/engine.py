@@ -149,7 +149,7 @@ def per_side(function, X, Y):
 
 
 def _shifted(X, shift):
-    """X * 2**shift, of rows that the caller does not need any more."""
+    """X * 2**shift, of rows that the caller does not need anymore."""
     if sparse.issparse(X):
         X.data = np.ldexp(X.data, shift)
         return X

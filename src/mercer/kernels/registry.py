@@ -53,7 +53,7 @@ MEANT = {
 
 
 def get_kernel(kernel, **params):
-    """A kernel object from a name, a function or a kernel.
+    """Get a kernel object from a name, a function or a kernel.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class KernelIndex(Placed):
     # ------------------------------------------------------------------------------------------------ fit and rows
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any row is read."""
+        """Refuse invalid parameters before any row is read."""
         check_index(self)
 
     def fit(self, X, y=None):
@@ -148,10 +148,10 @@ class KernelIndex(Placed):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or a Dask array or data frame, whose chunks are added in turn
-        ids : sequence of n whole numbers or texts, or None
-            The caller's own, each once. None: whole numbers after the largest so far.
+        ids : sequence of n integers or texts, or None
+            The caller's own, each once. None: integers after the largest so far.
         data : dict of sequences, data frame, Arrow table or None
-            Columns beside the rows, with a value for each: whole numbers, floats, texts, booleans, dates and
+            Columns beside the rows, with a value for each: integers, floats, texts, booleans, dates and
             timestamps, any of them missing (None, NaN, NaT). The first call with ``data`` says which columns there are;
             rows that were there before have no values. Later calls may leave columns out, and add none.
         """

@@ -187,7 +187,7 @@ def test_mapped_arrays_are_read_only_and_saving_over_their_own_file_is_safe(path
         (np.random.default_rng(0), "Use an integer seed"),
         (math.sqrt, "a function is code"),
         (lambda x: x, "a function is code"),
-        (DecisionTreeClassifier(), "DecisionTreeClassifier is neither a class of Mercer nor one of scikit-learn's"),
+        (DecisionTreeClassifier(), "DecisionTreeClassifier is neither a class of Mercer nor a class of scikit-learn"),
         (np.array([1, "a", None], object), "Convert the array to numbers, or to strings"),
         (np.zeros(2, "M8[D]"), "Convert it to integers"),
         (np.zeros(2, "S3"), "Convert it to integers"),

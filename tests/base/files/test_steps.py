@@ -125,7 +125,7 @@ def test_missing_values_are_passed_to_a_pipeline_that_fills_them(tmp_path):
         assert "a missing value" in refused.stderr
     endless = np.where(np.isnan(gaps), np.inf, gaps)
     np.savez(tmp_path / "gaps.npz", X=endless, y=Y)
-    assert "contains inf" in invoke("predict", *asked).stderr
+    assert "holds inf" in invoke("predict", *asked).stderr
 
 
 def test_the_service_takes_null_for_a_pipeline_that_fills_it(files):
@@ -155,7 +155,7 @@ def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path)
     for verb in ("predict", "evaluate"):
         result = invoke(verb, tmp_path / "model.mercer", tmp_path / "rows.csv")
         assert result.exit_code == 2
-        assert "encodes words (column 'city')" in result.stderr
+        assert "encodes text (column 'city')" in result.stderr
         assert "Ask it from Python, with a data frame" in result.stderr
         assert "--drop" not in result.stderr
     from mercer.serving.model.served import load_served

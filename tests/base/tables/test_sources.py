@@ -307,7 +307,7 @@ def test_arguments_that_cannot_be_followed_say_what_can(tmp_path):
         open_rows(path, label=9)
     with refused(ArgumentError, "already open"):
         open_rows(rows, label=0)
-    with refused(TypeError, "no rule named color"):
+    with refused(TypeError, "no option named colour"):
         open_rows(path, colour=0)
     with refused(InputError, "size >= 1, got 0"):
         next(rows.blocks(size=0))

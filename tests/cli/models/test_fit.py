@@ -264,7 +264,7 @@ def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
     np.savetxt("counts.csv", np.column_stack([counts, y]), delimiter=",", fmt="%d")
     model = fitted("--solver", "icd", data=["counts.npz"])
     assert model.get_params() == same.get_params()
-    assert model.plan_.levels == "whole numbers as they are, up to 16"
+    assert model.plan_.levels == "integers as levels, up to 16"
     np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))
     model = fitted("--solver", "icd", data=["counts.csv", "--label", "-1"])
     np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))

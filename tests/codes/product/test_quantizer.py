@@ -110,7 +110,7 @@ def test_few_different_rows_are_words_of_their_own_and_that_is_said(X):
         fitted = quantizer().fit(few)
     assert fitted.n_words_.tolist() == [11, 11, 16, 16, 16, 16]
     np.testing.assert_array_equal(fitted.inverse_transform(fitted.transform(few))[:, :8], few[:, :8])
-    with pytest.warns(ApproximationWarning, match="the fewest 1"):
+    with pytest.warns(ApproximationWarning, match="the minimum is 1"):
         assert squared_error(quantizer().fit(X[:1]), X[:1]) == 0.0
 
 
@@ -179,7 +179,7 @@ def test_codes_that_are_none_are_refused(X):
     fitted = quantizer(bits=5).fit(X)
     codes = fitted.transform(X)
     for wrong in (codes[:, :3], codes - 0.5, codes.astype(int) + 256, codes.astype(str), -codes.astype(int)):
-        with pytest.raises(InputError, match="codes of 6 whole numbers from 0 to 255"):
+        with pytest.raises(InputError, match="codes of this ProductQuantizer have 6 integers from 0 to 255"):
             fitted.inverse_transform(wrong)
     with pytest.raises(InputError, match="has the word 32 in block 2"):
         fitted.inverse_transform(np.where(np.arange(6) == 2, 32, codes))

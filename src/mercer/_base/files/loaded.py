@@ -66,7 +66,7 @@ def check_matrix(model, name, *, shape=None):
 
 
 def check_whole(model, name, lowest, highest):
-    """The whole number of that attribute, if it lies in the range, ends included."""
+    """The integer of that attribute, if it lies in the range, ends included."""
     value = getattr(model, name, None)
     if type(value) is bool or not isinstance(value, (int, np.integer)) or not lowest <= value <= highest:
         raise ValueError(f"{name} must be an integer {_range(lowest, highest)}, not {_shown(value)}.")

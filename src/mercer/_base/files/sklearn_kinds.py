@@ -125,7 +125,7 @@ def _categories(value, axes, lengths):
 
 
 def _objects(value, axes, lengths):
-    """An object array with a whole number, None or a vector for each column."""
+    """An object array with an integer, None or a vector for each column."""
     require(isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == (lengths["F"],), "no values")
     for item in value:
         if isinstance(item, np.ndarray):

@@ -182,7 +182,7 @@ def settle_dtype(X, rules: InputRules, name: str):
 
 
 def settle_labels(y):
-    """(labels, integers where they are whole numbers; which rows have none, or None if all have one)."""
+    """(labels, integers where they are integers; which rows have none, or None if all have one)."""
     import numpy as np
 
     missing = None

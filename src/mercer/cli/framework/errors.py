@@ -1,4 +1,4 @@
-"""From any exception to one sentence on the standard error and an exit code.
+"""From any exception to one sentence on standard error and an exit code.
 
 0 success, 1 failure, 2 a command line that must be changed, 130 interrupted. ``--json`` makes the sentence a JSON
 object, ``--debug`` shows the traceback above it.

@@ -147,7 +147,7 @@ def _fit(data, out, labels, dry_run, choices, rules, settings, fingerprints, in_
 
 
 def _point_out_quantities(settings: Settings, choices, y) -> None:
-    """Say what can be done about whole numbers that are hardly classes; refuse ids, which are none."""
+    """Say what can be done about integers that are hardly classes; refuse ids, which are none."""
     import numpy as np
 
     if choices.task is None and y.ndim == 1 and y.dtype.kind != "f":

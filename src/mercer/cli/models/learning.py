@@ -43,7 +43,7 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
     """The rows of a file, read block by block.
 
     Columns are matched with those of ``like``, a fitted model or what it knows of its columns: by name where both have
-    names, else by position. What is taken by position, filled or dropped is said on the standard error.
+    names, else by position. What is taken by position, filled or dropped is said on standard error.
     """
     known = features_of(like)
     if known.fingerprints is not None:

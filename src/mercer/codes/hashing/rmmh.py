@@ -80,7 +80,7 @@ class RMMH(LandmarkHash):
         keep_arguments(self, locals())
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         if self.n_sampled is not None and self.n_sampled % 2:
             raise InputError(

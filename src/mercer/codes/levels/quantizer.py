@@ -26,7 +26,7 @@ MOST_GRAM = 2**28  # kernel values between the levels of columns, of kernels tha
 class LevelQuantizer(FeatureMap):
     """Encode values as small integers, with an additive kernel of these levels as inner product.
 
-    On whole numbers up to v the intersection kernel is the inner product of unary codes of length v [wu10fast]. Here a
+    On integers up to v the intersection kernel is the inner product of unary codes of length v [wu10fast]. Here a
     level is a one-hot word and the inner product does the rest, so that nothing is ever unrolled.
 
     Parameters
@@ -72,7 +72,7 @@ class LevelQuantizer(FeatureMap):
     >>> X = np.array([[0, 3], [2, 1], [5, 0]])
     >>> quantizer = LevelQuantizer().fit(X)
     >>> quantizer.rule_, quantizer.transform(X).tolist()
-    ('whole numbers', [[0, 3], [2, 1], [5, 0]])
+    ('integers', [[0, 3], [2, 1], [5, 0]])
     >>> quantizer.approximate_kernel(X).astype(int).tolist()
     [[3, 1, 0], [1, 3, 2], [0, 2, 5]]
     """
@@ -205,7 +205,7 @@ class LevelQuantizer(FeatureMap):
         return X
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         who = type(self).__name__
         super().check_parameters()
         if self.bins is None and self.binning != "auto":

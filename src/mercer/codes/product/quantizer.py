@@ -175,7 +175,7 @@ class ProductQuantizer(FeatureMap):
 
         Parameters
         ----------
-        codes : what :meth:`transform` gave, as whole numbers of any type; or CodeRows
+        codes : what :meth:`transform` gave, as integers of any type; or CodeRows
         """
         rows = as_code_rows(codes, self.n_words_, self.bits)
         source = self.inner_ if self.reconstruction_ is None else self.reconstruction_
@@ -299,7 +299,7 @@ class ProductQuantizer(FeatureMap):
         return X
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         kernel = self.resolved_kernel()
         if not isinstance(kernel, Linear):
@@ -318,5 +318,5 @@ class ProductQuantizer(FeatureMap):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # codes are whole numbers
+        tags.transformer_tags.preserves_dtype = []  # codes are integers
         return tags

@@ -48,7 +48,7 @@ class BitEmbedding(FeatureMap):
 
     @property
     def specification_(self):
-        """The fitted embedding in whole numbers, from which any client makes the same bits: a `Specification`."""
+        """The fitted embedding in integers, from which any client makes the same bits: a `Specification`."""
         if "_parsed" not in self.__dict__:  # after loading; a service asks for it with every request
             check_is_fitted(self)
             self._parsed = Specification.from_dict(json.loads(self.specification_json_))
@@ -174,11 +174,11 @@ class Rounding:
         return None, self.scale * 2.0**self.exponent, self.center
 
     def whole(self, length):
-        """A length of the (standardized) data in the whole numbers of projections: a step."""
+        """A length of the (standardized) data in the integers of projections: a step."""
         return int(np.clip(np.rint(length * 2.0**self.exponent * self.unit), 1, LARGEST_STEP))
 
     def length(self, projection):
-        """A length in the whole numbers of projections in the units of the (standardized) data."""
+        """A length in the integers of projections in the units of the (standardized) data."""
         return projection / self.unit / 2.0**self.exponent
 
 

@@ -27,7 +27,7 @@ SAMPLE_ROWS = 4096  # training rows whose projections decide offsets and saturat
 # Steps of the uniform quantizer with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
 # [max60quantizing] (1 to 5 bits; the rest by the same calculation)
 BEST_STEPS = (1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308)
-WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds a whole number of projections
+WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds an integer of projections
 
 
 class QuantizedJL(BitEmbedding):

@@ -1,4 +1,4 @@
-"""What an embedding into bits is, written down in whole numbers: see docs/wire-format.md, sections 3 to 6."""
+"""What an embedding into bits is, written down in integers: see docs/wire-format.md, sections 3 to 6."""
 
 __all__ = ["KINDS", "LARGEST_STEP", "MATRICES", "Specification", "padded_length"]
 
@@ -43,8 +43,8 @@ class Specification:
     exponent : int or None, numbers are multiplied by 2^exponent before they are rounded to 16 bits
     scale : None or array of factors, instead of the exponent
     center : None or array that is subtracted first
-    offsets : None or array of whole numbers that are subtracted from projections
-    entries : None, or for a learned matrix its whole numbers of 16 bits, (projections, features)
+    offsets : None or array of integers that are subtracted from projections
+    entries : None, or for a learned matrix its integers of 16 bits, (projections, features)
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Specification:
 
     @property
     def unit(self):
-        """Standard deviation of a random projection of a row of norm 1, in whole numbers."""
+        """Standard deviation of a random projection of a row of norm 1, in integers."""
         return self.padded if self.matrix == "structured" else UNIT
 
     def shortened(self, projections):

@@ -3,7 +3,7 @@
 Notation ([boufounos15universal] Sec. II-D)
     paper     code           meaning
     M         n_bits         bits of a code (of each block)
-    A, w                     drawn from a seed: nearly normal whole numbers, and a dither in [0, Delta)
+    A, w                     drawn from a seed: nearly normal integers, and a dither in [0, Delta)
     Delta     delta_         step of the quantizer: distances up to about 0.63 delta are told apart
     g(d)      expected_distance(d)   expected share of bits that differ at the distance d, (9)
 Deviation from the paper: (8) is of the share of the bits that differ, not of their number; all arithmetic is in whole

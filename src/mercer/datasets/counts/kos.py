@@ -31,7 +31,7 @@ def load_kos(*, root=None):
 
 def read_bag_of_words(content, name, sizes):
     """The matrix of a file of UCI: how many rows, columns and counts, then lines of ``row column count`` from 1 on."""
-    # one kind of separator and whole numbers: many times faster than np.loadtxt
+    # one kind of separator and integers: many times faster than np.loadtxt
     numbers = np.fromstring(content, dtype=np.int64, sep=" ")
     if tuple(numbers[:3]) != sizes or numbers.size != 3 + 3 * sizes[2]:
         raise InputError(

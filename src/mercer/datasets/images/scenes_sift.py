@@ -109,7 +109,7 @@ def make_scenes_sift(out, *, root=None):
 
 
 def load_scenes_sift(part="base", *, root=None):
-    """SIFT descriptors of the Scenes-15 images: whole numbers from 0 to 255 in 128 dimensions, no row twice.
+    """SIFT descriptors of the Scenes-15 images: integers from 0 to 255 in 128 dimensions, no row twice.
 
     Parameters
     ----------

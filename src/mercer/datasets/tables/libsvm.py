@@ -86,7 +86,7 @@ def load_sector(part="train", *, root=None):
 
 
 def read_svmlight(folder, name, n_rows, sha256, origin, *, n_features, root, zero_based=False):
-    """Rows of an svmlight file as a float32 csr_array without stored zeros, and its labels as whole numbers."""
+    """Rows of an svmlight file as a float32 csr_array without stored zeros, and its labels as integers."""
     from sklearn.datasets import load_svmlight_file
 
     content = verified_bytes(folder, name, sha256, origin, root)

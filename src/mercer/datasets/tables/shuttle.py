@@ -19,7 +19,7 @@ PARTS = {
 
 
 def load_shuttle(part="train", *, root=None):
-    """States of the shuttle's radiators from nine readings, whole numbers of very different ranges: scale them.
+    """States of the shuttle's radiators from nine readings, integers of very different ranges: scale them.
 
     Parameters
     ----------

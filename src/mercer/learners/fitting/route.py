@@ -48,7 +48,7 @@ class KernelRoute:
         self.learner, self.who = learner, type(learner).__name__
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
 
     def choices(self, X, y, seed):
         """What is chosen from raw rows and their targets, before anything is encoded, by the names of attributes."""

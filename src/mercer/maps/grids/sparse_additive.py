@@ -171,7 +171,7 @@ class SparseAdditiveMap(FeatureMap):
         return kernel.signed_form() if self.signed else kernel
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         if self.n_neighbors % 2:
             raise InputError(

@@ -203,10 +203,10 @@ _CONVERT = {
     "timestamp": _timestamp,
 }
 _PLURALS = {
-    "integer": "whole numbers",
+    "integer": "integers",
     "float": "floats",
     "boolean": "booleans",
-    "text": "texts",
+    "text": "strings",
     "date": "dates",
     "timestamp": "timestamps",
 }

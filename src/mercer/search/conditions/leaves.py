@@ -1,6 +1,6 @@
 """Leaves of a condition: values are made to be of the type of their column, or refused.
 
-Whole numbers are compared exactly with any number: x < 2.5 is x <= 2, x = 2.5 is true for no row.
+Integers are compared exactly with any number: x < 2.5 is x <= 2, x = 2.5 is true for no row.
 """
 
 __all__ = ["comparison", "membership", "pattern"]

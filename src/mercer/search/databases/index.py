@@ -77,7 +77,7 @@ class StoreIndex:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-        ids : sequence of n whole numbers, or of n texts
+        ids : sequence of n integers, or of n texts
             Ids of the type that the store uses. They are never generated, because other programs may write too.
         payload : dict of a column's name -> n values, or None
             Values of further columns of the table, or fields of the collection, including columns of the index.
@@ -349,7 +349,7 @@ class StoreIndex:
         wanted = str if self._layout.ids == "texts" else int
         strange = next((value for value in ids if not isinstance(value, wanted)), None)
         if strange is not None:
-            what = "texts" if wanted is str else "whole numbers"
+            what = "strings" if wanted is str else "integers"
             raise InputError(f"{who} needs {what} as ids in {self._layout.name}, got {strange!r:.80}.")
         return ids
 

@@ -154,7 +154,7 @@ def _first_columns(name, values, n_columns, what, rows=None):
 
 
 def _as_keys(found, true):
-    """Ids as whole numbers that also tell their query, query * n_keys + number of the id, or -1 for padding; n_keys."""
+    """Ids as integers that also tell their query, query * n_keys + number of the id, or -1 for padding; n_keys."""
     (found, found_empty), (true, true_empty) = _without_padding("found_ids", found), _without_padding("true_ids", true)
     if found.dtype.kind != true.dtype.kind and not (found_empty.all() or true_empty.all()):
         raise InputError(

@@ -18,7 +18,7 @@ for it. A tail is rounded upwards, r_l <= origin_l + reach_l (t_l + 128). So
          + sum_g |v of group g| errors_g                                              their rounding, by Cauchy-Schwarz
          + R(q) (origin_l + 128 reach_l) + (R(q) reach_l) t_l                         the tails, (22)
 
-at each level l, with sums over the components and groups up to it. The factors of bytes are whole numbers g times a
+at each level l, with sums over the components and groups up to it. The factors of bytes are integers g times a
 step a of the query; with e what that rounding loses of each, at most a 128 sum(e) is added once more.
 
 Rounding of what remains is in float64 and far below SLACK, but for the last steps in float32, which MARGIN covers, and
@@ -101,7 +101,7 @@ class Aim:
     Attributes
     ----------
     factors : int16 (Q, bytes)
-        Of components and tails, as whole numbers.
+        Of components and tails, as integers.
     undone : int16 (Q, 2 levels)
         0 and the negative factor of each tail.
     slopes : float32 (Q,)

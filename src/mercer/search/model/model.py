@@ -215,7 +215,7 @@ class SearchModel(BaseEstimator):
         return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # which NaN is not
 
     def _validated(self, X, reset, name="X"):
-        # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
+        # float32 holds integers of 16 bits; wider ones must not be rounded before anybody has looked
         wide = getattr(X, "dtype", None) in WIDE_NUMBERS
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")

@@ -52,7 +52,7 @@ class Collection:
     """Rows by id.
 
     What a storage has committed is the truth, and one attribute, ``view``, is all that is remembered of it: a view
-    whose snapshot is not that of the storage is not looked at any more. So a change that is interrupted has happened or
+    whose snapshot is not that of the storage is not looked at anymore. So a change that is interrupted has happened or
     has not, and memory and disk agree on it, whichever line it had reached: see :meth:`settled`.
 
     Parameters
@@ -241,7 +241,7 @@ class Collection:
     # ------------------------------------------------------------------------------------------------------- changes
 
     def new_ids(self, ids, n_rows, who):
-        """Checked ids of new rows, each once: those given, or whole numbers after the largest so far."""
+        """Checked ids of new rows, each once: those given, or integers after the largest so far."""
         if ids is None:
             first = self.ids.highest + 1
             if first + n_rows > 2**63:

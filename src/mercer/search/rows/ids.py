@@ -1,4 +1,4 @@
-"""The caller's ids, whole numbers or texts, and the positions at which their rows stand.
+"""The caller's ids, integers or texts, and the positions at which their rows stand.
 
 Ids of rows are kept as two columns of the storage: a number, and the bytes of a text, of which there are none where the
 id is a number. In memory, positions are found through the sorted numbers and a dictionary of what came since they were
@@ -21,7 +21,7 @@ SORT_SHARE = 8  # sorted anew when an eighth of the numbers came since
 
 
 def as_ids(ids, n_rows, who):
-    """The ids of ``n_rows`` rows as an int64 array or a list of whole numbers and texts; refuses all others."""
+    """The ids of ``n_rows`` rows as an int64 array or a list of integers and texts; refuses all others."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
         raise InputError(f"{who} needs a sequence of ids, one per row; got {type(ids).__name__}.")
     if len(ids) != n_rows:

@@ -304,7 +304,7 @@ class Storage(ABC):
 
     @abstractmethod
     def commit(self, writer: RowWriter, removed: np.ndarray) -> None:
-        """Make the rows of the present change count, and those at the positions ``removed`` not any more."""
+        """Make the rows of the present change count, and those at the positions ``removed`` not anymore."""
 
     @abstractmethod
     def _undo(self) -> None:

@@ -67,7 +67,7 @@ class FaissStore:
             self._choose_probes(codes)
 
     def delete(self, positions):
-        """These rows are not found any more."""
+        """These rows are not found anymore."""
         self._deleted = self._deleted.copy()
         self._deleted[positions] = True
 

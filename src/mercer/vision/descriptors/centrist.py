@@ -28,7 +28,7 @@ LARGEST_SIZE = 4096
 
 
 def centrist(image, grid=(1, 1), *, superblock=1, normalize=True):
-    """Histograms of the census transforms of the parts of an image.
+    """Compute histograms of the census transforms of the parts of an image.
 
     The image is divided into blocks of (nearly) equal size. Every ``superblock`` x ``superblock`` neighboring blocks
     are described together, so that these overlap: [wu10fast] 4.2 divides 108 x 36 pixels into 9 x 4 blocks and
@@ -39,12 +39,12 @@ def centrist(image, grid=(1, 1), *, superblock=1, normalize=True):
     image : array of shape (H, W) or (H, W, 3)
         Bytes or floats of any range. Colors become gray (luma of ITU-R 601).
     grid : (int, int)
-        Rows and columns of blocks.
+        Number of rows and columns of blocks.
     superblock : int
-        Blocks along each side of a super-block.
+        Number of blocks along each side of a super-block.
     normalize : bool
-        Whether each histogram is divided by its number of pixels and by the number of histograms, so that all
-        together sum to 1. Otherwise they are counts.
+        Divide each histogram by its number of pixels and by the number of histograms, so that all numbers sum to 1.
+        Otherwise, they are counts.
 
     Returns
     -------
@@ -76,15 +76,15 @@ class CENTRIST(ImageRows):
     Parameters
     ----------
     grid : (int, int)
-        Rows and columns of blocks that an image is divided into.
+        Number of rows and columns of blocks of an image.
     superblock : int
-        Every ``superblock`` x ``superblock`` neighboring blocks are described by one histogram.
+        One histogram describes ``superblock`` x ``superblock`` neighboring blocks.
     normalize : bool
-        Whether the numbers of an image sum to 1; otherwise they are counts.
+        Scale the row of an image to sum 1; otherwise, it holds counts.
     image_shape : tuple or None
-        (height, width) or (height, width, 3) of images that come as flat rows.
+        (height, width) or (height, width, 3) of images given as flat rows.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -112,12 +112,12 @@ class CENTRIST(ImageRows):
 
 
 class LocalCENTRIST(LocalDescriptor):
-    """Histograms of census transforms of square patches on a regular grid of places, at several sizes.
+    """Histograms of census transforms of square patches on a regular grid, at several sizes.
 
     Parameters
     ----------
     step : int
-        Distance of patches, in pixels.
+        Distance between patches, in pixels; a smaller step gives more patches and takes longer.
     sizes : tuple of int
         Sides of the patches, in pixels, at least 3.
 

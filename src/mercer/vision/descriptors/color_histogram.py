@@ -14,7 +14,7 @@ from mercer.vision.reading.image_rows import ImageRows, grid_edges
 
 
 def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
-    """Histograms of the colors of an image, of all three channels together.
+    """Compute joint histograms of all three color channels of an image.
 
     Each channel is cut into equal bins, from the least to the greatest value that a color of RGB has in it:
 
@@ -28,12 +28,12 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
     image : array of shape (H, W, 3) or (H, W)
         Bytes, or floats from 0 to 1. Gray is a color with three equal channels.
     bins : int or (int, int, int)
-        Bins of each channel. Gray lies in the middle of a bin of ``"opponent"`` if the number is odd, and on the border
-        of two if it is even.
+        Number of bins per channel. In ``"opponent"``, gray is in the middle of a bin if the number is odd, and between
+        two bins if it is even.
     space : str
-        One of those above.
+        One of the color spaces above.
     grid : (int, int)
-        Rows and columns of parts that the image is divided into, each with a histogram of its own.
+        Number of rows and columns of parts of the image; each part has its own histogram.
 
     Returns
     -------
@@ -62,20 +62,20 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
 
 
 class ColorHistogram(ImageRows):
-    """Images of any size to rows of histograms of their colors.
+    """Convert images of any size to rows of color histograms.
 
     Parameters
     ----------
     bins : int or (int, int, int)
-        Bins of each channel.
+        Number of bins per channel; more bins distinguish more colors.
     space : str
         ``"rgb"``, ``"hsv"``, ``"lab"`` or ``"opponent"``; see :func:`color_histogram`.
     grid : (int, int)
-        Rows and columns of parts that an image is divided into.
+        Number of rows and columns of parts of an image.
     image_shape : tuple or None
-        (height, width) or (height, width, 3) of images that come as flat rows.
+        (height, width) or (height, width, 3) of images given as flat rows.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ VARIANTS = {"felzenszwalb": (31, FELZENSZWALB_MIRROR), "dalal-triggs": (36, DALA
 
 
 def hog(image, cell_size=8, variant="felzenszwalb", *, truncation=False):
-    """Histograms of oriented gradients of an image, one descriptor for each cell.
+    """Compute histograms of oriented gradients of an image, one descriptor per cell.
 
     With h the histogram of a cell (18 directions), u the same with opposite directions added (9), and N_b^2 = 1e-9 plus
     the sum of squares of u over the four cells of a block b, each of the four blocks that contain a cell gives
@@ -54,7 +54,7 @@ def hog(image, cell_size=8, variant="felzenszwalb", *, truncation=False):
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes or floats of any range; other whole numbers are taken as floats. Contrast does not matter,
+        Bytes or floats of any range; other integers are taken as floats. Contrast does not matter,
         until the gradients of a block add up to less than about 1e-4.
     cell_size : int
         Side of a cell, in pixels. Pixels to the right of and below the last whole cell count in it by half a cell.

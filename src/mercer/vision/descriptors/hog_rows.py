@@ -27,10 +27,10 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     variant : str
         ``"felzenszwalb"``, 31 numbers per cell, or ``"dalal-triggs"``, 36; see :func:`hog`.
     image_shape : tuple or None
-        (height, width) or (height, width, 3). Images that come as flat rows need it; a stack of images has a shape of
-        its own, which fit learns.
+        (height, width) or (height, width, 3). Required for images given as flat rows; for a stack of images, fit infers
+        it.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Check the parameters and learn the shape of the images. ``y`` is ignored.
+        """Check the parameters and record the shape of the images. ``y`` is ignored.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The features of the images, one row each.
+        """Compute the features of the images, one row each.
 
         Parameters
         ----------

@@ -44,22 +44,22 @@ BINS = 4
 
 
 class DenseSIFT(LocalDescriptor):
-    """SIFT descriptors on a regular grid of places, at several sizes.
+    """SIFT descriptors on a regular grid, at several sizes.
 
     Parameters
     ----------
     step : int
-        Distance of descriptors, in pixels.
+        Distance between descriptors, in pixels; a smaller step gives more descriptors and takes longer.
     sizes : tuple of int
-        Sides of the bins, in pixels, up to 256. A descriptor has 4 x 4 of them.
+        Sides of the bins, in pixels, up to 256. A descriptor has 4 x 4 bins.
     window : str
-        How much less a pixel counts the farther it is from the middle of the descriptor: ``"gaussian"``, by a Gaussian
-        of sigma = 2 bins, or ``"flat"``, by the mean of this Gaussian over its bin. The second takes a fraction of the
-        time, and its descriptors are nearly the same.
+        How pixels are weighted by their distance from the center of the descriptor: ``"gaussian"``, by a Gaussian of
+        sigma = 2 bins; or ``"flat"``, by the mean of this Gaussian over each bin, which is several times faster with
+        nearly the same descriptors.
     contrast : float
-        Descriptors whose mean gradient is smaller are left out; white is 1. With 0 all are kept.
+        Minimum mean gradient, where white is 1; descriptors below it are dropped. With 0, all are kept.
     n_jobs : int or None
-        Threads, over sizes. They do not change the descriptors.
+        Number of threads, over sizes. It does not affect the descriptors.
 
     See Also
     --------
@@ -87,7 +87,7 @@ class DenseSIFT(LocalDescriptor):
 
 
 def dense_sift(image, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.005, n_jobs=None):
-    """SIFT descriptors of an image on a regular grid of places; see :class:`DenseSIFT` for the parameters.
+    """Compute the SIFT descriptors of an image on a regular grid; :class:`DenseSIFT` describes the parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Working through images that do not fit into memory together: a batch at a time, over threads, in order.
+"""Working through images that do not fit in memory together: a batch at a time, over threads, in order.
 
 Images may be paths, the bytes of files, or arrays. One that cannot be read or described raises an error that names it;
 whoever goes through many asks for these to be skipped instead, and gets a list of names and reasons.
@@ -97,18 +97,18 @@ def _source(image):
 
 
 def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
-    """The descriptors of images, one image after the other, computed in batches over threads.
+    """Compute the descriptors of images one by one, in batches over threads.
 
     Parameters
     ----------
     images : sequence of paths, bytes of files or arrays; or a stack of images
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     strict : bool
-        Whether an image that cannot be read, or that has no descriptors, raises an error. Otherwise it is left out, and
-        at the end a warning, :class:`SkippedImagesWarning`, names all that were.
+        Raise an error if an image cannot be read or has no descriptors. Otherwise, it is skipped, and a warning at the
+        end, :class:`SkippedImagesWarning`, lists all skipped images.
     n_jobs : int or None
-        Threads. They do not change the descriptors.
+        Number of threads. It does not affect the descriptors.
 
     Yields
     ------

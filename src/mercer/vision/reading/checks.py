@@ -49,7 +49,7 @@ def check_values(values, who):
 
 
 def check_cell_size(cell_size, who):
-    """Raise unless the cell size is a whole number >= 1."""
+    """Raise unless the cell size is an integer >= 1."""
     CELL_SIZE.check(cell_size, who)
 
 

@@ -43,7 +43,7 @@ DAMAGE = (
 
 
 def read_image(source, mode="rgb", size=None):
-    """An image file as an array of bytes.
+    """Read an image file as an array of bytes.
 
     The orientation that a camera has noted (EXIF) is applied, transparent pixels are laid on white, 16 bits become 8 by
     scaling, palettes and CMYK become RGB. Of several frames or pages the first counts. JPEG, PNG, BMP, GIF, TIFF, WebP
@@ -59,7 +59,7 @@ def read_image(source, mode="rgb", size=None):
     mode : str
         ``"rgb"`` or ``"gray"`` (luma of ITU-R 601).
     size : (height, width) or None
-        What the image is resized to; see :func:`resize`.
+        Size to scale the image to; see :func:`resize`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def read_image(source, mode="rgb", size=None):
 
 
 def resize(image, size):
-    """The whole image warped to another size, by linear interpolation over all pixels that a new one covers.
+    """Scale an image to another size, by linear interpolation over all covered pixels.
 
     Parameters
     ----------

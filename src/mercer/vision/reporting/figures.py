@@ -16,7 +16,7 @@ _JPEG_QUALITY = 82
 
 
 def thumbnail(path) -> str | None:
-    """A small copy of an image, or None if the file cannot be read any more."""
+    """A small copy of an image, or None if the file cannot be read anymore."""
     Image = require_extra("PIL.Image", extra="vision", purpose="Thumbnails of images")
     try:
         pixels = read_image(path)

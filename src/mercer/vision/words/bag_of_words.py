@@ -15,7 +15,7 @@ from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 
 
 class BagOfWords(ImageEncoder):
-    """Images to histograms of visual words, over the cells of a spatial pyramid.
+    """Convert images to histograms of visual words, over the cells of a spatial pyramid.
 
     Every descriptor votes for its nearest word, or with ``n_nearest`` > 1 for several by shares that add up to 1
     (kernel codebook, [vangemert10visual]):
@@ -30,41 +30,41 @@ class BagOfWords(ImageEncoder):
     Parameters
     ----------
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     n_words : int
     root : bool
-        Whether a descriptor is first divided by its sum and replaced by the roots of its values, which needs values
-        >= 0: Euclidean distances are then those of Hellinger's kernel [arandjelovic12three].
+        Divide each descriptor by its sum and take square roots, which needs values >= 0. Euclidean distances then equal
+        those of Hellinger's kernel [arandjelovic12three].
     method : {"kmeans", "intersection"}
         How words are found, see :class:`Vocabulary`.
     assignment : {"exact", "hnsw", "ivf"}
         How the words of a descriptor are found, see :class:`Vocabulary`.
     n_nearest : int
-        Words that a descriptor votes for.
+        Number of nearest words that share each descriptor; 1 assigns it to a single word.
     bandwidth : float or None
-        sigma, in the units of distances of descriptors. None: its square is the mean of d_soft^2 - d_1^2 over the
-        descriptors of training, so that the last word has, typically, e^-1/2 times the share of the first.
+        sigma, in units of descriptor distance; a larger bandwidth spreads votes more evenly. None uses the root of the
+        mean of d_k^2 - d_1^2 over the training descriptors, with k = ``n_nearest``, so that the last word typically
+        gets e^-1/2 times the share of the first.
     pyramid : sequence of (rows, columns)
-        The grids, for example ``((1, 1), (2, 2), (3, 1))``. A row has level after level, and cell after cell in these.
+        Grids of cells, for example ``((1, 1), (2, 2), (3, 1))``. A row holds level after level, and cell after cell.
     level_weights : sequence of float or None
-        One for each level; None: all levels have the same weight.
+        One weight per level; None weights all levels equally.
     normalize : {"l1", "l2"} or None
-        None leaves the votes as they are counted.
+        Norm to which the histograms of a level are scaled; None keeps the counts.
     sparse_output : bool
-        Whether rows come as a CSR array, which is smaller when fewer than half of the words occur in a cell.
+        Return a CSR array, which is smaller if fewer than half of the words occur in a cell.
     n_samples : int or None
-        Descriptors that words are learned from, drawn evenly from all images; None means 100 per word.
+        Maximum number of descriptors to learn the words from, drawn evenly from all images; None uses 100 per word.
     n_iter : int
-        Passes of k-means, at most.
+        Maximum number of k-means iterations.
     strict : bool
-        Whether an image that cannot be read raises an error; see :meth:`fit` and :meth:`transform`.
+        Raise an error if an image cannot be read; see :meth:`fit` and :meth:`transform`.
     cache : path or None
-        A folder where the sample and the row of every image are kept, under the checksum of its content and of all
-        parameters that matter. It may be shared by processes and emptied at any time. A model that is loaded from a
-        file has none.
+        Folder that stores the sample and the row of every image, by the checksum of its content and of all relevant
+        parameters. Processes may share it, and it may be emptied at any time. Model files do not keep it.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the rows.
+        Number of threads. It does not affect the rows.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class BagOfWords(ImageEncoder):
         sigma, None if ``n_nearest`` is 1.
     n_descriptor_values_ : int
     skipped_ : dict
-        Position of an image -> why nothing was learned from it.
+        Position of each image that was not used for training -> the reason.
 
     See Also
     --------
@@ -192,7 +192,7 @@ class BagOfWords(ImageEncoder):
         return len(self.vocabulary_.words_) * len(Pyramid(self.pyramid).cells)
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         who = "BagOfWords"
         check_parameters(self, self._table)
         if self.n_nearest > self.n_words:

@@ -19,7 +19,7 @@ from mercer.vision.reading.sampling import sample_descriptors
 
 @dataclass(frozen=True)
 class Encoding:
-    """The features of the images that could be read, and what is known of the others.
+    """The rows of the images that could be read, and the reasons why others were skipped.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rows that need not fit into memory: read block by block, as often as they are needed.
+"""Rows that need not fit in memory: read block by block, as often as they are needed.
 
 The type of the numbers follows the rule of the package. Every block is checked when it is read: a number that is not
 finite is reported with its file, row and column.

@@ -1,6 +1,6 @@
 """Ids on the command line and in files: which words are numbers, and which id of an index a word means.
 
-A word that is a whole number as Python prints it (``12``, ``-3``) is that number; every other word is a text (``a7``,
+A word that is an integer as Python prints it (``12``, ``-3``) is that number; every other word is a text (``a7``,
 ``012``). So an id is printed as it was given, and two words are the same id only if they are the same word.
 """
 

@@ -77,7 +77,7 @@ class Matches:
 
 
 def as_column(ids: list[Any]):
-    """Ids as whole numbers if all of them are, otherwise as words."""
+    """Ids as integers if all of them are, otherwise as words."""
     import numpy as np
 
     if all(isinstance(value, int) for value in ids):

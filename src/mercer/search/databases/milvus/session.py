@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from mercer._base.errors import InputError, StoreError, require_extra
 
 PURPOSE = "A search in Milvus"
-# Milvus Lite complains on the standard error about a client that asks every ten seconds whether it is there
+# Milvus Lite complains on standard error about a client that asks every ten seconds whether it is there
 SELDOM = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
