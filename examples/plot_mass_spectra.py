@@ -131,7 +131,7 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # A new compound: what kind is it?
 # --------------------------------
 #
-# Where the library has no spectrum of a compound, its chemical superclass can still be learnt. Compounds, not
+# Where the library has no spectrum of a compound, its chemical superclass can still be learned. Compounds, not
 # spectra, are split into training and test: two spectra of one compound on both sides would make it too easy.
 
 from sklearn.model_selection import GroupShuffleSplit
@@ -144,7 +144,7 @@ fitted, held = (train[part] for part in next(split.split(train, groups=compound[
 
 
 def classifier(kernel, C, rows):
-    """Learnt from some of the spectra."""
+    """Learned from some of the spectra."""
     model = KernelClassifier(kernel, C=C, multi_class="ovr", tol=1e-2, random_state=0)
     return model.fit(features[kernel][rows], superclass[rows])
 

@@ -80,7 +80,7 @@ fitted, held = (train[part] for part in next(split.split(train, groups=scaffold[
 
 
 def quality(rows, learnt, judged, **chosen):
-    """ROC-AUC on some of the molecules of a machine that learnt from others."""
+    """ROC-AUC on some of the molecules of a machine that learned from others."""
     model = KernelClassifier(loss="logistic", tol=1e-2, random_state=0, **chosen).fit(rows[learnt], active[learnt])
     return roc_auc_score(active[judged], model.decision_function(rows[judged]))
 

@@ -264,7 +264,7 @@ def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, 
     ("learner", "message"),
     [
         (KernelClassifier("chi2", solver="newton"), "solver='newton' needs all rows in one process"),
-        (KernelClassifier("chi2", probability=True), "probability=True learns from folds"),
+        (KernelClassifier("chi2", probability=True), "probability=True uses cross-validation"),
         (KernelClassifier(), "tries kernels on rows in the memory of one process. Name a kernel"),
         (KernelClassifierCV(), "Choose C on a sample"),
         (IntersectionSVC(kernel="auto"), "Use kernel='intersection'"),
@@ -382,7 +382,7 @@ def test_an_index_takes_chunks(client, digits):
     spread = KernelIndex("chi2", random_state=0).fit(chunked(X, 400)).add(chunked(X, 400))
     for one, other in zip(alone.search(X[:20], 5), spread.search(X[:20], 5), strict=True):
         np.testing.assert_array_equal(one, other)
-    with pytest.raises(InputError, match="which is in the index; nothing was added"):
+    with pytest.raises(InputError, match=r"which is already in the index\. Nothing was added"):
         spread.add(chunked(X[:50], 10), ids=[*range(10_000, 10_049), 3])
     assert len(spread) == len(X)
 
@@ -412,7 +412,7 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
         ([*files, *options, "--budget", "5", "--dask", client.scheduler.address], "--budget is about trials"),
         ([*files, *options], "Several Parquet files need --dask"),
         ([str(tmp_path / "no"), *options, "--dask", "local"], "There is no file"),
-        ([str(out), *options, "--dask", "local"], "is no Parquet file"),
+        ([str(out), *options, "--dask", "local"], "is not a Parquet file"),
     ]:
         failed = CliRunner().invoke(app, ["fit", *arguments])
         assert failed.exit_code != 0

@@ -87,7 +87,7 @@ def test_pages_use_every_table_and_figure_and_no_other():
     [
         ("measured", "front", "exact kernel", None),
         ("measured", "no-such-table", None, "no-such-table"),
-        ("parameters", "KernelRegressor", "Errors that epsilon_insensitive forgives", None),
+        ("parameters", "KernelRegressor", "Largest error that epsilon_insensitive ignores", None),
         ("parameters", "KernelRegression", None, "no estimator with a table"),
     ],
 )

@@ -11,7 +11,7 @@ STORAGES = {
     MORE: {"n_components": 1, "codewords": 512},
     PAIR: {"n_components": 2, "codewords": 256},
 }
-QUICK = {"interval": 2, "root_rounds": 1, "part_rounds": 1, "minings": 1, "cache_size": 1000}
+QUICK = {"interval": 2, "n_root_rounds": 1, "n_part_rounds": 1, "n_mining_rounds": 1, "cache_size": 1000}
 
 
 def detector_of(storage, n_parts, seed, quick=False):

@@ -67,7 +67,7 @@ def _trainers(images, boxes, quick):
     from mercer.detection.training.rounds import run_round
 
     rng = np.random.RandomState(0)
-    settings = TrainingSettings(margin=2, minings=1, cache_size=1000 if quick else 8000)
+    settings = TrainingSettings(margin=2, n_mining_rounds=1, cache_size=1000 if quick else 8000)
     shape_of_root = root_shape(np.concatenate(boxes), settings.margin)
     shape = PyramidShape(2 if quick else 5, 3, shape_of_root)
     groups = [np.zeros(len(own), dtype=int) for own in boxes]

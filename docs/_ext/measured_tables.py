@@ -104,7 +104,7 @@ def _coded(results):
 def _searched(results):
     stored, key = results["search-exact"], "k = 10, 100 queries"
     brute, bounds = (_times(1000 / 100, stored.best(key, side)) for side in ("brute force", "bounds"))
-    yield ["Exact neighbours in a million descriptors", "time of a query",
+    yield ["Exact neighbors in a million descriptors", "time of a query",
            shown("brute force {:.1f} ms", brute), shown("{:.1f} ms, the same answers", bounds)]  # fmt: skip
     table = "queries with a spectrum of the same compound"
     cosine, exact, ours = (

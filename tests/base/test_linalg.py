@@ -1,4 +1,4 @@
-"""Factorisations: the right answer, one answer, and an honest rank."""
+"""Factorizations: the right answer, one answer, and an honest rank."""
 
 import numpy as np
 import pytest

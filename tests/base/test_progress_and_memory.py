@@ -77,7 +77,7 @@ def test_loops_inside_loops_share_a_line_and_quick_ones_are_silent():
         for _ in track(range(2), "Quick"):
             clock.now += 2
     assert len(lines) == 12
-    assert lines[0] == "mercer: Folds 0% (0 of 4), Steps 1 step; 11:40 so far\n"
+    assert lines[0] == "mercer: Folds 0% (0 of 4), Steps 1 step; 11:40 elapsed\n"
     assert lines[-1] == "mercer: Folds 75% (3 of 4), Steps 3 steps; 46:40 left\n"
     assert not any("Quick" in line for line in lines)
 

@@ -28,7 +28,7 @@ def test_the_number_of_threads_follows_limit_environment_and_n_jobs(monkeypatch)
     assert effective_threads(-1) >= 1
     assert effective_threads(-1000) == 1
     assert effective_threads(73_874) <= max(16, os.cpu_count())  # whatever a file says
-    with pytest.raises(InputError, match="n_jobs=0"):
+    with pytest.raises(InputError, match="n_jobs must not be 0"):
         effective_threads(0)
 
 

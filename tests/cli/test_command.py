@@ -109,7 +109,7 @@ def test_help_and_version_import_nothing_heavy(process):
         (["inspect"], ["Missing argument 'FILE'"]),
         (["reproduce"], ["Missing argument", "list|all|NAME"]),
         (["demo", "surplus"], ["surplus"]),
-        (["demo", "--threads", "0"], ["--threads", "-1 for every core"]),
+        (["demo", "--threads", "0"], ["--threads", "-1 for all cores"]),
         (["--threads", "two", "demo"], ["--threads"]),
         (["demo", "--seed", "-1"], ["--seed"]),
         (["demo", "--log-level", "loud"], ["--log-level", "'warning'"]),
@@ -194,7 +194,7 @@ def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_pat
     [
         (InputError("Row 3 is negative"), "Row 3 is negative."),
         (PermissionError(13, "Permission denied", "K.npy"), "K.npy: permission denied."),
-        (MemoryError(), "There is not enough memory for this. Use fewer rows, or --dtype float32."),
+        (MemoryError(), "Out of memory. Use fewer rows, or --dtype float32."),
     ],
 )
 def test_failures_have_code_1(error, sentence):

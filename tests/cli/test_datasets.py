@@ -55,14 +55,14 @@ def test_covtype_is_found_in_either_form(succeeds, data):
 
 def test_what_cannot_be_made_is_answered_with_what_can(fails, tmp_path):
     fails(2, ["no data set 'scene-sift'", "'scenes-sift'"], "datasets", "scene-sift")
-    fails(2, ["no data set 'xyz'", "names them all"], "datasets", "xyz")
-    fails(2, ["sift is not made", "corpus-texmex"], "datasets", "sift")
+    fails(2, ["no data set 'xyz'", "to list all data sets"], "datasets", "xyz")
+    fails(2, ["sift cannot be generated", "corpus-texmex"], "datasets", "sift")
     fails(2, ["--out", "mercer datasets scenes-sift"], "datasets", "--out", tmp_path)
 
 
 def test_a_recipe_without_its_images_is_refused(fails, data):
     pytest.importorskip("cv2", reason="OpenCV is not installed")
-    fails(1, ["4,485 images", str(data / "scenes15"), "0 such files"], "datasets", "scenes-sift", "--data", data)
+    fails(1, ["4,485 images", str(data / "scenes15"), "0 other files"], "datasets", "scenes-sift", "--data", data)
     assert not (data / "scenes-sift").exists()
 
 

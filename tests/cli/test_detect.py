@@ -76,7 +76,7 @@ def trained(folder):
 def test_a_trained_detector_is_that_of_python(trained):
     images, boxes = scenes(0)
     same = PartDetector(
-        2, 1, 32, margin=1, part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
+        2, 1, 32, margin=1, n_part_rounds=1, interval=3, cache_size=300, C=0.05, random_state=0
     ).fit(images, boxes)  # fmt: skip
     np.testing.assert_array_equal(mercer.load("d.mercer").roots_[0], same.roots_[0])
     assert trained["images"] == 15
@@ -176,9 +176,9 @@ def test_errors_name_the_file(fails, folder):
     with pytest.raises(mercer.InputError, match=r"cannot use little\.png\. The image has 7 x 9"):
         mercer.load("d.mercer").evaluate(["little.png"], [[]])
     (folder / "nothing.csv").write_text("file,xmin,ymin,xmax,ymax\n")
-    fails(1, ["nothing.csv", "nothing to find"], "detect", "evaluate", "d.mercer", "--images", "test", "--boxes",
+    fails(1, ["nothing.csv", "nothing to evaluate"], "detect", "evaluate", "d.mercer", "--images", "test", "--boxes",
           "nothing.csv")  # fmt: skip
     fails(2, ["nowhere"], "detect", "run", "d.mercer", "nowhere.png")
     np.save(folder / "X.npy", np.random.default_rng(0).random((20, 4)))
     mercer.save(mercer.Chi2(), folder / "kernel.mercer")
-    fails(2, ["kernel.mercer", "finds no objects"], "detect", "run", "kernel.mercer", "test/00.png")
+    fails(2, ["kernel.mercer", "not a detector"], "detect", "run", "kernel.mercer", "test/00.png")

@@ -54,7 +54,7 @@ def _inside(folder, monkeypatch):
 def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
     pyramid = parameters.pop("pyramid", ((1, 1),))
     descriptor = parameters.pop("descriptor", DenseSIFT(4, (4,)))
-    own = {name: parameters.pop(name) for name in ("soft", "assignment") if name in parameters}
+    own = {name: parameters.pop(name) for name in ("n_nearest", "assignment") if name in parameters}
     bags = encoder(Downscaled(descriptor, 640), words, pyramid=pyramid, **own)
     return ImageClassifier(bags, kernel, **{"C": 10.0, "cv": 2, "random_state": 0, **parameters})
 
@@ -74,8 +74,8 @@ def python_model(encoder=BagOfWords, words=12, kernel=None, **parameters):
          {"encoder": FisherVectors, "words": 4, "reduce": 2, "kernel": "chi2"}),
         (["--probability"], {"probability": True}),
         (["--multi-class", "ovr"], {"multi_class": "ovr"}),
-        (["--reduce", "5", "--reduce-by", "convex", "-p", "soft=2", "-p", "assignment=ivf"],
-         {"reduce": 5, "reduce_method": "convex", "soft": 2, "assignment": "ivf"}),
+        (["--reduce", "5", "--reduce-by", "convex", "-p", "n_nearest=2", "-p", "assignment=ivf"],
+         {"reduce": 5, "reduce_method": "convex", "n_nearest": 2, "assignment": "ivf"}),
         (["--descriptor", "centrist", "--sizes", "12"], {"descriptor": LocalCENTRIST(4, (12,))}),
     ],
 )  # fmt: skip
@@ -173,7 +173,7 @@ def test_the_report_stands_alone_and_says_what_happened(succeeds, folder, encode
     assert "<i>broken.png is not an image that can be read" in said
     assert f"{100 * document['cross_validation']['accuracy']:.1f} %" in said
     assert "mercer images train odd " in said
-    for title in ("Classes", "What is taken for what", "Mistakes", "The plan", "Time and memory", "Skipped files"):
+    for title in ("Classes", "Confusion matrix", "Mistakes", "The plan", "Time and memory", "Skipped files"):
         assert title in said
     assert ("The choice of C" in said) == ("auto" in encoder)
     assert "1 of 13 files" in said
@@ -183,7 +183,7 @@ def test_the_report_says_that_words_were_merged_by_classes(succeeds, folder):
     reduced = (*QUICK, "--reduce", "5", "--out", "t.mercer", "--json")
     for method, is_said in (("supervised", True), ("merge", False)):
         succeeds("images", "train", "train", *reduced, "--reduce-by", method)
-        assert ("merged by the classes of all of them" in (folder / "t.html").read_text(encoding="utf-8")) == is_said
+        assert ("merged using the classes of all images" in (folder / "t.html").read_text(encoding="utf-8")) == is_said
 
 
 def test_the_command_of_the_report_makes_the_same_model(succeeds, folder):
@@ -211,7 +211,7 @@ def test_without_matplotlib_there_is_no_report_unless_it_was_asked_for(succeeds,
 
 
 def png_of(width, height):
-    """A file that claims to hold a grey image of this size, and holds no pixels."""
+    """A file that claims to hold a gray image of this size, and holds no pixels."""
 
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -338,7 +338,7 @@ def test_an_explanation_is_that_of_python_and_is_drawn(succeeds, folder):
     assert document["measure"] == "additive"
     assert Image.open(folder / "why.png").format == "PNG"
     text = succeeds("images", "explain", "m.mercer", name, "--out", "why.png")
-    assert f"Words that speak for {expected.predicted}" in text
+    assert f"Words that count for {expected.predicted}" in text
 
 
 def test_words_are_located_as_in_python(succeeds, folder):
@@ -395,9 +395,9 @@ def _odd_folders(folder):
         (2, ["--report", "--no-report"], "train train --report r.html --no-report --out t.mercer"),
         (2, ["both be written"], "train train --out t.html"),
         (1, ["descriptors", "fewer words"], "train train --words 100000 --out t.mercer"),
-        (2, ["KernelClassifier", "no classifier of images", "mercer predict"], "predict rows.mercer test"),
-        (2, ["KernelClassifier", "no classifier of images"], "evaluate rows.mercer test"),
-        (2, ["KernelClassifier", "no classifier of images"], "explain rows.mercer test/checks/00.png --out e.png"),
+        (2, ["KernelClassifier", "not an image classifier", "mercer predict"], "predict rows.mercer test"),
+        (2, ["KernelClassifier", "not an image classifier"], "evaluate rows.mercer test"),
+        (2, ["KernelClassifier", "not an image classifier"], "explain rows.mercer test/checks/00.png --out e.png"),
         (1, ["broken.mercer"], "predict broken.mercer test"),
         (2, ["no file nowhere.mercer"], "predict nowhere.mercer test"),
         (2, ["no file nowhere.png"], "predict m.mercer nowhere.png"),
@@ -452,13 +452,13 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
     ("arguments", "words"),
     [
         (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no --param size. It has cell_size, variant."),
-        (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid is for centrist and color"),
+        (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid works with centrist and color"),
         (["rows", "test", "--out", "r.npy", "--size", "64"], "--size is ROWSxCOLUMNS"),
         (["rows", "test", "--out", "train"], "train is a directory"),
         (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),
-        (["train", "train", "--out", "t.mercer", "-p", "soft=0"], "soft"),
+        (["train", "train", "--out", "t.mercer", "-p", "n_nearest=0"], "n_nearest"),
         (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
-         "selected, not merged"),
+         "cannot be merged"),
     ],
 )  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(fails, arguments, words):

@@ -95,7 +95,7 @@ def test_without_a_stored_result_the_way_to_one_is_told(fails, tmp_path):
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_what_it_is(fails):
     fails(2, ["'wu10fast-tabel-5'", "Did you mean 'wu10fast-table-5'?"], "reproduce", "wu10fast-tabel-5")
-    fails(2, ["'zzz'", "'mercer reproduce list' names them all."], "reproduce", "zzz")
+    fails(2, ["'zzz'", "Run 'mercer reproduce list' to list them."], "reproduce", "zzz")
     fails(2, ["'python -m benchmarks pq-cost'", "vedaldi12sparse-equation-16"], "reproduce", "pq-cost")
 
 
@@ -108,7 +108,7 @@ def test_an_installed_package_without_a_checkout_says_where_the_benchmarks_are(f
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "site-packages" / "mercer" / "cli" / "reproduce.py"))
-    fails(2, ["source checkout and not of the installed package", "--benchmarks"], "reproduce", "list")
+    fails(2, ["source checkout, not of the installed package", "--benchmarks"], "reproduce", "list")
 
 
 def test_the_source_checkout_is_found_from_any_directory(process, tmp_path, monkeypatch):

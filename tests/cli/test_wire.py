@@ -216,7 +216,7 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, 
             assert succeeds(*asked, "--json")["labels"] == running.post("/v1/classify", body).json["labels"]
             fails(1, ["404", "20, 60"], *asked[:4], "--bits", "9")
         assert near["labels"] == y[np.array(near["ids"])].tolist()
-    fails(1, ["Is there a service at"], *asked)
+    fails(1, ["Is a service running at"], *asked)
 
 
 def test_a_table_is_asked_about_as_predict_is(succeeds, fails, tmp_path, monkeypatch):
@@ -349,7 +349,7 @@ def test_distances_are_those_of_python(succeeds, fails):
     assert (inspected["rows"], inspected["bits"]) == (3, 60)
     Path("cut.mrcw").write_bytes(Path("few.mrcw").read_bytes()[:-1])
     fails(1, ["cut.mrcw", "bytes came"], "inspect", "cut.mrcw")
-    fails(1, ["no message of bits"], "wire", "distances", "ladder.mercer", "X.npy")
-    fails(2, ["bits tell no distances"], "wire", "distances", "chi2.mercer", "few.mrcw")
+    fails(1, ["not a valid bit message"], "wire", "distances", "ladder.mercer", "X.npy")
+    fails(2, ["bits do not estimate distances"], "wire", "distances", "chi2.mercer", "few.mrcw")
     succeeds("encode", "one.mercer", "few.npy", "--out", "other.mrcw")
     fails(1, ["bits of another embedding"], "wire", "distances", "embedding.mercer", "other.mrcw")

@@ -1,4 +1,4 @@
-"""A quantiser from a file: what its loops would trust is checked first."""
+"""A quantizer from a file: what its loops would trust is checked first."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ HOSTILE = {
     "more words than the bits of a code can name": {"inner_": codebooks(words=9)},
     "words of fewer bits than there are words": {"bits": 2},
     "no words": {"inner_": codebooks(words=0)},
-    "words of another width": {"inner_": codebooks(sizes=(4, 4, 4))},
+    "words of a different width": {"inner_": codebooks(sizes=(4, 4, 4))},
     "a block too few": {"inner_": codebooks(sizes=(4, 6))},
     "repeated codebooks": {"inner_": codebooks(repeat=2)},
     "float64 codebooks": {"inner_": codebooks(dtype=np.float64)},
@@ -31,11 +31,11 @@ HOSTILE = {
     "block sizes that are negative": {"block_sizes_": np.array([4, 8, -2])},
     "block sizes that do not add up": {"block_sizes_": np.array([4, 4, 3])},
     "block sizes of a type": {"block_sizes_": np.array([4.0, 4.0, 2.0])},
-    "another width": {"n_features_in_": 11},
+    "a different width": {"n_features_in_": 11},
     "a width that is no number": {"n_features_in_": "10"},
     "a column twice": {"rotation_": np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 8])},
     "a column that does not exist": {"rotation_": np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 10])},
-    "a matrix of another width": {"rotation_": np.eye(10, 9, dtype=np.float32)},
+    "a matrix of a different width": {"rotation_": np.eye(10, 9, dtype=np.float32)},
     "a matrix with infinity": {"rotation_": np.full((10, 10), np.inf, dtype=np.float32)},
     "a rotation that is none": {"rotation_": "opq"},
     "tables without a kernel": {"tables_": np.ones((1, 10, 5, 3), dtype=np.float32)},
@@ -49,7 +49,7 @@ HOSTILE_KERNEL = {
     "a kernel without columns": {"kernel_": RBF(1.0)},
     "a rotation that mixes columns": {"rotation_": np.eye(10, dtype=np.float32)},
     "reconstructions of other words": {"reconstruction_": codebooks(words=7)},
-    "reconstructions of another width": {"reconstruction_": codebooks(sizes=(12, 12, 6))},
+    "reconstructions of a different width": {"reconstruction_": codebooks(sizes=(12, 12, 6))},
 }
 
 
@@ -79,5 +79,5 @@ def test_a_quantiser_that_is_not_fitted_can_be_saved(tmp_path):
 def test_weights_that_do_not_fit_are_refused():
     with pytest.raises(mercer.InputError, match=r"needs u of shape \(10,\) or \(10, classes\), got \(9,\)"):
         fitted().fold_factors(np.ones(9))
-    with pytest.raises(mercer.InputError, match="works on rows of 10 features, got 9"):
+    with pytest.raises(mercer.InputError, match="needs rows of 10 features; got 9"):
         fitted().fold_factors(np.ones(10))(np.ones((2, 9)))

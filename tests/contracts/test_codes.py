@@ -1,4 +1,4 @@
-"""What every quantiser promises, run over its options: a new option is tested by being added to CASES."""
+"""What every quantizer promises, run over its options: a new option is tested by being added to CASES."""
 
 import pickle
 import warnings

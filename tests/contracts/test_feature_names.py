@@ -42,7 +42,7 @@ def test_rows_of_a_file_are_compared_by_name_and_put_in_order_for_a_model(tmp_pa
     FRAME[list("dcba")].to_parquet(tmp_path / "reversed.parquet")
     model = mercer.KernelClassifier("chi2").fit(mercer.open_rows(tmp_path / "a.parquet"), y)
     assert model.feature_names_in_.tolist() == list("abcd")
-    with pytest.raises(mercer.InputError, match="same order as they were in fit"):
+    with pytest.raises(mercer.InputError, match="same order as in fit"):
         model.predict(mercer.open_rows(tmp_path / "reversed.parquet"))
     found = model.predict(mercer.open_rows(tmp_path / "reversed.parquet", like=model))
     np.testing.assert_array_equal(found, model.predict(FRAME))

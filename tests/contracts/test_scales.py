@@ -109,7 +109,7 @@ def test_features_are_finite_and_survive_a_file_or_are_refused(name, dtype, rng,
 
 def test_a_column_too_small_for_a_table_is_refused_by_its_number(rng):
     X = rng.random((40, 3)) * [1.0, 1e-320, 1.0]
-    with pytest.raises(InputError, match=r"per_dimension=True.* largest of column 1 is .*Scale the column"):
+    with pytest.raises(InputError, match=r"per_dimension=True.* largest value of column 1 is .*Scale the column"):
         NystroemMap("chi2", per_dimension=True).fit(X)
 
 

@@ -37,7 +37,7 @@ PLACES = {
 
 @pytest.mark.data
 def test_sift_has_its_rows_and_its_own_ground_truth(data_dir):
-    base, query, neighbours = (load_sift(part) for part in ("base", "query", "neighbours"))
+    base, query, neighbours = (load_sift(part) for part in ("base", "query", "neighbors"))
     assert base.shape == (10_000, 128)
     assert base.dtype == np.float32
     assert (base.min(), base.max()) == (0, 180)
@@ -209,7 +209,7 @@ def test_files_may_be_packed(tmp_path, suffix):
     (tmp_path / "set" / f"rows{suffix}").write_bytes(pack(content))
     checksum = hashlib.sha256(content).hexdigest()
     assert _files.verified_bytes("set", "rows", checksum, "somewhere", tmp_path) == content
-    with pytest.raises(InputError, match=r"not the file that is known by this name.*from somewhere"):
+    with pytest.raises(InputError, match=r"not the expected file.*from somewhere"):
         _files.verified_bytes("set", "rows", "0" * 64, "somewhere", tmp_path)
 
 
@@ -245,7 +245,7 @@ def test_damaged_and_unknown_parts_are_refused(tmp_path):
 
 def test_vectors_of_another_size_are_refused(monkeypatch):
     monkeypatch.setattr(_sift, "verified_bytes", lambda *unused: (1).to_bytes(4, "little") + bytes(4))
-    with pytest.raises(InputError, match=r"siftsmall_query\.fvecs should hold 100 rows of 128 numbers.*\(1, 1\)"):
+    with pytest.raises(InputError, match=r"siftsmall_query\.fvecs must contain 100 rows of 128 numbers.*\(1, 1\)"):
         load_sift("query")
 
 
@@ -255,9 +255,9 @@ def test_bags_of_words_are_read_as_counts():
     assert X.toarray().tolist() == [[0, 5, 0, 0], [7, 0, 0, 1]]
     assert X.has_sorted_indices
     for sizes in ((3, 4, 3), (2, 4, 2)):
-        with pytest.raises(InputError, match="x should hold"):
+        with pytest.raises(InputError, match="x must contain"):
             _kos.read_bag_of_words(content, "x", sizes)
-    with pytest.raises(InputError, match="x should hold"):
+    with pytest.raises(InputError, match="x must contain"):
         _kos.read_bag_of_words(content[:-6], "x", (2, 4, 3))
 
 
@@ -283,10 +283,10 @@ def test_pictures_are_read_as_their_header_says():
     content = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(6))
     assert read_idx(content, (2, 3), "x").tolist() == [[0, 1, 2], [3, 4, 5]]
     for shape in ((3, 2), (2, 4), (6,)):
-        with pytest.raises(InputError, match=r"x should hold .* bytes in the idx format"):
+        with pytest.raises(InputError, match=r"x must contain .* bytes in the idx format"):
             read_idx(content, shape, "x")
 
 
 def test_a_table_of_another_size_is_refused():
-    with pytest.raises(InputError, match=r"covtype\.data should hold 581012 rows of 55 numbers"):
+    with pytest.raises(InputError, match=r"covtype\.data must contain 581012 rows of 55 numbers"):
         _covtype._read_table(b"1,2,3\n4,5,6\n", "covtype.data")

@@ -131,12 +131,14 @@ def test_a_file_that_was_changed_is_refused(scenes, tmp_path):
     _scenes_sift.follow(pictures.recipe_for(images), images, tmp_path)
     content = (tmp_path / "base.npy").read_bytes()
     (tmp_path / "base.npy").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match=r"base\.npy is not what the recipe made.*mercer datasets scenes-sift --out"):
+    with pytest.raises(
+        InputError, match=r"base\.npy differs from the generated file.*mercer datasets scenes-sift --out"
+    ):
         read_made(tmp_path, "base.npy", "0" * 64)
     read_made(tmp_path, "query.npy", "0" * 64)
     for record in ("{}", "[]", "not json", '{"files": {"query.npy": 3}}'):
         (tmp_path / "made.json").write_text(record)
-        with pytest.raises(InputError, match=r"query\.npy is not what the recipe made"):
+        with pytest.raises(InputError, match=r"query\.npy differs from the generated file"):
             read_made(tmp_path, "query.npy", "0" * 64)
 
 
@@ -167,13 +169,13 @@ def test_other_images_and_too_few_are_refused(scenes, tmp_path):
         _scenes_sift.follow(replace(recipe, n_query=10_000), images, out)
     first, last = shuffled_names(images)[0], shuffled_names(images)[-1]
     (images / first).write_bytes((images / last).read_bytes())
-    with pytest.raises(InputError, match="right names and other contents"):
+    with pytest.raises(InputError, match="right names but different contents"):
         _scenes_sift.follow(recipe, images, out)
     (images / first).unlink()
-    with pytest.raises(InputError, match=r"needs the 4,485 images of Scenes-15.*13 such files"):
+    with pytest.raises(InputError, match=r"needs the 4,485 images of Scenes-15.*13 other files"):
         _scenes_sift.follow(recipe, images, out)
     (images / last).write_bytes(b"no image")
-    with pytest.raises(InputError, match=rf"{last} is no image"):
+    with pytest.raises(InputError, match=rf"{last} is not an image"):
         _scenes_sift.follow(pictures.recipe_for(images), images, out)
     assert not list(out.iterdir())
 

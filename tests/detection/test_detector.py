@@ -1,4 +1,4 @@
-"""PartDetector: it finds what it has learnt, survives a file, and names what is wrong with its input."""
+"""PartDetector: it finds what it has learned, survives a file, and names what is wrong with its input."""
 
 import numpy as np
 import pytest
@@ -91,16 +91,18 @@ def test_wrong_boxes_are_refused_with_the_name_of_the_file(bad, words, tmp_path)
 
 def test_images_that_cannot_be_used_are_named(detector, tmp_path):
     images, boxes = scenes(0)
-    for bad, words in (("missing.png", "missing.png"), (np.zeros((20, 20), np.uint8), "image 0.*root needs")):
+    for bad, words in (("missing.png", "missing.png"), (np.zeros((20, 20), np.uint8), "image 0.*root filter needs")):
         with pytest.raises(InputError, match=words):
             PartDetector(**QUICK).fit([bad, *images[1:]], [np.empty((0, 4)), *boxes[1:]])
-    with pytest.raises(InputError, match="root needs"):
+    with pytest.raises(InputError, match="root filter needs"):
         detector.detect(np.zeros((20, 20), np.uint8))
     with pytest.raises(InputError, match="from 0 to 255"):
         detector.detect(np.full((200, 200), 1000.0))
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"most": 0}, {"most": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": "a"}, {"threshold": np.nan}, {"max_detections": 0}, {"max_detections": 1.5}]
+)
 def test_what_detect_is_asked_is_checked(detector, wrong):
     (name,) = wrong
     with pytest.raises(InputError, match=f"PartDetector.detect: `{name}` must be .*; got "):
@@ -109,7 +111,7 @@ def test_what_detect_is_asked_is_checked(detector, wrong):
 
 def test_images_of_one_kind_only_are_refused():
     images, boxes = scenes(0)
-    with pytest.raises(InputError, match="no negatives"):
+    with pytest.raises(InputError, match="needs images without objects"):
         PartDetector(**QUICK).fit(images[:10], boxes[:10])
     with pytest.raises(InputError, match="none of the images has a box"):
         PartDetector(**QUICK).fit(images[10:], boxes[10:])

@@ -18,8 +18,8 @@ def test_what_is_no_spectrum_is_refused_by_its_number():
     good = [[1.0, 1.0]]
     for bad, message in (
         ([[1.0, 2.0, 3.0]], r"spectrum 1 has shape \(1, 3\)"),
-        ([[1.0, -2.0]], "spectrum 1 has others"),
-        ([[np.nan, 2.0]], "spectrum 1 has others"),
+        ([[1.0, -2.0]], "spectrum 1 has other values"),
+        ([[np.nan, 2.0]], "spectrum 1 has other values"),
         ([[2000.0, 1.0]], r"max_mz=2000, but spectrum 1 has a peak at 2000\. Raise max_mz"),
     ):
         with pytest.raises(InputError, match=message):

@@ -116,7 +116,7 @@ def hashes() -> Iterator[tuple[str, Any, str, list]]:
 
 
 def learners() -> Iterator[tuple[str, Any, str, list]]:
-    """A quantiser, and a model on each kind of rows, with the method that people ask."""
+    """A quantizer, and a model on each kind of rows, with the method that people ask."""
     X, y = np.array(HISTOGRAMS), np.array(["a", "b", "a", "b"])
     words = np.array(HISTOGRAMS * 2) + np.arange(8)[:, None]  # eight different rows
     quantizer = mercer.ProductQuantizer(2, bits=2, random_state=0)
@@ -226,7 +226,7 @@ def images() -> Iterator[tuple[str, Any, str, list]]:
     asked, kinds = pictures[:3].tolist(), ["stripes" if i % 2 else "checks" for i in range(8)]
     sift = mercer.DenseSIFT(sizes=(4,), contrast=0)
     of_census = mercer.LocalCENTRIST(step=4, sizes=(8,))
-    bags = mercer.BagOfWords(sift, 6, soft=2, pyramid=((1, 1), (1, 2)), random_state=0)
+    bags = mercer.BagOfWords(sift, 6, n_nearest=2, pyramid=((1, 1), (1, 2)), random_state=0)
     fisher = mercer.FisherVectors(sift, 3, n_components=4, pyramid=((2, 1),), random_state=0)
     for assignment in ("ivf", "hnsw"):
         words = mercer.Vocabulary(3, assignment=assignment, random_state=0).fit(np.array(HISTOGRAMS))
@@ -263,8 +263,8 @@ def detectors() -> Iterator[tuple[str, Any, str, list]]:
     for i in range(4):
         pictures[i][10 + 3 * i : 42 + 3 * i, 12 + 5 * i : 44 + 5 * i] = 200
         boxes[i] = [[12 + 5 * i, 10 + 3 * i, 44 + 5 * i, 42 + 3 * i]]
-    small = {"margin": 0, "interval": 1, "padding": 1, "root_rounds": 1, "part_rounds": 1, "minings": 1}
-    small |= {"cache_size": 60, "random_state": 0, "suppression": 0.1, "C": 10.0}
+    small = {"margin": 0, "interval": 1, "padding": 1, "n_root_rounds": 1, "n_part_rounds": 1, "n_mining_rounds": 1}
+    small |= {"cache_size": 60, "random_state": 0, "max_overlap": 0.1, "C": 10.0}
     picture = pictures[1].tolist()
     for name, kernel in (("detector-codes", "linear"), ("detector-codes-rbf", "rbf")):
         coded = mercer.PartDetector(2, 1, 8, kernel=kernel, **small).fit(pictures, boxes)

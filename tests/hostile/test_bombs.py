@@ -34,7 +34,7 @@ def refused(path, *words, **rules):
         with little_memory(), pytest.raises(InputError) as caught:
             door(path, **{"max_unpacked": LIMIT} | rules)
         message = str(caught.value)
-        assert all(word in message for word in (str(path), "2 MB", "the limit that was set", "--max-unpacked", *words))
+        assert all(word in message for word in (str(path), "2 MB", "the limit", "--max-unpacked", *words))
 
 
 @contextmanager
@@ -78,12 +78,12 @@ def test_packed_text_is_unpacked_up_to_the_limit_and_no_further(tmp_path, suffix
     refused(packed(tmp_path / f"a.csv.{suffix}", opener, b"1,2\n"), "more than")
     # an endless line, and one that would be split into a hundred million cells
     refused(packed(tmp_path / f"b.csv.{suffix}", opener, b"1"), "more than")
-    refused(packed(tmp_path / f"c.csv.{suffix}", opener, b"1,", 2**20), "would take")
+    refused(packed(tmp_path / f"c.csv.{suffix}", opener, b"1,", 2**20), "would need")
 
 
 def test_text_within_the_limit_counts_with_the_lines_numbers_and_labels_that_it_becomes(tmp_path):
-    refused(packed(tmp_path / "short.csv.gz", gzip.open, b"1\n", 2**20), "would take")
-    refused(packed(tmp_path / "short.svm.gz", gzip.open, b"1\n", 2**20), "would take")
+    refused(packed(tmp_path / "short.csv.gz", gzip.open, b"1\n", 2**20), "would need")
+    refused(packed(tmp_path / "short.svm.gz", gzip.open, b"1\n", 2**20), "would need")
     labels = tmp_path / "labels.csv"
     labels.write_text("a,label\n" + "1,x\n" * 1_000 + f"1,{'x' * 10_000}\n")
     refused(labels, "1,001 labels", label="label")
@@ -92,14 +92,14 @@ def test_text_within_the_limit_counts_with_the_lines_numbers_and_labels_that_it_
 def test_a_column_number_of_svmlight_makes_no_row_of_gigabytes(tmp_path):
     path = tmp_path / "wide.svm"
     path.write_text("1 1:1 2147483647:1\n")
-    refused(path, "one row of its 2,147,483,648 columns would take 17.2 GB")
+    refused(path, "one row of its 2,147,483,648 columns would need 17.2 GB")
 
 
 def test_an_npz_member_is_measured_before_it_is_unpacked(tmp_path):
     head = npy_header((UNPACKED // 4, 1))
-    refused(zipped(tmp_path / "a.npz", {"X": head}, UNPACKED), "would take 33.6 MB")
+    refused(zipped(tmp_path / "a.npz", {"X": head}, UNPACKED), "would need 33.6 MB")
     # a member that states more than it holds, and a small one with large labels
-    refused(zipped(tmp_path / "labels.npz", {"X": npy_header((1, 1)), "y": head}, UNPACKED), "would take 33.6 MB")
+    refused(zipped(tmp_path / "labels.npz", {"X": npy_header((1, 1)), "y": head}, UNPACKED), "would need 33.6 MB")
 
 
 def test_a_sparse_matrix_is_measured_by_its_members_and_its_shape(tmp_path):
@@ -108,7 +108,7 @@ def test_a_sparse_matrix_is_measured_by_its_members_and_its_shape(tmp_path):
     refused(path, "shape (1099511627776, 3)")
     head = npy_header((UNPACKED // 4,))
     members = {"format": npy_header((), "|S3") + b"csr", "shape": npy_header((2,), "<i8"), "data": head}
-    refused(zipped(tmp_path / "data.npz", members, UNPACKED), "would take")
+    refused(zipped(tmp_path / "data.npz", members, UNPACKED), "would need")
 
 
 @pytest.mark.parametrize("descr", ["|S0", "<U0", []])
@@ -116,7 +116,7 @@ def test_values_of_no_bytes_promise_nothing(tmp_path, descr):
     path = tmp_path / "empty.npy"
     path.write_bytes(npy_header((10**12, 1), descr))
     for door in (read_table, open_rows):
-        with pytest.raises(InputError, match=r"not an npy array: its header gives the type .* take no bytes"):
+        with pytest.raises(InputError, match=r"not an npy array: its header gives the type .* have no bytes"):
             door(path)
 
 
@@ -139,7 +139,7 @@ def test_a_mapped_file_may_be_large_but_not_a_row_of_it(tmp_path):
             stream.truncate(len(npy_header(shape)) + 16 * UNPACKED)
     rows = open_rows(tall, max_unpacked=LIMIT)
     assert next(rows.blocks())[0].shape == (8192, 4)
-    with pytest.raises(InputError, match="would take 537 MB"):
+    with pytest.raises(InputError, match="would need 537 MB"):
         read_table(tall, max_unpacked=LIMIT)
     refused(wide, "of memory unpacked")
     fvecs = tmp_path / "wide.fvecs"
@@ -158,11 +158,11 @@ def test_a_parquet_page_is_measured_before_it_is_unpacked(tmp_path):
         one_page["max_rows_per_page"] = 2**30
     parquet.write_table(table, path, compression="zstd", use_dictionary=False, **one_page)
     assert path.stat().st_size < UNPACKED / 1000
-    refused(path, "one page of each column of row group 0 would take")
+    refused(path, "one page of each column of row group 0 would need")
     # the same rows in small pages are read in blocks, and refused as a whole
     parquet.write_table(table, path, compression="zstd", use_dictionary=False, row_group_size=2**16)
     assert sum(len(block) for block, _ in open_rows(path, max_unpacked=LIMIT).blocks()) == UNPACKED // 8
-    with pytest.raises(InputError, match=r"would take 33.6 MB"):
+    with pytest.raises(InputError, match=r"would need 33.6 MB"):
         read_table(path, max_unpacked=LIMIT)
 
 
@@ -201,7 +201,7 @@ def test_files_of_labels_and_ids_are_measured_too(tmp_path):
 
     rules = {"label": None, "header": None, "delimiter": None, "max_unpacked": LIMIT}
     path = zipped(tmp_path / "y.npz", {"y": npy_header((UNPACKED // 4,))}, UNPACKED)
-    with pytest.raises(InputError, match=r"y.npz::y would take 33.6 MB .* --max-unpacked"):
+    with pytest.raises(InputError, match=r"y.npz::y would need 33.6 MB .* --max-unpacked"):
         labels_of(Data, str(path), rules)
     ids = tmp_path / "ids.npy"
     ids.write_bytes(npy_header((2**60,), "|S0"))
@@ -214,7 +214,7 @@ def test_boxes_nested_beyond_reason_are_refused(tmp_path):
 
     path = tmp_path / "boxes.json"
     path.write_text("[" * 100_000)
-    with pytest.raises(InputError, match="no file of COCO"):
+    with pytest.raises(InputError, match="not a COCO file"):
         read_boxes(path)
 
 
@@ -224,7 +224,7 @@ def test_the_limit_is_a_quarter_of_the_memory_or_what_is_said(tmp_path):
     path = packed(tmp_path / "a.csv.gz", gzip.open, b"1,2\n", 2**20)
     assert read_table(path, max_unpacked="1GB").X.shape == (2**18, 2)
     for size in ("much", "0", "-1GB", True, "1XB", "nan"):
-        with pytest.raises(InputError, match="max_unpacked must be a size like 500MB, 8GB or a number of bytes"):
+        with pytest.raises(InputError, match="max_unpacked must be a size such as 500MB or 8GB, or a number of bytes"):
             open_rows(path, max_unpacked=size)
 
 

@@ -99,7 +99,7 @@ def test_a_file_of_another_kind_is_called_by_its_name(assert_refused, content, r
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_a_pickle_is_refused_and_not_executed(assert_refused, tmp_path, monkeypatch, protocol):
     monkeypatch.chdir(tmp_path)
-    assert_refused(pickle.dumps([Bomb(), "some more bytes" * 10], protocol), "is a pickle, which Mercer never reads")
+    assert_refused(pickle.dumps([Bomb(), "some more bytes" * 10], protocol), "is a pickle, which Mercer never loads")
     assert not (tmp_path / "executed").exists()
 
 
@@ -124,5 +124,5 @@ def test_a_file_larger_than_memory_is_refused_by_name(tmp_path, monkeypatch, hon
         raise MemoryError
 
     monkeypatch.setattr(np, "empty", no_memory)
-    with pytest.raises(mercer.ModelFileError, match=r"honest\.mercer' does not fit into memory. Try .*mmap=True"):
+    with pytest.raises(mercer.ModelFileError, match=r"honest\.mercer' does not fit in memory. Try .*mmap=True"):
         mercer.load(tmp_path / "honest.mercer")

@@ -47,7 +47,7 @@ LIES = {
     "negative offsets": ({"offsets": (-16, 0)}, "impossible position"),
     "offsets in reverse": ({"offsets": (16, 0)}, "does not agree"),
     "three offsets": ({"offsets": (0, 8, 16)}, "impossible position"),
-    "a hole before the array": ({"shape": (1,), "offsets": (8, 16)}, "does not begin where"),
+    "a hole before the array": ({"shape": (1,), "offsets": (8, 16)}, "does not start where"),
     "a hole behind the array": ({"shape": (1,), "offsets": (0, 8)}, "its arrays end at byte"),
     "an unknown type": ({"dtype": "F8_E4M3", "shape": (16,)}, "unknown type 'F8_E4M3'"),
     "an object type": ({"dtype": "O"}, "unknown type 'O'"),
@@ -65,15 +65,15 @@ def test_an_array_entry_that_lies_is_refused(assert_refused, lie):
 GOOD = json.dumps(entry())
 HALVES = [json.dumps(entry(shape=(1,), offsets=offsets)) for offsets in ((0, 8), (8, 16), (0, 8))]
 MALFORMED = {
-    "overlapping arrays": (f'"x":{HALVES[0]},"y":{HALVES[2]}', "does not begin where"),
-    "arrays out of order": (f'"x":{HALVES[1]},"y":{HALVES[0]}', "does not begin where"),
+    "overlapping arrays": (f'"x":{HALVES[0]},"y":{HALVES[2]}', "does not start where"),
+    "arrays out of order": (f'"x":{HALVES[1]},"y":{HALVES[0]}', "does not start where"),
     "one name twice": (f'"x":{HALVES[0]},"x":{HALVES[1]}', "a key appears twice"),
     "the metadata twice": (f'"__metadata__":{{}},"x":{GOOD}', "a key appears twice"),
     "an entry that is a list": ('"x":[]', "malformed entry"),
     "an entry with another key": (f'"x":{GOOD[:-1]},"more":1}}', "malformed entry"),
     "an entry without a shape": ('"x":{"dtype":"F64","data_offsets":[0,16]}', "malformed entry"),
-    "a name that steers a terminal": (f'"\\u001b[2J":{GOOD}', "cannot be shown"),
-    "a name that is empty": (f'"":{GOOD}', "cannot be shown"),
+    "a name that steers a terminal": (f'"\\u001b[2J":{GOOD}', "unprintable name"),
+    "a name that is empty": (f'"":{GOOD}', "unprintable name"),
     "NaN": (f'"x":{GOOD},"y":NaN', "NaN is not JSON"),
     "a number beyond floats": (f'"x":{GOOD},"y":1e999', "a number is out of range"),
     "an integer of 5000 digits": (f'"x":{GOOD},"y":{"9" * 5000}', "is not valid JSON"),
@@ -93,7 +93,7 @@ def test_an_array_that_compiled_loops_could_not_read_in_place_is_refused(assert_
     entries = {"y": entry("U8", (8,), (0, 8)), "x": entry("F64", (1,), (8, 16))}
     unaligned = header(document([X, {"$": "array", "of": "y"}]), entries, align=False)
     unaligned += " " * ((4 - len(unaligned)) % 8)
-    assert_refused(seal(unaligned, SIXTEEN), "'x' does not begin where")
+    assert_refused(seal(unaligned, SIXTEEN), "'x' does not start where")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_an_array_that_compiled_loops_could_not_read_in_place_is_refused(assert_
         ('{"__metadata__":{"sha256":"%s","mercer":"[]"}}', "is not a JSON object"),
         ('{"__metadata__":{"sha256":"%s","mercer":"{"}}', "is not valid JSON"),
         ('{"__metadata__":{"sha256":"%s","mercer":"{\\"format\\":1,\\"format\\":1}"}}', "a key appears twice"),
-        ('{"__metadata__":{"sha256":"%s","mercer":"{\\"format\\":1}","more":""}}', "checksum is not where"),
-        ('{"__metadata__":{"sha256":"%s ","mercer":"{\\"format\\":1}"}}', "checksum is not where"),
+        ('{"__metadata__":{"sha256":"%s","mercer":"{\\"format\\":1}","more":""}}', "checksum is in the wrong place"),
+        ('{"__metadata__":{"sha256":"%s ","mercer":"{\\"format\\":1}"}}', "checksum is in the wrong place"),
         ('{"__metadata__":{"sha256":"%s","mercer":"' + "[" * 100_000 + '"}}', "nested too deeply"),
         ('{"__metadata__":{"sha256":"%s","mercer":"\xff"}}', "is not valid JSON"),
     ],
@@ -118,7 +118,7 @@ def test_a_description_shows_no_fingerprint_that_is_not_one(tmp_path):
     content = bytearray(seal(header(document())))
     content[DIGEST_START : DIGEST_START + 64] = b"\x7f" * 64
     (tmp_path / "bad.mercer").write_bytes(content)
-    with pytest.raises(mercer.ModelFileError, match="checksum is not where"):
+    with pytest.raises(mercer.ModelFileError, match="checksum is in the wrong place"):
         describe(tmp_path / "bad.mercer")
 
 

@@ -131,7 +131,7 @@ def test_only_listed_classes_attributes_and_functions_can_be_named(tmp_path):
     for name in ("__class__", "transform", "_repr_html_", "predict_", "with_mean"):
         other = copy.deepcopy(document)
         other["object"]["state"][name] = 1
-        refused(path, other, arrays, "is no attribute of it that a model file keeps")
+        refused(path, other, arrays, "is not an attribute that model files support")
     other = copy.deepcopy(document)
     other["object"]["parameters"]["copy"] = {"$": "function", "name": "load_files"}
     refused(path, other, arrays, "malformed 'function'")
@@ -141,7 +141,7 @@ def test_attributes_that_lack_or_do_not_fit_are_named(tmp_path):
     path, document, arrays = scaler(tmp_path)
     other = copy.deepcopy(document)
     del other["object"]["state"]["n_samples_seen_"]
-    refused(path, other, arrays, r"lacks n_samples_seen_, which scikit-learn \d+\.\d+ needs: fit and save it")
+    refused(path, other, arrays, r"lacks n_samples_seen_, which scikit-learn \d+\.\d+ needs. Fit and save it")
     refused(path, document, arrays | {"mean_": arrays["mean_"] * np.nan}, "mean_ is not what it should be .not finite")
     refused(path, document, arrays | {"scale_": np.ones(3)}, "scale_ .*3 entries where 4 belong")
 
@@ -169,7 +169,7 @@ def test_an_encoder_makes_no_columns_that_its_matrix_does_not_have(tmp_path):
             other["object"]["state"][name] = [index, 0]
         refused(path, other, arrays, "is refused")
     document["object"]["state"]["_n_features_outs"] = [1, 1]
-    refused(path, document, arrays, "another width than its categories")
+    refused(path, document, arrays, "does not match its categories")
 
 
 def test_a_degree_asks_for_no_more_columns_than_the_formula(tmp_path):
@@ -179,4 +179,4 @@ def test_a_degree_asks_for_no_more_columns_than_the_formula(tmp_path):
     document, arrays = parts(PolynomialFeatures(2).fit(X), path)
     document["object"]["parameters"]["degree"] = 60
     document["object"]["state"]["_max_degree"] = 60
-    refused(path, document, arrays, "another width than its degree gives")
+    refused(path, document, arrays, "does not match its degree")

@@ -50,11 +50,11 @@ def test_names_have_aliases_parameters_and_near_misses():
     assert get_kernel(kernel) is kernel
     with pytest.raises(InputError, match=r"no kernel 'chi'. Did you mean 'chi2'\? Kernels: linear, "):
         get_kernel("chi")
-    with pytest.raises(InputError, match="Kernel 'rbf' was given beta; it takes gamma"):
+    with pytest.raises(InputError, match="Kernel 'rbf' got beta; it takes gamma"):
         get_kernel("rbf", beta=1)
     with pytest.raises(InputError, match="already has its parameters"):
         get_kernel(kernel, signed=True)
-    with pytest.raises(InputError, match="name, a Kernel object or a function, not 3"):
+    with pytest.raises(InputError, match="name, a Kernel object or a function; got 3"):
         get_kernel(3)
 
 
@@ -124,10 +124,10 @@ def test_a_negative_value_is_named_with_the_way_out(storage):
         (lambda: Chi2() + 3, "added to another kernel, not to 3"),
         (lambda: CallableKernel("f"), "needs a function, got 'f'"),
         (lambda: Chi2()(X, np.ones((2, 3))), "X has 2 columns and Y has 3"),
-        (lambda: Chi2().top_k(X, k=0), "whole number k >= 1, got k=0"),
-        (lambda: Chi2().top_k(X, k=2.5), "whole number k >= 1, got k=2.5"),
+        (lambda: Chi2().top_k(X, k=0), "integer k >= 1; got k=0"),
+        (lambda: Chi2().top_k(X, k=2.5), "integer k >= 1; got k=2.5"),
         (lambda: (Chi2() + Linear()).normalize(X), r"not homogeneous.*Use kernel.normalized\(\)"),
-        (lambda: Chi2()(X, n_jobs=0), "n_jobs=0 has no meaning"),
+        (lambda: Chi2()(X, n_jobs=0), "n_jobs must not be 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(call, words):

@@ -50,7 +50,7 @@ def test_pairs_are_the_diagonal_of_the_gram_matrix(name, rng):
 def test_a_value_has_the_same_bits_whatever_stands_around_its_rows(name, rng):
     kernel, X, Y = CASES[name], histograms(rng, 40), histograms(rng, 40)
     whole = kernel.pair_values(X, Y)
-    for size in (1, 3, 8):  # with and without a whole register of neighbours
+    for size in (1, 3, 8):  # with and without a whole register of neighbors
         parts = [kernel.pair_values(X[i : i + size].copy(), Y[i : i + size].copy()) for i in range(0, 40, size)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
     order = rng.permutation(40)

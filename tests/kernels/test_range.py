@@ -66,20 +66,22 @@ def test_near_rows_far_from_zero_are_told_apart(storage):
 
 def test_values_beyond_the_largest_number_are_refused_with_their_rows():
     X, Y = [[1.0, 2.0], [1e200, 0.0]], [[1.0, 1.0], [2.0, 3.0], [1e200, 1.0]]
-    with pytest.raises(InputError, match=r"Linear: the value of row 1 of X and row 2 of Y is beyond .* Scale the rows"):
+    with pytest.raises(InputError, match=r"Linear: the value of row 1 of X and row 2 of Y exceeds .* Scale the rows"):
         Linear()(X, Y)
     with pytest.raises(InputError, match="Intersection: the value of row 0 of X and row 1 of Y is beyond the largest"):
         Intersection()([[1.5e308, 1.5e308]], [[1.0, 1.0], [1.5e308, 1.5e308]])
     with pytest.raises(InputError, match="beyond the largest float32 number"):
         Linear()(np.array([[1e30]], dtype="f4"))
-    with pytest.raises(InputError, match="Take a smaller gamma"):
+    with pytest.raises(InputError, match="Use a smaller gamma"):
         Exponential(Chi2().normalized(), gamma=1e9)([[1.0, 2.0]], [[1.0, 2.0000001]])
 
 
 def test_rows_that_scaling_would_empty_are_not_taken_for_empty_ones():
     np.testing.assert_allclose(BrayCurtis()([[1e-310]], [[2e-310], [1.5e308], [0.0]]), [[2 / 3, 0, 0]], rtol=1e-12)
     np.testing.assert_allclose(MinMax()([[1.5e308, 1.5e308]], [[1.5e308, 0.0]]), [[0.5]], rtol=1e-12)
-    with pytest.raises(InputError, match=r"NormalizedKernel: K.x, x. of row 1 of X is below the smallest number"):
+    with pytest.raises(
+        InputError, match=r"NormalizedKernel: K.x, x. of row 1 of X is below the smallest normal number"
+    ):
         Chi2().normalized()([[1.0], [5e-324]], [[1.5e308]])
 
 

@@ -171,11 +171,11 @@ def test_the_linear_kernel_is_liblinear_on_scaled_columns(rng):
     ("X", "options", "text"),
     [
         (np.array([[0, 3], [1, 900]]), {}, "100 bins for each column"),
-        (np.array([[0, 3], [1, 9]]), {}, "whole numbers as they are, up to 9"),
+        (np.array([[0, 3], [1, 9]]), {}, "integers as levels, up to 9"),
         (np.array([[0, 3], [1, 2000]]), {"binning": "global"}, "100 bins from 0 to 1850 for all columns"),
         (np.array([[-1.0, 3], [1, 2]]), {"bins": 50}, "50 bins from -1 to 2.925 for all columns"),
         (np.array([[0, 3], [1, 9]]), {"binning": "adaptive"}, "100 quantile bins for each column"),
-        (np.array([[0, 3], [1, 60000]]), {"bins": None}, "whole numbers as they are, up to 60,000"),
+        (np.array([[0, 3], [1, 60000]]), {"bins": None}, "integers as levels, up to 60,000"),
     ],
 )
 def test_the_plan_says_how_values_became_levels(X, options, text):

@@ -114,7 +114,7 @@ def test_the_picture_is_written_and_may_go_into_given_axes(X, tmp_path):
 
 
 def test_too_few_rows_and_strangers_are_refused(X):
-    with pytest.raises(InputError, match="two rows or more"):
+    with pytest.raises(InputError, match="at least two rows"):
         approximation_report(Scaled(), X[:1])
     with pytest.raises(InputError, match="'mine' is 3"):
         approximation_report({"mine": 3}, X)

@@ -75,7 +75,7 @@ def tried(fault, near):
 
 @contextmanager
 def applied(fault):
-    """The copy of the tree with the fault in it; afterwards the file and its date, which caches read, are as before."""
+    """The copy of the tree with the fault in it; afterward the file and its date, which caches read, are as before."""
     path = COPY / fault.path
     text, status = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(fault.mutated(text), encoding="utf-8")

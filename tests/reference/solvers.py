@@ -1,6 +1,6 @@
 """An independent solver of the learning problem for small explicit features: slow, plain, and exact to 1e-8 or better.
 
-    minimise over U (r, P) and b (P,)    1/2 |U|^2 (+ 1/2 |b|^2) + C sum_i w_i L_i(A U + s b)
+    minimize over U (r, P) and b (P,)    1/2 |U|^2 (+ 1/2 |b|^2) + C sum_i w_i L_i(A U + s b)
 
 Piecewise linear losses become quadratic programs with one slack per loss, for a primal-dual interior-point method;
 smooth ones go to scipy's L-BFGS. The problems of a loss that is not joint are solved one column at a time.
@@ -27,7 +27,7 @@ def solve(A, loss, targets, weights, n_columns, C=1.0, intercept="scaled", scali
     """(U, what is added to the scores, optimal value of each problem)."""
     A = np.asarray(A, dtype=np.float64)
     weights = np.asarray(weights, dtype=np.float64)
-    # a constant column stands for the intercept; it is regularised unless the intercept is free
+    # a constant column stands for the intercept; it is regularized unless the intercept is free
     column = {"scaled": scaling, "free": 1.0, "none": None}[intercept]
     X = A if column is None else np.hstack([A, np.full((len(A), 1), column)])
     penalty = np.ones(X.shape[1])
@@ -71,7 +71,7 @@ def _solve_smooth(X, penalty, loss, targets, weights, n_columns, C, epsilon):
         value = 0.5 * (penalty[:, None] * W**2).sum() + C * (weights @ values).sum()
         return value, (penalty[:, None] * W + C * X.T @ (weights[:, None] * slopes)).reshape(-1)
 
-    # the regulariser makes the problem strongly convex: a gradient g leaves at most |g|^2 / 2 to be gained
+    # the regularizer makes the problem strongly convex: a gradient g leaves at most |g|^2 / 2 to be gained
     start = np.zeros(X.shape[1] * n_columns)
     small = 1e-8 * max(1.0, value_and_gradient(start)[0])
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 0.0, "gtol": small, "maxcor": 40}
@@ -127,7 +127,7 @@ def _pieces(X, loss, targets, n_columns, epsilon):
 
 
 def interior_point(q, cost, G, h, accuracy=1e-10, most=100):
-    """Minimise 1/2 x' diag(q) x + cost'x subject to G x >= h, with Mehrotra's predictor and corrector."""
+    """Minimize 1/2 x' diag(q) x + cost'x subject to G x >= h, with Mehrotra's predictor and corrector."""
     q, cost = q / np.abs(cost).max(), cost / np.abs(cost).max()  # multipliers of size 1
     x, m = np.zeros(len(q)), len(h)
     s, z = np.maximum(1.0, np.abs(h)), np.ones(m)  # slacks of the constraints and their multipliers

@@ -16,7 +16,7 @@ SMALL = {"bytes_per_item": 4, "embedding": "kpca", "effort": "low", "n_component
 
 
 def histograms(n=120, d=10, seed=0, n_centres=12):
-    """Rows around a few centres, the same for every seed, with empty bins, that sum to 1; float32."""
+    """Rows around a few centers, the same for every seed, with empty bins, that sum to 1; float32."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).gamma(0.6, 1.0, (n_centres, d)) + 1e-3
     X = centres[rng.integers(0, n_centres, n)] * rng.gamma(8.0, 0.125, (n, d)) * (rng.random((n, d)) < 0.85)
@@ -89,11 +89,11 @@ class Life:
         known = [value for value in ids if value in self.rows]
         X = ROWS[numbers[: len(ids)]]
         if what == "add":
-            self._change(lambda: self.index.add(X, ids), known, "in the index; nothing was added")
+            self._change(lambda: self.index.add(X, ids), known, "in the index. Nothing was added")
         elif what == "update":
-            self._change(lambda: self.index.update(X, ids), set(ids) - set(known), "does not know the id")
+            self._change(lambda: self.index.update(X, ids), set(ids) - set(known), "found no row with the id")
         elif what == "remove":
-            self._change(lambda: self.index.remove(ids), set(ids) - set(known), "does not know the id")
+            self._change(lambda: self.index.remove(ids), set(ids) - set(known), "found no row with the id")
         else:
             self.index.compact()
             return

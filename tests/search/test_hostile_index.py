@@ -163,7 +163,9 @@ def test_a_row_has_as_many_columns_as_values(forged, verify):
 def test_forged_codes_and_ids_are_refused(forged):
     path = forged("dense")
     write_part(path, "codes", part_of(path, "codes", "u1") * 0 + np.uint8(255))
-    with pytest.raises(ModelFileError, match="codes in segment 0: a code names a word that its model does not have"):
+    with pytest.raises(
+        ModelFileError, match="codes in segment 0: a code refers to a word that its model does not have"
+    ):
         KernelIndex.open(path)
     shutil.rmtree(path)
     forged("dense")
@@ -172,7 +174,7 @@ def test_forged_codes_and_ids_are_refused(forged):
         KernelIndex.open(path)
     write_part(path, "id_text", part_of(path, "id_text", "u1") | np.uint8(128))
     for verify in (True, False):
-        with pytest.raises(ModelFileError, match=r"has a damaged id: .* is not text in UTF-8"):
+        with pytest.raises(ModelFileError, match=r"has a damaged id: .* is not UTF-8 text"):
             KernelIndex.open(path, verify=verify)
 
 

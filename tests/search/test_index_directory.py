@@ -187,7 +187,7 @@ def test_a_pickle_of_an_index_in_a_directory_opens_it_for_reading(path):
 
 def test_an_index_is_no_model_file(path, tmp_path):
     for made in (index(X), KernelIndex("js"), index(X).persist(path)):
-        with pytest.raises(TypeError, match=r"KernelIndex.*Use persist\(path\), and KernelIndex.open\(path\)"):
+        with pytest.raises(TypeError, match=r"KernelIndex.*Use persist\(path\) to write it, and KernelIndex.open\(path\)"):
             mercer.save(made, tmp_path / "index.mercer")
     made.close()
     assert not (tmp_path / "index.mercer").exists()
@@ -243,7 +243,7 @@ def test_a_directory_that_holds_something_is_not_taken(path):
 
 def test_what_cannot_be_saved_is_refused_and_the_index_stays(path):
     made = index(X, lambda A, B: A @ B.T)
-    with pytest.raises(TypeError, match="functions are code"):
+    with pytest.raises(TypeError, match="a function is code"):
         made.persist(path)
     assert made.search(Q, 3)[0].shape == (9, 3)
 

@@ -74,7 +74,7 @@ def test_without_a_node_there_is_one_cell():
 )
 def test_a_tree_that_is_none_is_refused(rng, children):
     tree, _ = parts(rng)
-    with pytest.raises(InputError, match="each node but the first and each cell is found once"):
+    with pytest.raises(InputError, match="each cell, and each node except the first, exactly once"):
         CellTree(**tree | {"children": np.array(children, dtype=np.int32)})
 
 

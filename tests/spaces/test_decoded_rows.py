@@ -76,7 +76,7 @@ def test_decoded_rows_are_the_code_rows_seen_through_their_codebooks(rng):
 
 def test_codebooks_that_do_not_fit_are_refused():
     _, _, codes, codebooks = make(20)
-    with pytest.raises(InputError, match="needs n_words as one whole number or as 4"):
+    with pytest.raises(InputError, match="needs n_words to be an integer, or 4"):
         DecodedRows(codes, codebooks[:-1])
     with pytest.raises(InputError, match="has the word"):
         DecodedRows(codes, [codebooks[0][:2], *codebooks[1:]])

@@ -76,5 +76,5 @@ def test_wrong_shapes_are_refused_by_name():
     design = coded_design(np.float64)
     with pytest.raises(InputError, match=r"Design.scores needs shape"):
         design.scores(np.ones(3))
-    with pytest.raises(InputError, match="equally many features"):
+    with pytest.raises(InputError, match="the same number of features"):
         Design(np.ones((2, 3)), Identity(4))

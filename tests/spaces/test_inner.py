@@ -208,7 +208,7 @@ def test_block_diagonals_are_flat_and_know_their_slices():
         (lambda: CumulativeSum([[np.inf]]), "finite"),
         (lambda: BlockFactor(np.ones((2, 3))), "shape .blocks, r, P."),
         (lambda: BlockFactor([]), "BlockFactor needs factors"),
-        (lambda: BlockFactor(np.ones((1, 2, 3)), repeat=0), "repeat >= 1, got 0"),
+        (lambda: BlockFactor(np.ones((1, 2, 3)), repeat=0), "repeat >= 1; got 0"),
         (lambda: Factor(np.ones(3)), "shape .factors, features., got .3,."),
         (lambda: block_diag(), "one or more inner products"),
         (lambda: block_diag(Identity(2), np.eye(2)), "inner products"),

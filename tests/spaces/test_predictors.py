@@ -124,7 +124,7 @@ def test_values_above_the_grid_are_counted_in_a_warning():
     predictor, _ = predictors()["grid"]
     X = np.full((1, 6), 0.1)
     X[0, 2] = 5.0
-    with pytest.warns(ApproximationWarning, match="1 value lies above the last grid point 1 and is "):
+    with pytest.warns(ApproximationWarning, match="1 value is above the last grid point 1 and is "):
         predictor(X)
 
 
@@ -180,7 +180,7 @@ def test_a_predictor_survives_a_pickle_and_a_model_file(name, tmp_path):
 @names
 def test_rows_of_another_width_are_refused(name):
     predictor, _ = predictors()[name]
-    with pytest.raises(ValueError, match=r"rows of 6 features, got 5"):
+    with pytest.raises(ValueError, match=r"rows of 6 features; got 5"):
         predictor(histograms(3, d=5))
 
 
@@ -198,10 +198,10 @@ def test_values_outside_the_kernel_are_refused(name):
         (lambda: LandmarkPredictor("chi2", np.ones((3, 2)), np.ones(3)), "needs a kernel object, got 'chi2'"),
         (lambda: LandmarkPredictor(Chi2(), -np.ones((3, 2)), np.ones(3)), r"landmarks\[0, 0\] is -1"),
         (lambda: GridPredictor(Chi2(), [0.1, 0.2], np.ones(5)), "2 grid points, but tables of 5"),
-        (lambda: GridPredictor(Chi2(), [0.2, 0.1], np.ones(4)), "> 0 and ascend"),
+        (lambda: GridPredictor(Chi2(), [0.2, 0.1], np.ones(4)), "finite, ascending grid points > 0"),
         (lambda: GridPredictor(mercer.RBF(), [0.1], np.ones(4)), "additive kernel"),
         (lambda: GridPredictor(Chi2(), [0.1], np.ones(4), n_neighbors=3), "even n_neighbors >= 2, got 3"),
-        (lambda: GridPredictor(Chi2(), [0.1], np.ones(4)).functions(4, [1.0]), "there is no 4"),
+        (lambda: GridPredictor(Chi2(), [0.1], np.ones(4)).functions(4, [1.0]), "it has no function 4"),
         (lambda: MapPredictor(predictors()["map"][0].map, np.ones(7)), "SparseAdditiveMap has 36 features; got .7,."),
     ],
 )

@@ -109,15 +109,15 @@ def test_rows_without_slices_and_rows_without_entries_are_stored():
 @pytest.mark.parametrize(
     ("blocks", "arguments", "message"),
     [
-        ([], {}, "one block of rows or more"),
+        ([], {}, "at least one block of rows"),
         ([(DenseRows(np.ones((2, 3))), slice(0, 2)), (DenseRows(np.ones((2, 3))), slice(3, 5))], {}, "order.*after 2"),
-        ([np.ones((2, 3)), np.ones((2, 4))], {}, "DenseRows of 4 features, float64 came at row 2, after .* 3 features"),
-        ([np.ones((2, 3)), np.ones((2, 3), np.float32)], {}, "float32 came at row 2, after .*float64"),
+        ([np.ones((2, 3)), np.ones((2, 4))], {}, "DenseRows of 4 features, float64 at row 2, after .* 3 features"),
+        ([np.ones((2, 3)), np.ones((2, 3), np.float32)], {}, "float32 at row 2, after .*float64"),
         ([np.ones((2, 3)), sparse.csr_array((2, 3))], {}, "CSRRows .*after DenseRows"),
         ([hstack(np.ones((2, 2)), np.ones((2, 1))), hstack(*[np.ones((2, 1))] * 3)], {}, "3 parts .*after .*2 parts"),
-        ([CodeRows(np.zeros((1, 2), np.uint8), words) for words in ([3, 4], [4, 3])], {}, "words of other blocks"),
-        ([np.ones((2, 3))], {"n_rows": 3}, "told that 3 rows would come, and 2 came"),
-        ([np.ones((2, 3))], {"directory": "nowhere"}, "nowhere is none"),
+        ([CodeRows(np.zeros((1, 2), np.uint8), words) for words in ([3, 4], [4, 3])], {}, "words of different blocks"),
+        ([np.ones((2, 3))], {"n_rows": 3}, "expected 3 rows, but got 2"),
+        ([np.ones((2, 3))], {"directory": "nowhere"}, "nowhere is not a directory"),
     ],
 )
 def test_what_cannot_be_stored_is_refused_in_words(blocks, arguments, message):
@@ -129,7 +129,7 @@ def test_rows_of_an_unknown_kind_are_refused():
     class Strange(DenseRows.__base__):
         shape, dtype, nbytes = (2, 3), np.dtype(float), 48
 
-    with pytest.raises(InputError, match=r"stores dense, CSR, code and bit rows .* got Strange"):
+    with pytest.raises(InputError, match=r"supports dense, CSR, code and bit rows .* got Strange"):
         store_rows([Strange()])
 
 

@@ -8,7 +8,7 @@ from mercer.vision import Descriptors
 
 
 class Patches(BaseEstimator):
-    """Squares of ``side`` pixels, side by side, as rows of their grey values."""
+    """Squares of ``side`` pixels, side by side, as rows of their gray values."""
 
     def __init__(self, side=4, offset=0.0):
         self.side = side

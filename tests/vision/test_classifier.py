@@ -114,9 +114,9 @@ def test_c_is_chosen_by_cross_validation_with_as_many_parts_as_there_can_be(scen
     images, kinds = scene
     found = model(C="auto", cv=5).fit(images[:9], kinds[:9])  # three of each kind
     assert found.classifier_.scores_.shape[0] == 3
-    with pytest.raises(InputError, match=f"two images or more; class {min(kinds[1:3])} has a single one"):
+    with pytest.raises(InputError, match=f"at least two images per class; class {min(kinds[1:3])} has only one"):
         model(C="auto").fit(images[:4], kinds[:4])
-    with pytest.raises(InputError, match="needs images of two classes or more, got none"):
+    with pytest.raises(InputError, match="needs images of at least two classes; got none"):
         model().fit([], [])
 
 
@@ -174,7 +174,7 @@ def test_parts_that_do_not_belong_together_are_not_loaded(scene, tmp_path):
     found, other = model().fit(images, kinds), model(bags(n_words=9)).fit(images, kinds)
     found.classifier_ = other.classifier_
     mercer.save(found, tmp_path / "m.mercer")
-    with pytest.raises(mercer.ModelFileError, match="takes rows of 9 columns, not of 15"):
+    with pytest.raises(mercer.ModelFileError, match="takes rows of 9 columns, not 15"):
         mercer.load(tmp_path / "m.mercer")
 
 
@@ -292,15 +292,15 @@ def test_images_of_moderate_size_are_described_as_they_are(scene):
 @pytest.mark.parametrize("kernel", ["chi2", "intersection", "linear"])
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"pyramid": PYRAMID, "soft": 3}, {"normalize": "l2", "pyramid": PYRAMID}, {"normalize": None}, {"reduce": 5},
-     {"reduce": 20, "pyramid": PYRAMID, "soft": 2}],
+    [{}, {"pyramid": PYRAMID, "n_nearest": 3}, {"normalize": "l2", "pyramid": PYRAMID}, {"normalize": None},
+     {"reduce": 5}, {"reduce": 20, "pyramid": PYRAMID, "n_nearest": 2}],
 )  # fmt: skip
 def test_the_contributions_of_patches_and_the_constant_are_the_score(scene, kernel, parameters):
     images, kinds = scene
     reduce = parameters.get("reduce")
     encoder = bags(**{name: value for name, value in parameters.items() if name != "reduce"})
     # scores of a class: those of its own column, or means over its pairs
-    multi_class = "ovr" if reduce or parameters.get("soft") else "ovo"
+    multi_class = "ovr" if reduce or parameters.get("n_nearest") else "ovo"
     found = model(encoder, kernel, reduce=reduce, multi_class=multi_class).fit(images, kinds)
     learner = found.classifier_
     assert learner.multi_class_ == multi_class

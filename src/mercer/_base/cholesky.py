@@ -58,7 +58,7 @@ def cholesky_in_place(A, n_jobs=None):
         for k, own in enumerate(tiles):
             corner = A[own, own] = linalg.cholesky(A[own, own], lower=True, check_finite=False)
             if not np.isfinite(np.diagonal(corner)).all():
-                raise linalg.LinAlgError("The matrix holds infinite numbers or NaN.")
+                raise linalg.LinAlgError("The matrix contains infinite numbers or NaN.")
             below = tiles[k + 1 :]
 
             def solve(rows):
@@ -130,7 +130,7 @@ def stable_cholesky(A):
             break
         except linalg.LinAlgError:
             share = max(GROWTH * share, LEAST_MENDED)
-    raise linalg.LinAlgError("The matrix is not positive semidefinite, or holds infinite numbers or NaN.")
+    raise linalg.LinAlgError("The matrix is not positive semidefinite, or contains infinite numbers or NaN.")
 
 
 def _tiles(n):

@@ -1,6 +1,6 @@
 """faiss, with its matrix products at full speed.
 
-The wheels of faiss-cpu bring an OpenBLAS of their own, 0.3.15 in faiss 1.15. Some processors it does not recognise, an
+The wheels of faiss-cpu bring an OpenBLAS of their own, 0.3.15 in faiss 1.15. Some processors it does not recognize, an
 Ice Lake server under a hypervisor for instance, and falls back to the loops of a Pentium 4 ("Prescott"), which are
 several times slower (`python -m benchmarks faiss-blas`). NumPy's OpenBLAS is newer and knows better, so faiss's is told
 to use the loops that NumPy's has chosen. That can be said only while the library is loaded, by an environment variable.

@@ -39,7 +39,7 @@ def settle_feature_names(estimator, names, reset):
         missing = [name for name in known if name not in set(names)]
         reasons = [f"unseen at fit time: {listed(unseen)}"] if unseen else []
         reasons += [f"seen at fit time, yet now missing: {listed(missing)}"] if missing else []
-        reason = "; ".join(reasons) or "they must be in the same order as they were in fit"
+        reason = "; ".join(reasons) or "they must be in the same order as in fit"
         raise InputError(
             f"{who}: the feature names should match those that were passed during fit; {reason}. Open the rows with "
             "open_rows(..., like=model), which puts columns into the model's order."

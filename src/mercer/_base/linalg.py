@@ -1,4 +1,4 @@
-"""Factorisations with one answer: float64, on one thread, signs fixed, rank decided by a stated tolerance.
+"""Factorizations with one answer: float64, on one thread, signs fixed, rank decided by a stated tolerance.
 
 LAPACK leaves the sign of an eigenvector free and does not give the same bits on different numbers of threads. Every
 eigen-decomposition of the library goes through this file, so that one seed means one model.

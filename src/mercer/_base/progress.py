@@ -51,7 +51,7 @@ def show_progress(display: ProgressDisplay):
 
 @contextmanager
 def told(verbose):
-    """Show progress on the standard error while the block runs, if ``verbose`` asks for it and no display does yet."""
+    """Show progress on standard error while the block runs, if ``verbose`` asks for it and no display does yet."""
     if not verbose or _display.get() is not None or sys.stderr is None:
         yield
         return
@@ -120,7 +120,7 @@ def _time_left(loop, now):
     """What is left of a loop if the rest goes as what is done; how long it has taken, where that cannot be told."""
     taken = now - loop.start
     if not loop.total or not loop.done:
-        return f"{_minutes(taken)} so far"
+        return f"{_minutes(taken)} elapsed"
     return f"{_minutes(taken * max(loop.total - loop.done, 0) / loop.done)} left"
 
 

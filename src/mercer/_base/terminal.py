@@ -1,4 +1,4 @@
-"""Text of strangers on a terminal: what would move the cursor, change colours or turn the line around is escaped.
+"""Text of strangers on a terminal: what would move the cursor, change colors or turn the line around is escaped.
 
 Labels, ids and names of columns come out of files, and a terminal obeys the control characters in them. Files and pipes
 get the data as it is.

@@ -46,7 +46,7 @@ def effective_threads(n_jobs: int | None = None) -> int:
     if n_jobs is None:
         return _limit.get() or _default_threads()
     if n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning. Use 1 for no parallelism or -1 for every core.")
+        raise InputError("n_jobs must not be 0. Use 1 for a single thread, or -1 for all cores.")
     if n_jobs < 0:
         return max(1, _available_cores() + 1 + n_jobs)
     return min(int(n_jobs), max(MOST_THREADS, _available_cores()))  # a model's n_jobs may come from a file

@@ -79,8 +79,8 @@ def require_range(X, who, fitting, name="X"):
     largest = max(abs(float(values.max())), abs(float(values.min())))
     if largest > LARGEST or (fitting and 0 < largest < SMALLEST):
         raise InputError(
-            f"{who} needs rows whose largest absolute value lies between {SMALLEST:g} and {LARGEST:g}; the largest of "
-            f"{name} is {largest:.6g}. Scale the data, for instance divide all of it by its largest absolute value."
+            f"{who} needs rows whose largest absolute value is between {SMALLEST:g} and {LARGEST:g}; the largest of "
+            f"{name} is {largest:.6g}. Scale the data, for instance by its largest absolute value."
         )
 
 
@@ -88,8 +88,8 @@ def check_same_width(X, Y, who):
     """Both sides must have the same number of columns."""
     if X.shape[1] != Y.shape[1]:
         raise InputError(
-            f"{who} compares rows of equal length, but X has {X.shape[1]} columns and Y has {Y.shape[1]}. "
-            "Give both sides the same features."
+            f"{who} compares rows of equal length, but X has {X.shape[1]} columns and Y has {Y.shape[1]}. Both must "
+            "have the same features."
         )
 
 

@@ -21,24 +21,23 @@ EXAMPLES = """
 
 
 @options((
-    argument("name", "RECIPE", "A data set to make: scenes-sift. Without it, all are listed.", default=None),
-    pathname("out", None, "Where a made set goes.", "DIR", "-o", shown="its folder in --data"),
+    argument("name", "RECIPE", "Data set to generate: scenes-sift. Without a name, all data sets are "
+        "listed.", default=None),
+    pathname("out", None, "Folder for the generated data set.", "DIR", "-o", shown="its folder in --data"),
     pathname("data", None, "Directory of the data sets.", "DIR", shown="MERCER_DATA, or ."),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def datasets(name, out, data, settings: Settings) -> None:
-    """List the data sets that mercer.datasets loads, or make one by its recipe.
+    """List the data sets that mercer.datasets loads, or generate one.
 
-    Nothing is downloaded: the list says where the official files live, and which are found below the directory that
-    --data or MERCER_DATA names.
+    Nothing is downloaded. The list says where to download the official files, and which data sets are present in the
+    directory of --data or MERCER_DATA.
 
-    scenes-sift are a million SIFT descriptors of the Scenes-15 images with 10,000 queries. Making them needs the images
-    in a folder scenes15, OpenCV (the extra 'recipes') and one to two minutes.
+    scenes-sift holds a million SIFT descriptors of the Scenes-15 images and 10,000 queries. Generating it needs the
+    images in a folder scenes15, OpenCV (the extra 'recipes') and one to two minutes.
     """
     if name is None:
         if out is not None:
-            raise ArgumentError(
-                "--out is the place of a data set that is made; name one, as in 'mercer datasets scenes-sift'."
-            )
+            raise ArgumentError("--out needs the name of a data set to generate, as in 'mercer datasets scenes-sift'.")
         _list(settings, data)
     else:
         _make(settings, _recipe(name), data, out)
@@ -55,7 +54,7 @@ def _list(settings: Settings, data: Path | None) -> None:
         return
     rows = [[known["name"], *_sizes(known["parts"]), _files(known["parts"]), _address(known)] for known in listed]
     columns = ["data set", "rows", "columns", "files", "from"]
-    print_table(settings, f"Data sets, looked for in {_directory(data)}", columns, rows, text_columns=5)
+    print_table(settings, f"Data sets found in {_directory(data)}", columns, rows, text_columns=5)
 
 
 def _directory(data: Path | None) -> Path:
@@ -107,11 +106,11 @@ def _recipe(name: str):
     from mercer.datasets import CATALOGUE
 
     if name not in CATALOGUE:
-        hint = did_you_mean(name, CATALOGUE) or "'mercer datasets' names them all."
+        hint = did_you_mean(name, CATALOGUE) or "Run 'mercer datasets' to list all data sets."
         raise ArgumentError(f"There is no data set {name!r}. {hint.strip()}")
     known = CATALOGUE[name]
     if not known.recipe:
-        raise ArgumentError(f"{name} is not made but loaded, from files that can be had from {known.origin}.")
+        raise ArgumentError(f"{name} cannot be generated. Download it from {known.origin}.")
     return known
 
 

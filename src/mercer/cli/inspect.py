@@ -27,14 +27,14 @@ _ELSEWHERE = ("plan_", "history_", "specification_json_", "curve_")
 
 
 @options((
-    argument("file", "FILE", "A model file, a message of bits (.mrcw), or - for the input."),
-    flag("verify", "Read the whole file and compare its checksum; otherwise the header only."),
+    argument("file", "FILE", "Model file, bit message (.mrcw), or - for standard input."),
+    flag("verify", "Read the whole file and verify its checksum instead of reading the header only."),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def inspect(file, verify, settings: Settings) -> None:
-    """Header, sizes, fingerprint and versions of a model file.
+    """Print the header, sizes, fingerprint and versions of a model file.
 
-    Nothing in the file is executed and no array is loaded, so this is safe and fast for any file. A damaged file is
-    named with the reason, and the exit code is 1.
+    Nothing in the file is executed and no arrays are loaded, so this is safe and fast for any file. For a damaged file,
+    the reason is printed and the exit code is 1.
     """
     from mercer._base.files.models import describe
 
@@ -63,7 +63,7 @@ def inspect(file, verify, settings: Settings) -> None:
 def _as_file(path: str) -> Iterator[str]:
     """The path itself, or a temporary copy of the standard input: a header names positions in a file."""
     if path != "-":
-        check_file(path, "Name a file; mercer index stats describes an index.")
+        check_file(path, "Name a file. Use mercer index stats for an index.")
         yield path
         return
     with tempfile.NamedTemporaryFile(suffix=".mercer") as copy:
@@ -83,7 +83,7 @@ def _print_message(settings: Settings, path: str, name: str) -> None:
     found = read_message(path, name)
     facts = {
         "file": name,
-        "format": "message of bits, version 1",
+        "format": "bit message, version 1",
         "rows": len(found.codes),
         "bits": found.n_bits,
         "fingerprint": found.fingerprint8,

@@ -26,17 +26,17 @@ from mercer.cli.framework.shared import KERNEL_PARAM, OUT_FORMAT
 from mercer.cli.models.learning import missing_facts, say_about_columns, say_about_missing, whole
 
 EXAMPLES = """
-The ten most similar rows of every row, under the Jensen-Shannon kernel:
+Find the ten most similar rows of every row under the Jensen-Shannon kernel:
   mercer kernel spectra.npy --kernel js --top 10
 
-Each query against a base, histograms in csv with a column of labels:
+Compare each query with a base of histograms in csv, with a label column:
   mercer kernel queries.csv base.csv --kernel chi2 --label species --top 3
 
-The whole matrix to a file; a parameter; the distance instead of the value:
+Write the whole matrix to a file; set a parameter; compute distances instead of values:
   mercer kernel X.npy --kernel power-mean --param p=-2 --out K.npy
   mercer kernel X.npz::train X.npz::test --kernel intersection --distance
 
-In a pipe:
+Use a pipe:
   cut -d, -f2- data.csv | mercer kernel - --format csv --top 5 --out - | sort
 """
 _ROWS_SHOWN = 20
@@ -109,24 +109,25 @@ class Comparison:
 
 
 @options((
-    argument("x", "X", "Rows to compare: a file, FILE.npz::NAME, or - for the input."),
-    argument("y", "Y", "Rows to compare them with; X with itself if left out.", default=None),
+    argument("x", "X", "Rows to compare: a file, FILE.npz::NAME, or - for standard input."),
+    argument("y", "Y", "Rows to compare X with; X itself by default.", default=None),
     text("name", "chi2", "linear, hellinger, chi2, intersection (hik), jensen-shannon (js), power-mean, "
         "generalized-intersection, bray-curtis, min-max, dot-tanimoto, rbf, laplacian, exp-chi2, universal-rbf.",
         "NAME", "--kernel -k"),
     KERNEL_PARAM,
-    flag("signed", "Extend an additive kernel to negative values, sign(x) sign(y) k(|x|, |y|)."),
+    flag("signed", "Extend an additive kernel to negative values: sign(x) sign(y) k(|x|, |y|)."),
     flag("normalize", "Divide by sqrt(K(x, x) K(y, y)), so that K(x, x) = 1."),
-    flag("distance", "The distance that belongs to the kernel; smaller is then better."),
-    integer("top", None, "Only the N best matches of each row; without Y, other rows only.", least=1),
-    text("out", None, "Write the result (npy, npz, csv, tsv); - is the output.", "FILE", "-o"),
+    flag("distance", "Compute the distance induced by the kernel; smaller is closer."),
+    integer("top", None, "Output only the N best matches of each row; without Y, a row does not match "
+        "itself.", least=1),
+    text("out", None, "File for the result (npy, npz, csv, tsv); - is standard output.", "FILE", "-o"),
     OUT_FORMAT,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def kernel(x, y, name, param, signed, normalize, distance, top, out, out_format, rules, settings: Settings) -> None:
-    """Exact kernel values, or best matches, between rows of numbers.
+    """Compute exact kernel values, or the best matches, between rows of numbers.
 
-    Without --top the result is the matrix K(X, Y): written to --out, printed if it is small, otherwise summarised. With
-    --top it is the best matches of each row of X, and the matrix is never held in memory.
+    Without --top, the result is the matrix K(X, Y): written to --out, printed if small, summarized otherwise. With
+    --top, it is the best matches of each row of X, and the matrix is never held in memory.
     """
     if out is not None:
         out_format = _checked_output(out, out_format, settings, top)
@@ -144,7 +145,7 @@ def _checked_output(out: str, out_format: str | None, settings: Settings, top: i
     check_standard_output(out, settings)
     found = writable_format(out, out_format)
     if top is not None and found == "npy":
-        raise ArgumentError("Matches have several columns and cannot be written as npy. Use npz, csv or tsv.")
+        raise ArgumentError("npy cannot hold the columns of matches. Use npz, csv or tsv.")
     return found
 
 
@@ -160,13 +161,13 @@ def _kernel(name: str, given: list[str], signed: bool):
 
 def _read(settings: Settings, x: str, y: str | None, rules: dict[str, Any]) -> "tuple[Side, Side | None]":
     if x == "-" and y == "-":
-        raise ArgumentError("X and Y cannot both be the standard input. Put one of them into a file.")
+        raise ArgumentError("X and Y cannot both be standard input. Read one of them from a file.")
     opened = open_together([x] if y is None else [x, y], **rules)
     rows, base = opened[0], opened[1] if y is not None else None
     if base is not None and rows.shape[1] != base.shape[1]:
         raise InputError(
-            f"{rows.name} has {rows.shape[1]} columns of numbers and {base.name} has {base.shape[1]}; they must agree. "
-            "If one of the columns is a label, name it with --label; leave others out with --drop."
+            f"{rows.name} has {rows.shape[1]} columns of numbers and {base.name} has {base.shape[1]}. The numbers "
+            "must be equal. If one column is a label, name it with --label; ignore other columns with --drop."
         )
     if base is not None:
         say_about_columns(settings, base, features_of(rows), rows.name)
@@ -186,11 +187,9 @@ def _matches(settings: Settings, comparison: Comparison, top: int, out: str | No
     itself = comparison.base is None
     available = comparison.candidates.X.shape[0] - itself
     if available == 0:
-        raise InputError(
-            f"{comparison.rows.data.name} has one row, which has no other row to match. Give a second file, Y."
-        )
+        raise InputError(f"{comparison.rows.data.name} has only one row. Name a second file, Y, to match it with.")
     if top > available:
-        note(settings, f"There are {available} rows to match, fewer than --top {top}.")
+        note(settings, f"There are {available} rows to match, but --top asks for {top}.")
     started = time.perf_counter()
     base = None if comparison.base is None else comparison.base.X
     scores, indices = best_matches(
@@ -243,7 +242,10 @@ def _print_matches(settings: Settings, comparison: Comparison, scores, indices) 
     columns = ["row", f"match{label} ({what}), best first"]
     print_table(settings, f"Best matches under the {comparison.title}", columns, rows, text_columns=2)
     if shown < indices.shape[0]:
-        note(settings, f"The other {indices.shape[0] - shown} rows: --quiet prints, --json or --out gives them all.")
+        note(
+            settings,
+            f"The other {indices.shape[0] - shown} rows are not shown. Use --quiet, --json or --out for all of them.",
+        )
 
 
 # ---- the matrix

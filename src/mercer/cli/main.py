@@ -25,20 +25,20 @@ from mercer.cli.serve import serve
 
 _DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "typer", "rich")
 _EXAMPLES = """
-  mercer demo                                   search, classify, compress: a minute
+  mercer demo                                   search, classify and compress
   mercer kernel X.npy --kernel js --top 10      the most similar rows
   mercer fit X.csv --label kind --out m.mercer  a classifier
-  mercer predict m.mercer new.csv               what it says of other rows
-  mercer inspect m.mercer                       what a model file holds
-  mercer index build X.npy --out X.index        nearest neighbours, in bytes
-  mercer images train pictures --out m.mercer   a classifier of images
-  mercer detect run m.mercer photo.jpg          where the objects are
-  mercer spectra search lib.index unknown.mgf   names of mass spectra
+  mercer predict m.mercer new.csv               labels of new rows
+  mercer inspect m.mercer                       contents of a model file
+  mercer index build X.npy --out X.index        an index of nearest neighbors
+  mercer images train pictures --out m.mercer   an image classifier
+  mercer detect run m.mercer photo.jpg          objects in a photograph
+  mercer spectra search lib.index unknown.mgf   matches of mass spectra
   mercer molecules search lib.index query.smi   similar molecules
 
-Data comes as npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
-ivecs; - is the standard input or output. Exit codes: 0 success,
-1 failure, 2 a command line that must be changed, 130 interrupted.
+Data files may be npy, npz, csv, tsv, parquet, svmlight, fvecs, bvecs or
+ivecs; - is standard input or output. Exit codes: 0 success, 1 failure,
+2 invalid command line, 130 interrupted.
 """
 
 app = typer.Typer(
@@ -53,7 +53,7 @@ for name in ("map", "index", "wire", "images", "detect", "spectra", "molecules")
     app.add_typer(import_module(f"mercer.cli.{name}.app").app, name=name)
 
 
-VERSION = flag("version", "Print the version; with --json also those of the dependencies.")
+VERSION = flag("version", "Print the version; with --json, also the versions of the dependencies.")
 
 
 @app.callback(invoke_without_command=True, epilog=epilog(_EXAMPLES))
@@ -61,7 +61,8 @@ VERSION = flag("version", "Print the version; with --json also those of the depe
 def mercer(ctx: typer.Context, settings: Settings, version) -> None:
     """Mercer: non-linear kernels at linear cost.
 
-    Exact chi2, intersection, Jensen-Shannon and other kernels, their linear maps, and what can be done with them.
+    Exact chi2, intersection, Jensen-Shannon and other kernels; their linear maps; and classification, search and
+    compression based on them.
     """
     if version:
         if settings.json:

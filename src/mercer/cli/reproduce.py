@@ -24,18 +24,17 @@ EXAMPLES = """
 
 
 @options((
-    argument("name", "list|all|NAME", "List the tables and figures, or reproduce all or one."),
-    flag("quick", "Small sizes, to see that everything runs; numbers cannot be compared."),
-    flag("stored", "Measure nothing: print from the results that are stored."),
-    pathname("out", None, "Where the results go.", "DIR", "-o", shown="benchmarks/results"),
-    pathname("benchmarks", None, "The directory of the benchmarks.", "DIR", shown="./benchmarks, or that of the source "
-        "checkout"),
+    argument("name", "list|all|NAME", "Table or figure to reproduce, or all; list lists them."),
+    flag("quick", "Use small sizes to check that everything runs; the numbers are not comparable."),
+    flag("stored", "Print the stored results instead of measuring."),
+    pathname("out", None, "Folder for the results.", "DIR", "-o", shown="benchmarks/results"),
+    pathname("benchmarks", None, "Directory of the benchmarks.", "DIR", shown="./benchmarks, or the source checkout's"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
-    """Measure a published table or figure again, and print what was published beside what we find.
+    """Measure a published table or figure again, and print the published numbers next to ours.
 
-    Every one says what data takes the place of the paper's, is written as a JSON file, and draws its figure. What is
-    measured are benchmarks of the source checkout; one that several tables need is run once.
+    Each result states which data replaces the paper's, is stored as a JSON file, and draws its figure. The benchmarks
+    are part of the source checkout; a benchmark that several tables use runs only once.
     """
     bench = _benchmarks(benchmarks)
     known = bench.all_published()
@@ -58,7 +57,7 @@ def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
             raise MercerError(f"{name} has no stored result in {folder}. Run '{item.command}' without --stored.")
     answer_json(settings, made)
     if failed:
-        raise MercerError(f"{len(failed)} of the benchmarks could not be run. {' '.join(failed)}")
+        raise MercerError(f"{len(failed)} benchmarks could not run. {' '.join(failed)}")
 
 
 def _benchmarks(given: Path | None) -> Any:
@@ -68,10 +67,10 @@ def _benchmarks(given: Path | None) -> Any:
     found = next((place.resolve() for place in places if (place / "published.py").is_file()), None)
     if found is None:
         if given is not None:
-            raise ArgumentError(f"{given} holds no benchmarks: it has no published.py.")
+            raise ArgumentError(f"{given} is not a benchmark directory: it has no published.py.")
         raise ArgumentError(
-            "The published tables and their benchmarks are part of the source checkout and not of the installed "
-            "package. Run this inside a checkout, or name its directory with --benchmarks."
+            "The benchmarks are part of the source checkout, not of the installed package. Run this command inside a "
+            "checkout, or name the directory with --benchmarks."
         )
     if found.name != "benchmarks":
         raise ArgumentError(f"The directory of the benchmarks must be called benchmarks, not {found.name}.")
@@ -84,9 +83,9 @@ def _chosen(name: str, known: dict[str, Any], bench: Any) -> Any:
         return known[name]
     if name in bench.all_benchmarks():
         used = [item.name for item in known.values() if name in item.benchmarks]
-        where = f" Published tables that it measures: {', '.join(used)}." if used else ""
-        raise ArgumentError(f"{name!r} is a benchmark; 'python -m benchmarks {name}' in the checkout runs it.{where}")
-    hint = did_you_mean(name, known) or "'mercer reproduce list' names them all."
+        where = f" It measures these published tables: {', '.join(used)}." if used else ""
+        raise ArgumentError(f"{name!r} is a benchmark; 'python -m benchmarks {name}' runs it in the checkout.{where}")
+    hint = did_you_mean(name, known) or "Run 'mercer reproduce list' to list them."
     raise ArgumentError(f"There is no published table or figure {name!r}. {hint.strip()}")
 
 
@@ -136,7 +135,7 @@ def _show(settings: Settings, bench: Any, sheet: dict[str, Any]) -> None:
     if not settings.quiet:
         print(f"{sheet['name']}: {sheet['source']} of {sheet['paper']}, {sheet['title']}\n")
     if sheet["quick"]:
-        note(settings, "A quick run: its sizes are too small for these numbers to be compared.")
+        note(settings, "This was a quick run: its sizes are too small to compare the numbers.")
     for grid in sheet["grids"]:
         columns, rows = bench.laid_out(grid)
         print_table(settings, bench.title_of(grid), columns, rows)
@@ -150,4 +149,4 @@ def _told(bench: Any, sheet: dict[str, Any]) -> Iterable[str]:
         if by["date"] is None:
             yield f"{by['benchmark']} has no stored result."
     for figure in sheet["figures"]:
-        yield f"Figure: {figure['file']}, in the folder of the results"
+        yield f"Figure: {figure['file']}, in the results folder"

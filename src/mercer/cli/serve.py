@@ -45,7 +45,7 @@ LIMITS = Group((
 SERVE = Group((
     argument("model", "MODEL", "A file of a fitted classifier or regressor; none to search an index.", default=None,
         shown=False),
-    text("index", None, "An index whose rows are found as neighbours.", "DIR"),
+    text("index", None, "An index whose rows are found as neighbors.", "DIR"),
     text("spectra", None, "A library of spectra, made by mercer spectra build; served alone.", "DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
     integer("port", 8321, "Port to listen on; 0 picks a free port.", least=0, most=65535),
@@ -55,7 +55,7 @@ SERVE = Group((
     text("allow_origin", None, "Pages of this origin may ask too, as https://host.", "ORIGIN"),
     text("index_labels", None, "Labels of the rows of the index: csv lines of id, label; for row numbers as ids also "
         "npy, or npz with a member y.", "FILE"),
-    flag("show_rows", "Give the rows of neighbours to those who ask for them."),
+    flag("show_rows", "Give the rows of neighbors to those who ask for them."),
     flag("access_log", "A JSON line for each request, on the standard error.", "--access-log/--no-access-log",
         default=True),
 ))  # fmt: skip

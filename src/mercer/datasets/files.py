@@ -39,19 +39,19 @@ def verified_bytes(folder, name, sha256, origin, root=None):
     found = _packed_forms(folder, name, root)
     if not found:
         raise InputError(
-            f"There is no {name} (plain, .gz, .bz2 or .xz) in {data_root(root) / folder}. It can be had from {origin}. "
-            f"Put it into a folder {folder!r} and let MERCER_DATA name the directory above it."
+            f"There is no {name} (plain, .gz, .bz2 or .xz) in {data_root(root) / folder}. Download it from {origin}. "
+            f"Put it into a folder {folder!r} and set MERCER_DATA to the directory above it."
         )
     path, unpack = found[0]
     try:
         content = unpack(path.read_bytes())
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
-        raise InputError(f"{path} cannot be read: {error}. It can be had from {origin}.") from error
+        raise InputError(f"{path} cannot be read: {error}. Download it from {origin}.") from error
     checksum = hashlib.sha256(content).hexdigest()
     if checksum != sha256:
         raise InputError(
-            f"{path} is not the file that is known by this name: its sha256 is {checksum[:16]}..., not "
-            f"{sha256[:16]}.... It can be had from {origin}."
+            f"{path} is not the expected file: its sha256 is {checksum[:16]}..., not {sha256[:16]}.... Download it "
+            f"from {origin}."
         )
     return content
 

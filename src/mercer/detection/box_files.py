@@ -22,7 +22,7 @@ LABEL_COLUMNS = ("label", "class", "name")
 
 
 def read_boxes(path, label=None):
-    r"""Boxes of annotated images.
+    r"""Read the boxes of annotated images.
 
     ========  ==========================================================================================================
     csv       columns file, xmin, ymin, xmax, ymax, and label if there are several kinds; pixels counted from 0
@@ -34,7 +34,7 @@ def read_boxes(path, label=None):
     ----------
     path : path of the file or folder
     label : str or None
-        Which kind of object; needed if the file has several.
+        Kind of object to read; required if the file has several kinds.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def _text(path):
     try:
         return _content(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text in UTF-8: {error}.") from error
+        raise InputError(f"{path} is not UTF-8 text: {error}.") from error
 
 
 def _csv(path):
@@ -137,7 +137,7 @@ def _csv(path):
     file_column = next((name for name in FILE_COLUMNS if name in names), None)
     if file_column is None or any(name not in names for name in COLUMNS):
         raise InputError(
-            f"{path} needs the columns file, {', '.join(COLUMNS)} in its first line, got "
+            f"{path} needs the columns file, {', '.join(COLUMNS)} in its first line; got "
             f"{', '.join(names) or 'nothing'}."
         )
     label_column = next((name for name in LABEL_COLUMNS if name in names), None)
@@ -152,14 +152,14 @@ def _csv(path):
 def _voc(path):
     content = _content(path)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise InputError(f"{path} declares entities of its own, which annotations have no use for; it is not read.")
+        raise InputError(f"{path} declares XML entities, which are not allowed in annotations.")
     try:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
-        raise InputError(f"{path} is no XML: {error}.") from error
+        raise InputError(f"{path} is not valid XML: {error}.") from error
     file = root.findtext("filename")
     if root.tag != "annotation" or not file:
-        raise InputError(f"{path} is no annotation of PASCAL VOC: it has no <annotation> with a <filename>.")
+        raise InputError(f"{path} is not a PASCAL VOC annotation: it has no <annotation> with a <filename>.")
     found = [(file.strip(), None, None)]
     for number, one in enumerate(root.iter("object")):
         box = _numbers([one.findtext(f"bndbox/{name}") for name in COLUMNS], f"{path}, object {number}")
@@ -174,12 +174,12 @@ def _coco(path):
         labels = {one["id"]: str(one["name"]) for one in document.get("categories", [])}
         annotations = list(document["annotations"])
     except (RecursionError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no file of COCO with images, annotations and categories: {error!r}.") from error
+        raise InputError(f"{path} is not a COCO file with images, annotations and categories: {error!r}.") from error
     found = [(name, None, None) for name in images.values()]
     for number, one in enumerate(annotations):
         where = f"{path}, annotation {number}"
         if not isinstance(one, dict) or one.get("image_id") not in images:
-            raise InputError(f"{where} is of an image that the file does not list.")
+            raise InputError(f"{where} refers to an image that the file does not list.")
         if one.get("iscrowd"):
             continue
         box = _numbers(one.get("bbox"), where)
@@ -195,7 +195,7 @@ def _numbers(cells, where):
     except (TypeError, ValueError):
         box = np.empty(0)
     if box.shape != (4,) or not np.isfinite(box).all():
-        raise InputError(f"{where} needs four numbers for its box, got {cells!r}.")
+        raise InputError(f"{where} must have four numbers for its box; got {cells!r}.")
     return box
 
 
@@ -203,7 +203,7 @@ def _table(entries, label, path):
     """Entries by file, of one kind of object."""
     kinds = sorted({kind for _, kind, box in entries if box is not None and kind is not None})
     if label is None and len(kinds) > 1:
-        raise InputError(f"{path} has boxes of several kinds ({', '.join(kinds[:8])}). Say which one: label=...")
+        raise InputError(f"{path} has boxes of several kinds ({', '.join(kinds[:8])}). Choose one with label=...")
     if label is not None and label not in kinds:
         raise InputError(f"{path} has no boxes of {label!r}. It has {', '.join(kinds[:8]) or 'no labels'}.")
     found: dict[str, list] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass
 class Detections:
-    """What was found in an image, best first.
+    """The objects found in an image, best first.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import checked_array
 from mercer._base.parameters import check_parameters, keep_arguments
-from mercer._base.parameters.detection import MOST, PART_DETECTOR, THRESHOLD
+from mercer._base.parameters.detection import MAX_DETECTIONS, PART_DETECTOR, THRESHOLD
 from mercer.detection.cells.codebook import CHANNELS, CellCodebook
 from mercer.detection.cells.features import build_all, check_all_inside, learn_codebook
 from mercer.detection.cells.pyramid import PyramidShape
@@ -34,64 +34,69 @@ MOST_IMAGES = 60  # with objects, and without, on which the threshold is chosen
 
 
 class PartDetector(BaseEstimator):
-    """Find objects by deformable part models on oriented gradients, kept as one word per cell.
+    """Detect objects with deformable part models on oriented gradients, stored as one codeword per cell.
 
-    A component is a view of the object: a filter for the whole of it, the root, and filters of twice the resolution for
-    parts, which may move at a cost. [felzenszwalb10object] With ``codewords`` each cell of gradients is replaced by the
-    number of its nearest word: features take one byte in place of 128, filters are scored by looking up tables, and
-    learning runs on the codes. [vedaldi12sparse] Sec. 5.2
+    A component is a view of the object: a root filter for the whole object, and part filters of twice the resolution,
+    which may move at a cost. [felzenszwalb10object] With ``codewords``, each cell of gradients is replaced by its
+    nearest codeword: features take 1 byte instead of 128, filters are scored by table look-ups, and training uses the
+    codes. [vedaldi12sparse] Sec. 5.2
 
     Parameters
     ----------
     n_components : int
-        Views, those that mirror others included.
+        Number of views of the object, including mirror images.
     n_parts : int
-        Parts of each component; 0 for roots only.
+        Number of movable parts per component; 0 uses root filters only. More parts fit the shape more closely and take
+        longer.
     codewords : int or None
-        Words of the codebook, even: 256 take one byte per cell, up to 65,536 two. None keeps cells as they are.
+        Number of codewords, an even number: 256 take one byte per cell, up to 65,536 two bytes. None stores the cells
+        themselves.
     kernel : {"rbf", "linear"}
-        What filters are of the words of cells: smooth functions, or linear ones as on full cells and in
-        [vedaldi12sparse]. Both are tables and take the same time to detect.
+        Filters are smooth functions of the codewords, or linear functions as on full cells and in [vedaldi12sparse].
+        Both use tables and take the same time to detect.
     mirrored : bool
-        Whether components come in pairs that mirror each other; ``n_components`` is even then. A single component is
-        learnt from the objects and their mirror images alike: for objects that look the same from both sides.
+        Pair each component with its mirror image; ``n_components`` must then be even. A single component is trained on
+        the objects and their mirror images, for objects that look the same from both sides.
     storage : {"dense", "bytes"}
-        How cells are kept without ``codewords``: as float32, or one byte per channel.
+        How cells without ``codewords`` are stored: as float32, or one byte per channel.
     margin : int
-        Cells around the object that belong to the root.
+        Number of cells around an object that belong to the root.
     interval : int
-        Sizes per octave at which the image is looked at.
+        Number of image sizes per octave; more sizes locate objects more exactly and take longer.
     padding : int
-        Cells around the image, so that objects at its border are found.
+        Number of cells added around the image, so that objects at its border are found.
     C : float
-        Weight of the losses against the regulariser.
-    overlap : float
-        Intersection over union with its box that the place of an object must have in training.
+        Weight of the losses against the regularizer; a larger C fits the training images more closely.
+    min_overlap : float
+        Minimum intersection over union of a placement with its box during training.
     cache_size : int
-        Hard negatives that are kept at most.
-    per_image : int
-        Hard negatives that one image gives in one round at most.
-    root_rounds, part_rounds, minings : int
-        Times that objects are placed with roots alone and with parts, and how often negatives are mined in each.
-    suppression : float
-        Of two detections that have more than this share of the smaller one in common, the better stays.
+        Maximum number of hard negatives to keep.
+    max_negatives_per_image : int
+        Maximum number of hard negatives per image and round.
+    n_root_rounds, n_part_rounds, n_mining_rounds : int
+        Number of training rounds with roots alone and with parts, and number of searches for hard negatives in each
+        round.
+    max_overlap : float
+        Maximum share of the smaller of two detections that they may have in common; of a pair that overlaps more, the
+        weaker is dropped.
     cache : path or None
-        A folder where the cells of the training images are kept in a file instead of memory.
+        Folder for a file of the cells of the training images; None keeps the cells in memory.
     checkpoint : path or None
-        A file that keeps the state after each round. If it exists, training goes on from there.
+        File that stores the state after each round. If it exists, training resumes from it.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the model.
+        Number of threads. It does not affect the model.
 
     Attributes
     ----------
     roots_, parts_, anchors_, deformations_, biases_ : lists of arrays, and an array
-        The components that were learnt; those that mirror them are not kept.
+        The learned components, without their mirror images.
     codebook_ : ndarray of shape (codewords, 32), or None
     features_ : ndarray of shape (codewords, r), or None
-        What filters see of the words, the 32 channels first. None where that is the words themselves, or full cells.
+        Features of the codewords for the filters, the 32 channels first. None if these are the codewords themselves, or
+        full cells.
     history_ : list of dict
-        What happened in training, step by step: seconds, objectives, objects placed, negatives mined and cached.
+        Log of the training steps: seconds, objectives, objects placed, negatives mined and cached.
 
     See Also
     --------
@@ -109,7 +114,8 @@ class PartDetector(BaseEstimator):
     ...     x, y = rng.integers(8, 40, 2)
     ...     images[i][y + 20 : y + 28, x : x + 48] = images[i][y : y + 48, x + 20 : x + 28] = 220
     ...     boxes[i] = [[x, y, x + 48, y + 48]]
-    >>> detector = PartDetector(2, 0, 16, margin=1, minings=1, root_rounds=1, random_state=0).fit(images, boxes)
+    >>> detector = PartDetector(2, 0, 16, margin=1, n_mining_rounds=1, n_root_rounds=1, random_state=0)
+    >>> detector = detector.fit(images, boxes)
     >>> found = detector.detect(images[0], threshold=-1)
     >>> bool(np.abs(found.boxes[0] - boxes[0][0]).max() < 9)
     True
@@ -130,13 +136,13 @@ class PartDetector(BaseEstimator):
         interval=6,
         padding=3,
         C=0.008,
-        overlap=0.7,
+        min_overlap=0.7,
         cache_size=20_000,
-        per_image=100,
-        root_rounds=2,
-        part_rounds=4,
-        minings=4,
-        suppression=0.5,
+        max_negatives_per_image=100,
+        n_root_rounds=2,
+        n_part_rounds=4,
+        n_mining_rounds=4,
+        max_overlap=0.5,
         cache=None,
         checkpoint=None,
         random_state=None,
@@ -147,14 +153,14 @@ class PartDetector(BaseEstimator):
     # -------------------------------------------------------------------------------------------------- the public door
 
     def fit(self, images, boxes):
-        """Learn from annotated images.
+        """Train the detector on annotated images.
 
         Parameters
         ----------
         images : sequence of paths, bytes of files or arrays
-            Some of them without objects.
+            Some images must not contain objects.
         boxes : sequence of arrays of shape (n, 4)
-            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without them.
+            xmin ymin xmax ymax, in pixels, of the objects of each image; empty for images without objects.
         """
         self.check_parameters()
         boxes = checked_boxes(images, boxes)
@@ -182,7 +188,7 @@ class PartDetector(BaseEstimator):
         self._scorer_cache = None
         return self
 
-    def detect(self, image, threshold=0.0, most=MOST_DETECTIONS):
+    def detect(self, image, threshold=0.0, max_detections=MOST_DETECTIONS):
         """Find objects in an image.
 
         Parameters
@@ -191,8 +197,8 @@ class PartDetector(BaseEstimator):
         threshold : float
             Detections score more than this. Lower finds more, with more mistakes. At 0 precision and recall on the
             training images are best together (the largest F1); on others fewer objects are found.
-        most : int
-            Detections at most.
+        max_detections : int
+            Maximum number of detections; the best ones are kept.
 
         Returns
         -------
@@ -201,11 +207,11 @@ class PartDetector(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or np.isnan(threshold):
             THRESHOLD.refuse(threshold, "PartDetector.detect")
-        MOST.check(most, "PartDetector.detect")
-        return self._finder().detect(read(image, 0), name_of(image, 0), threshold, most, self.n_jobs)
+        MAX_DETECTIONS.check(max_detections, "PartDetector.detect")
+        return self._finder().detect(read(image, 0), name_of(image, 0), threshold, max_detections, self.n_jobs)
 
     def evaluate(self, images, boxes):
-        """How good the detector is on annotated images.
+        """Measure the detector on annotated images.
 
         Parameters
         ----------
@@ -221,7 +227,7 @@ class PartDetector(BaseEstimator):
         return self._finder().judged(images, boxes, self.n_jobs)
 
     def plot_model(self):
-        """Draw root, parts and costs of each learnt component as strokes along edges; needs matplotlib.
+        """Plot the root, the parts and the costs of each learned component; needs matplotlib.
 
         Returns
         -------
@@ -237,7 +243,7 @@ class PartDetector(BaseEstimator):
     def _best_threshold(self, trainer):
         """The score above which detections in the training images have the largest F1.
 
-        Where the regulariser is strong, objects score more than other windows but less than 0.
+        Where the regularizer is strong, objects score more than other windows but less than 0.
         """
         images = [*_some(trainer.with_boxes), *_some(trainer.negatives)]
         pyramids, boxes = [trainer.pyramids[i] for i in images], [trainer.boxes[i] for i in images]
@@ -260,7 +266,7 @@ class PartDetector(BaseEstimator):
         return bool(self.mirrored) and self.n_components > 1
 
     def _n_learnt(self):
-        """Components that are learnt; others mirror them."""
+        """Components that are learned; others mirror them."""
         return self.n_components // 2 if self._is_paired() else self.n_components
 
     def _shapes(self, boxes):
@@ -268,7 +274,9 @@ class PartDetector(BaseEstimator):
         every = np.concatenate(boxes)
         n_groups = self._n_learnt()
         if len(every) < n_groups:
-            raise InputError(f"PartDetector has {n_groups} shapes of objects to learn, but {len(every)} boxes.")
+            raise InputError(
+                f"PartDetector needs at least {n_groups} boxes to learn {n_groups} shapes of objects; got {len(every)}."
+            )
         flat = aspect_groups(every, n_groups)
         shapes = [root_shape(every[flat == g], self.margin) for g in range(n_groups)]
         return np.split(flat, np.cumsum([len(own) for own in boxes])[:-1]), shapes
@@ -283,12 +291,12 @@ class PartDetector(BaseEstimator):
             is_paired=self._is_paired(),
             is_symmetric=bool(self.mirrored) and self.n_components == 1,
             margin=int(self.margin),
-            overlap=float(self.overlap),
+            min_overlap=float(self.min_overlap),
             cache_size=int(self.cache_size),
-            per_image=int(self.per_image),
-            root_rounds=int(self.root_rounds),
-            part_rounds=int(self.part_rounds),
-            minings=int(self.minings),
+            max_negatives_per_image=int(self.max_negatives_per_image),
+            n_root_rounds=int(self.n_root_rounds),
+            n_part_rounds=int(self.n_part_rounds),
+            n_mining_rounds=int(self.n_mining_rounds),
         )
 
     # ------------------------------------------------------------------------------------------------------ detecting
@@ -298,7 +306,7 @@ class PartDetector(BaseEstimator):
         return [Component(*values[:4], float(values[4])) for values in fields]
 
     def _finder(self):
-        """What finds objects; components get their tables once, and margin and suppression may change."""
+        """What finds objects; components get their tables once, and margin and max_overlap may change."""
         if getattr(self, "_scorer_cache", None) is None:
             features = getattr(self, "features_", None)  # models saved before there were features have none
             codebook = None if self.codebook_ is None else CellCodebook(self.codebook_, features)
@@ -306,17 +314,18 @@ class PartDetector(BaseEstimator):
             components = all_components(self._learnt(), self._is_paired())
             shape = self._pyramid_shape([component.shape for component in components])
             self._scorer_cache = Scorer(components, storage), storage, shape
-        return Finder(*self._scorer_cache, self.margin, self.suppression)
+        return Finder(*self._scorer_cache, self.margin, self.max_overlap)
 
     # --------------------------------------------------------------------------------------------------------- checks
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         check_parameters(self, self._table)
         if self._is_paired() and self.n_components % 2:
             raise InputError(
-                "PartDetector has components in mirrored pairs: n_components must be even, or 1 for one that is its "
-                f"own mirror image, got {self.n_components}. Say mirrored=False for components without mirror images."
+                "PartDetector needs an even n_components, because components come in mirrored pairs, or 1 for a "
+                f"component that is its own mirror image; got {self.n_components}. Use mirrored=False for components "
+                "without mirror images."
             )
         if self.codewords is not None and self.codewords % 2:
             raise InputError(f"PartDetector needs an even number of codewords, or None; got {self.codewords!r}.")
@@ -327,7 +336,7 @@ class PartDetector(BaseEstimator):
             raise InputError("PartDetector needs images with objects, but none of the images has a box.")
         if n_with == len(boxes):
             raise InputError(
-                "PartDetector has no negatives: every image has boxes. Add images without the object, with empty lists "
+                "PartDetector needs images without objects, but every image has boxes. Add images with empty lists "
                 "of boxes."
             )
 

@@ -17,7 +17,7 @@ REFERENCE_RATES = np.logspace(-2, 0, 9)  # false positives per image of the log-
 
 @dataclass
 class DetectionReport:
-    """Figures of merit of detections on annotated images.
+    """Measures of detections on annotated images.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ def average_precision(recall, precision, rule="area"):
 
 
 def evaluate_detections(found, truth, least=0.5):
-    """Judge detections.
+    """Compare detections with annotated boxes.
 
     Parameters
     ----------
     found : list of pairs (boxes (n, 4), scores (n,)), one per image
     truth : list of boxes (m, 4), one per image
-    least : intersection over union from which a detection is right
+    least : minimum intersection over union of a correct detection
 
     Returns
     -------

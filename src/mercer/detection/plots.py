@@ -38,7 +38,7 @@ def _strokes(size):
 
 def plot_components(components):
     """A row for each component: its root, its parts in their places, and what moving them costs."""
-    figure_module = require_extra("matplotlib.figure", "plot", "Drawing a model")
+    figure_module = require_extra("matplotlib.figure", "plot", "Plotting a model")
     n_columns = 3 if components[0].n_parts else 1
     figure = figure_module.Figure(figsize=(2.6 * n_columns, 4.2 * len(components)), layout="constrained")
     axes = figure.subplots(len(components), n_columns, squeeze=False)
@@ -79,7 +79,7 @@ def _cost(component, i, size):
 
 
 def _frame_parts(ax, component):
-    patches = require_extra("matplotlib.patches", "plot", "Drawing a model")
+    patches = require_extra("matplotlib.patches", "plot", "Plotting a model")
     size, side = GLYPH // 2, component.parts.shape[1] * GLYPH // 2
     for i, (row, column) in enumerate(component.anchors):
         corner = (column * size - 0.5, row * size - 0.5)
@@ -116,7 +116,7 @@ def _rectangle(patches, box, colour, width):
 def plot_report(report, ax=None):
     """Precision against recall."""
     if ax is None:
-        figure_module = require_extra("matplotlib.figure", "plot", "Drawing a curve")
+        figure_module = require_extra("matplotlib.figure", "plot", "Plotting a curve")
         ax = figure_module.Figure(figsize=(5, 4), layout="constrained").subplots()
     ax.plot(report.recall, report.precision, color="#2a78d6")
     ax.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02), title=f"AP {100 * report.ap:.1f} %")

@@ -26,7 +26,7 @@ from mercer._base.validation import canonical, refuse_negative
 
 
 class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Rows that sum to 1, flattened where few values hold most of the sum: x^w with w = (1 + S) / (1 + cutoff).
+    """Scale rows to sum 1, and flatten rows of low entropy S: x^w with w = (1 + S) / (1 + cutoff).
 
     S is the entropy of the row, and rows with S >= cutoff keep their values. With the default this is the weighting of
     spectral entropy similarity [li21spectral], w = 0.25 + 0.25 S for S < 3: the Jensen-Shannon kernel of the result is
@@ -35,11 +35,11 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
     Parameters
     ----------
     cutoff : float above 0
-        The entropy, in nats, from which on a row stays as it is.
+        Entropy, in nats, above which a row keeps its values.
 
     Notes
     -----
-    Rows may be dense or CSR; nothing is learnt from them but their width. Empty rows stay empty.
+    Rows may be dense or CSR; nothing is learned from them but their width. Empty rows stay empty.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.cutoff = cutoff
 
     def fit(self, X, y=None):
-        """Check the rows; nothing is learnt. ``y`` is ignored."""
+        """Check the rows; nothing is learned. ``y`` is ignored."""
         if not isinstance(self.cutoff, Real) or not 0 < self.cutoff < np.inf:
             raise InputError(f"SpectralEntropyWeighting needs a cutoff above 0, got {self.cutoff!r}.")
         self._checked(X, reset=True)
@@ -96,7 +96,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
         values = X.data if sparse.issparse(X) else X
         if (values < 0).any():
             position = int(np.argmax(values.ravel() < 0))
-            refuse_negative(X, position, "SpectralEntropyWeighting", hint="Intensities are never negative.")
+            refuse_negative(X, position, "SpectralEntropyWeighting", hint="Intensities must not be negative.")
         return X
 
     def __sklearn_is_fitted__(self):

@@ -12,11 +12,11 @@ from mercer._base.parameters.molecules import FINGERPRINTS
 from mercer._base.progress import track
 from mercer._base.validation import narrow
 
-_PURPOSE = "Making fingerprints of molecules"
+_PURPOSE = "Computing fingerprints of molecules"
 
 
 class MoleculeFingerprints(TransformerMixin, BaseEstimator):
-    """Fingerprints of molecules that are given as SMILES [rogers10extended], as RDKit makes them.
+    """Compute fingerprints of molecules from SMILES [rogers10extended] with RDKit.
 
     A fragment of a molecule has a number, and is counted in the column ``number % n_bits``: the scores of two such rows
     are those of RDKit's own fingerprints of this size. Fragments that share a column count together; with 2**20
@@ -25,17 +25,17 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     fingerprint : {"morgan", "feature-morgan", "atom-pair", "torsion", "rdkit"}
-        Circles around atoms, by their elements or by what they do; pairs of atoms with their distance; four atoms in a
-        row; paths.
+        Fingerprint type: circles around atoms, by element or by function; pairs of atoms with their distance; four
+        atoms in a row; or paths.
     counts : bool
-        How often each fragment occurs, or 1 for each that does. Binary atom pairs and torsions have further columns
-        for fragments that occur more than once, as RDKit's have.
+        Store how often each fragment occurs, or only whether it occurs. Binary atom pairs and torsions have further
+        columns for fragments that occur more than once, as in RDKit.
     radius : int
-        Bonds around an atom of a Morgan fingerprint: 2 gives the fragments of ECFP4.
+        Radius of a Morgan fingerprint in bonds; 2 gives the fragments of ECFP4.
     n_bits : int
-        Number of columns.
+        Number of columns; fewer columns take less memory and let more fragments collide.
     column : str or None
-        The column of the SMILES in a table that is read for this model; None: found by its name.
+        Column of SMILES in a table; None finds it by its name.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
             number = int(np.argmin(understood))
             raise InputError(
                 f"MoleculeFingerprints: RDKit cannot read molecule {number} (counted from 0), {texts[number]!r:.80}. "
-                "Correct it, or leave it out."
+                "Correct or remove it."
             )
         return rows
 
@@ -113,16 +113,20 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
 
     def _texts(self, X):
         if isinstance(X, str):
-            raise InputError(f"MoleculeFingerprints takes many SMILES, got the text {X!r:.80}. Put it into a list.")
+            raise InputError(
+                f"MoleculeFingerprints needs a list of SMILES; got the string {X!r:.80}. Put it into a list."
+            )
         if hasattr(X, "columns") and self.column is not None:
             if self.column not in X.columns:
-                raise InputError(f"MoleculeFingerprints needs the column {self.column!r}, and the frame has none.")
+                raise InputError(
+                    f"MoleculeFingerprints needs the column {self.column!r}, but the data frame does not have it."
+                )
             X = X[self.column]
         values = np.asarray(X, dtype=object)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
-            raise InputError(f"MoleculeFingerprints takes one column of SMILES, got an array of shape {values.shape}.")
+            raise InputError(f"MoleculeFingerprints needs one column of SMILES; got an array of shape {values.shape}.")
         return values
 
     def __sklearn_is_fitted__(self):
@@ -136,7 +140,7 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
 
 
 def count_fingerprints(smiles, radius=2, n_bits=2048):
-    """How often each circular fragment occurs in each molecule [rogers10extended].
+    """Count how often each circular fragment occurs in each molecule [rogers10extended].
 
     A fragment is an atom with its surroundings up to ``radius`` bonds away; its hash picks one of ``n_bits`` columns.
     Counts are compared by ``MinMax``, the Tanimoto similarity of counts. ``X > 0`` is the usual binary fingerprint, on
@@ -166,10 +170,10 @@ def count_fingerprints(smiles, radius=2, n_bits=2048):
 
 
 def murcko_scaffolds(smiles):
-    """The rings of each molecule and what links them [bemis96properties], as SMILES; "" where there are none.
+    """Compute the rings of each molecule and their linkers [bemis96properties], as SMILES; "" if there are none.
 
-    Molecules with the same scaffold are one series of a chemist. A classifier that is tested on new scaffolds is tested
-    on new chemistry: take these as ``groups`` of scikit-learn's ``GroupKFold``.
+    Molecules with the same scaffold form a chemical series. To test a classifier on new scaffolds, use them as
+    ``groups`` of scikit-learn's ``GroupKFold``.
 
     Parameters
     ----------

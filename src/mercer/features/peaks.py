@@ -12,16 +12,16 @@ from mercer._base.validation import narrow
 
 
 def bin_spectra(spectra, bin_width=0.1, max_mz=2000.0):
-    """Mass spectra as rows: the intensities of their peaks, added up in bins of m/z.
+    """Convert mass spectra to rows: intensities of peaks, added up in bins of m/z.
 
     Parameters
     ----------
     spectra : sequence of arrays of shape (peaks, 2)
-        For each spectrum its peaks, as pairs of m/z and intensity, in any order.
+        The peaks of each spectrum as pairs of m/z and intensity, in any order.
     bin_width : float
         Width of a bin in units of m/z. Bin j holds the peaks with j <= m/z / bin_width < j + 1.
     max_mz : float
-        All peaks must lie below; there are ceil(max_mz / bin_width) bins.
+        Upper limit of all peaks; there are ceil(max_mz / bin_width) bins.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def _checked(peaks, number, max_mz):
             f"has shape {table.shape}."
         )
     if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise InputError(f"bin_spectra needs finite numbers >= 0; spectrum {number} has others.")
+        raise InputError(f"bin_spectra needs finite numbers >= 0, but spectrum {number} has other values.")
     if table[:, 0].max() >= max_mz:
         raise InputError(
             f"bin_spectra has bins up to max_mz={max_mz:g}, but spectrum {number} has a peak at {table[:, 0].max():g}. "

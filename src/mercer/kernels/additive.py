@@ -394,8 +394,8 @@ class GeneralizedIntersection(AdditiveKernel):
             powers = _signed_power(abs(X), self.beta)
         if not np.isfinite(powers.data if sparse.issparse(powers) else powers).all():
             raise InputError(
-                f"{self!r}: values to the power {self.beta:g} are beyond the largest {X.dtype.name} number. "
-                "Scale the rows down, for instance divide all of them by the largest absolute value."
+                f"{self!r}: values raised to the power {self.beta:g} exceed the largest {X.dtype.name} number. Scale "
+                "the rows down, for instance by the largest absolute value."
             )
         return powers
 

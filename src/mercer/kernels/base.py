@@ -1,4 +1,4 @@
-"""What every kernel offers: Gram blocks, diagonal, induced distance, normalisation, nearest rows."""
+"""What every kernel offers: Gram blocks, diagonal, induced distance, normalization, nearest rows."""
 
 __all__ = ["Kernel", "kernel_class", "require_non_negative"]
 
@@ -118,7 +118,7 @@ class Kernel:
         """
         X, Y = self._checked(X, Y)
         if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-            raise InputError(f"top_k needs a whole number k >= 1, got k={k!r}.")
+            raise InputError(f"top_k needs an integer k >= 1; got k={k!r}.")
         from mercer._native.kernels.selection import keep_best
 
         k = min(int(k), Y.shape[0])
@@ -218,9 +218,9 @@ class Kernel:
     def induced_distances(self, X, Y, left, right, weight=1.0):
         """weight * (K(x, x) + K(y, y) - 2 K(x, y)) of float64 rows X[left[i]], Y[right[i]], bin by bin."""
         raise InputError(
-            f"Exponential: with gamma={weight:g}, row {left[0]} of X and row {right[0]} of Y are so near in {self!r} "
-            "that K(x, x) + K(y, y) - 2 K(x, y) has too few digits left. Take a smaller gamma, or scale the rows "
-            "down; of a normalized kernel, take the kernel itself and rows scaled by kernel.normalize(X)."
+            f"Exponential: with gamma={weight:g}, row {left[0]} of X and row {right[0]} of Y are so close in {self!r} "
+            "that K(x, x) + K(y, y) - 2 K(x, y) loses too many digits. Use a smaller gamma, or scale the rows down; "
+            "for a normalized kernel, use the kernel itself with rows scaled by kernel.normalize(X)."
         )
 
     # -------------------------------------------------------------------------------------------------- parameters

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, normalisation, and functions from outside."""
+"""Kernels made of kernels: sums, products, normalization, and functions from outside."""
 
 __all__ = ["CallableKernel", "NormalizedKernel", "ProductKernel", "SumKernel"]
 
@@ -292,9 +292,9 @@ class NormalizedKernel(Kernel):
             lost = small[energy[small] > 0]
         if len(lost):
             raise InputError(
-                f"NormalizedKernel: K(x, x) of row {lost[0]} of {name} is below the smallest number with all "
-                f"digits, {np.finfo(np.float64).tiny:.3g}, so that nothing can be divided by it. Scale the rows up, or "
-                "normalize each one first."
+                f"NormalizedKernel: K(x, x) of row {lost[0]} of {name} is below the smallest normal number, "
+                f"{np.finfo(np.float64).tiny:.3g}, and cannot be a divisor. Scale the rows up, or normalize each row "
+                "first."
             )
         return inverse(np.sqrt(energy))
 
@@ -321,7 +321,7 @@ class CallableKernel(Kernel):
     function : callable
         ``function(X, Y)`` returns the (n, m) matrix; with ``rows=True``, ``function(x, y)`` compares two vectors.
     rows : bool
-        Which of the two the function is.
+        Whether the function compares two vectors instead of two matrices.
 
     Notes
     -----

@@ -149,7 +149,7 @@ def per_side(function, X, Y):
 
 
 def _shifted(X, shift):
-    """X * 2**shift, of rows that the caller does not need any more."""
+    """X * 2**shift, of rows that the caller does not need anymore."""
     if sparse.issparse(X):
         X.data = np.ldexp(X.data, shift)
         return X
@@ -173,8 +173,8 @@ def refuse_overflow(values, who):
     at = np.unravel_index(int(np.argmin(np.isfinite(values))), values.shape)
     rows = " and ".join(f"row {row} of {side}" for row, side in zip(at, "XY", strict=False))
     raise InputError(
-        f"{who}: the value of {rows} is beyond the largest {values.dtype.name} number. Scale the rows down, for "
-        "instance divide all of them by the largest absolute value."
+        f"{who}: the value of {rows} exceeds the largest {values.dtype.name} number. Scale the rows down, for "
+        "instance by the largest absolute value."
     )
 
 

@@ -242,7 +242,7 @@ class ExpChi2(ExponentialKernel):
     positive_definite_on = "non-negative"
 
     def check_values(self, X, name):
-        require_non_negative(X, "ExpChi2", name, "Exponential(Chi2(signed=True)) takes features with signs.")
+        require_non_negative(X, "ExpChi2", name, "Use Exponential(Chi2(signed=True)) for features with signs.")
 
     def exponents(self, X, Y, n_jobs, relative=False):
         return _weighed(Chi2(), self.rate, X, Y, n_jobs, relative)

@@ -53,7 +53,7 @@ MEANT = {
 
 
 def get_kernel(kernel, **params):
-    """A kernel object from a name, a function or a kernel.
+    """Get a kernel object from a name, a function or a kernel.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def get_kernel(kernel, **params):
     """
     if isinstance(kernel, Kernel):
         if params:
-            raise InputError(f"{kernel!r} already has its parameters; {sorted(params)} cannot be given beside it.")
+            raise InputError(f"{kernel!r} already has its parameters; {sorted(params)} cannot be added.")
         return kernel
     if isinstance(kernel, str):
         return _by_name(kernel, params)
     if callable(kernel):
         return CallableKernel(kernel, **params)
-    raise InputError(f"A kernel is a name, a Kernel object or a function, not {kernel!r}.")
+    raise InputError(f"A kernel must be a name, a Kernel object or a function; got {kernel!r}.")
 
 
 def needs_non_negative(resolve):
@@ -101,6 +101,4 @@ def _by_name(name, params):
         return KERNELS[key](**params)
     except TypeError:
         accepted = sorted(KERNELS[key]().get_params()) or ["no parameters"]
-        raise InputError(
-            f"Kernel {key!r} was given {', '.join(sorted(params))}; it takes {', '.join(accepted)}."
-        ) from None
+        raise InputError(f"Kernel {key!r} got {', '.join(sorted(params))}; it takes {', '.join(accepted)}.") from None

@@ -61,7 +61,7 @@ class UniversalRBF(Kernel):
     Parameters
     ----------
     delta : float or None
-        Step of the quantiser. None: ``fit`` of an estimator takes pi times the root of half the mean |x - y|^2 between
+        Step of the quantizer. None: ``fit`` of an estimator takes pi times the root of half the mean |x - y|^2 between
         its rows (or their blocks), at which the Gaussian falls to 1 / e; called directly, the kernel has delta = 1.
     block_size : int or None
         Columns of the blocks that are embedded on their own; None: the whole row is one.
@@ -80,7 +80,7 @@ class UniversalRBF(Kernel):
         if self.delta is not None and not np.finfo(np.float64).tiny <= self.delta < np.inf:
             raise InputError(f"UniversalRBF needs a finite delta > 0 or None, got delta={self.delta!r}.")
         if self.block_size is not None and (not isinstance(self.block_size, (int, np.integer)) or self.block_size < 1):
-            raise InputError(f"UniversalRBF needs block_size as a whole number >= 1 or None, got {self.block_size!r}.")
+            raise InputError(f"UniversalRBF needs block_size to be an integer >= 1 or None; got {self.block_size!r}.")
 
     @property
     def step(self):
@@ -101,7 +101,7 @@ class UniversalRBF(Kernel):
         if self.block_size is not None and X.shape[1] % self.block_size:
             raise InputError(
                 f"UniversalRBF has blocks of {self.block_size} columns; {name} has {X.shape[1]} columns, which is not "
-                "a multiple of it."
+                "a multiple of the block size."
             )
 
     def _blocks(self, d):

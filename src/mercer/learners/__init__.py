@@ -1,4 +1,4 @@
-"""Learning with a kernel as linear learning on its features: classifiers and regressors for any map or quantiser."""
+"""Learning with a kernel as linear learning on its features: classifiers and regressors for any map or quantizer."""
 
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan

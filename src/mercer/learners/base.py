@@ -122,7 +122,7 @@ class KernelLearner(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(self.plan_, TrialPlan):
             raise InputError(
-                f"{type(self).__name__}: there were no trials, because a kernel or a map was given. Fit with "
+                f"{type(self).__name__}: there are no trials to plot, because a kernel or a map was given. Fit with "
                 "kernel=None, or with C='auto'."
             )
         figure = draw_trials(self.plan_)
@@ -137,7 +137,7 @@ class KernelLearner(BaseEstimator):
         return self._predictor
 
     def _plan_alone(self, X, y):
-        """The plan of an estimator that is not fitted afterwards."""
+        """The plan of an estimator that is not fitted afterward."""
         self._check_parameters()
         with self._working(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a few rows may not cover the range of all
@@ -179,8 +179,8 @@ class KernelLearner(BaseEstimator):
         is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
             raise InputError(
-                f"{type(self).__name__} has expansion={self.expansion!r} for quantisers only, such as "
-                "map=ProductQuantizer(). Leave it at 'delayed'."
+                f"{type(self).__name__} has expansion={self.expansion!r} , which applies only to quantizers such as "
+                "map=ProductQuantizer(). Remove it."
             )
         if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
             X = encode.sample_rows(X, self._seed)
@@ -321,7 +321,7 @@ class KernelLearner(BaseEstimator):
         who = type(self).__name__
         if interrupted:
             message = f"{who} was interrupted after {self.n_iter_} passes with relative gap {self.gap_:.1e}. The best "
-            warnings.warn(message + "model so far is kept; fit again to go on.", ConvergenceWarning, stacklevel=5)
+            warnings.warn(message + "model so far is kept.", ConvergenceWarning, stacklevel=5)
         elif not converged:
             warnings.warn(
                 f"{who} stopped after max_iter={self.max_iter} with relative gap {self.gap_:.1e} > tol={self.tol:.0e}. "
@@ -378,8 +378,8 @@ class KernelLearner(BaseEstimator):
         elif self.scaling not in (None, "none") or self.budget is not None:
             name = "budget" if self.budget is not None else "scaling"
             raise InputError(
-                f"{type(self).__name__}: `{name}` belongs to an automatic fit, but a kernel or a map is given. Leave "
-                "it out, or use kernel=None, or C='auto'."
+                f"{type(self).__name__}: `{name}` applies only to an automatic fit, but a kernel or a map is given. "
+                "Remove it, or use kernel=None or C='auto'."
             )
         self._route.check_parameters()
 
@@ -398,7 +398,7 @@ class KernelLearner(BaseEstimator):
             return
         fitted = check_kind(self, "map_", self._route.map_kind)
         if fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         u = checked_array(self, "coef_", "float64", shape=(fitted.inner_.n_factors, None))
         checked_array(self, "intercept_", "float64", shape=u.shape[1:])
         if self.feature_range_ is not None:
@@ -410,7 +410,7 @@ class KernelLearner(BaseEstimator):
         is_exact = isinstance(self.machine_, LandmarkPredictor)
         machine = check_kind(self, "machine_", (LandmarkPredictor, ScaledPredictor, PanelPredictor))
         if machine.n_features_in_ != self.n_features_in_:
-            raise ValueError("machine_ was fitted on rows of another width.")
+            raise ValueError("machine_ was fitted on rows of a different width.")
         for part in [machine] if is_exact else [part.predictor for part in machine.parts]:
             coefficients = checked_array(part, "coefficients", FLOATS, ndim=2)
             checked_array(self, "intercept_", "float64", shape=coefficients.shape[1:])

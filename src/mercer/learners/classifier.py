@@ -1,4 +1,4 @@
-"""KernelClassifier: a kernel name, a map or a quantiser in, a classifier out."""
+"""KernelClassifier: a kernel name, a map or a quantizer in, a classifier out."""
 
 __all__ = ["KernelClassifier"]
 
@@ -38,91 +38,94 @@ def _has_probabilities(self):
     if self.probability or self.loss in LINKS or self._is_automatic:
         return True
     raise AttributeError(
-        f"{type(self).__name__} gives probabilities with kernel=None, with probability=True, or with loss='logistic' "
-        "or 'multinomial'."
+        f"{type(self).__name__} has probabilities only with kernel=None, with probability=True, or with "
+        "loss='logistic' or 'multinomial'."
     )
 
 
 def _check_class_weight(class_weight, who):
     """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
     for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
-        number(f"class_weight[{name!r}]", 1.0, "Factor of its losses.", least=0).check(weight, who)
+        number(f"class_weight[{name!r}]", 1.0, "Factor for its losses.", least=0).check(weight, who)
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
-    """A classifier that compares rows by a kernel: chosen by trials, or the one you name.
+    """A classifier based on a kernel, which trials choose or you name.
 
-    Without arguments it tries scalings of the columns, kernels, widths and penalties on some of the rows, judges each
-    by the scores that every row gets from all the others, and lets the best learn from all rows. With a kernel or a map
-    it makes one fit: the kernel becomes a map, the rows are encoded once, and the weights are found to a stated
-    relative duality gap. ``plan_`` says what was done, and the method ``plan`` what would be done.
+    Without arguments, the fit tries scalings of the columns, kernels, widths and penalties on some of the rows. It
+    scores each candidate on left-out rows and trains the best one on all rows. With a kernel or a map, there is a
+    single fit: a map replaces the kernel, the rows are encoded once, and the weights are found to a given relative
+    duality gap. ``plan_`` describes the fit; the method ``plan`` describes it in advance.
 
     Parameters
     ----------
     kernel : None, str or Kernel
-        What to compare rows by. None tries linear, RBF and Laplacian kernels and, of rows >= 0, chi2, intersection,
-        Jensen-Shannon and exponential chi2. A name means the kernel as it is by default; the gamma of exp(-gamma D) is
-        1 over the mean D between rows unless it is given. Chi2, Jensen-Shannon and other additive homogeneous kernels
-        are mapped by HomogeneousMap, the intersection by SparseAdditiveMap. Those that are not additive are computed
-        exactly up to 20,000 rows in memory, as SVC does, and mapped by NystroemMap above, for losses without a dual on
-        kernel values (logistic, joint ones), an unregularized intercept, or a solver that you name.
-    map : map or quantiser
-        Used instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or ``ProductQuantizer()``.
+        Kernel that compares rows. None tries the linear, RBF and Laplacian kernels and, for rows >= 0, chi2,
+        intersection, Jensen-Shannon and exponential chi2. A name stands for the kernel with its default parameters; the
+        default gamma of exp(-gamma D) is 1 over the mean D between rows. Chi2, Jensen-Shannon and other additive
+        homogeneous kernels are mapped by HomogeneousMap, and the intersection by SparseAdditiveMap. Kernels that are
+        not additive are computed exactly for up to 20,000 rows in memory, as in SVC. They are mapped by NystroemMap for
+        more rows, for losses without a dual on kernel values (logistic and joint losses), for an unregularized
+        intercept, or if you name a solver.
+    map : map or quantizer
+        Feature map to use instead of the kernel's default, for example ``SparseAdditiveMap("js")`` or
+        ``ProductQuantizer()``.
     loss : None or {"squared_hinge", "hinge", "logistic", "huber_hinge", "crammer_singer", "multinomial"}
-        What wrong scores cost, for a kernel or map that you name; the last two look at all classes at once. None means
-        squared_hinge, and hinge on exact kernel values, as in SVC. An automatic fit has the squared loss, whose
-        left-out scores are exact.
+        Loss function for a named kernel or map; the last two train all classes jointly. None uses squared_hinge, or
+        hinge on exact kernel values, as in SVC. An automatic fit uses the squared loss, whose left-out scores are
+        exact.
     C : None, float or "auto"
-        Weight of the losses against |u|^2 / 2, as in SVC. None means 1 for a kernel or map that you name, and otherwise
-        what trials choose; "auto" has trials choose it for a named kernel too. The right size goes with 1 / K(x, x):
-        histograms with sum 1 need a larger C than raw counts.
+        Weight of the losses against |u|^2 / 2, as in SVC; a larger C fits the training rows more closely. None uses 1
+        for a named kernel or map, and otherwise lets trials choose; "auto" lets trials choose for a named kernel too. A
+        suitable C is proportional to 1 / K(x, x): histograms that sum to 1 need a larger C than raw counts.
     scaling : None or {"none", "unit", "standard", "ranks", "rows"}
-        How columns are scaled in an automatic fit, see :class:`ColumnScaling`; None tries all that the rows allow.
+        How an automatic fit scales columns, see :class:`ColumnScaling`; None tries every scaling that the rows allow.
     budget : None or float
-        Seconds that an automatic fit may take. None allows a number of operations that follows from the number of
-        rows; what is chosen then depends on rows and seed alone, not on the speed of the machine.
+        Time limit in seconds for an automatic fit. None limits the number of operations by the number of rows instead,
+        so the choice depends only on the rows and the seed, not on the speed of the machine.
     multi_class : {"auto", "ovr", "ovo"}
-        One-vs-rest, all columns in the same passes, or one-vs-one, each pair on its own rows. "auto" takes pairs, as
-        SVC does, up to 20 classes and 2**21 weights in all, because additive kernels separate two classes better than
-        one from a mixture of the others; beyond that, one-vs-rest. On exact kernel values pairs are taken as long as
-        they have 2**24 coefficients or fewer. Joint losses have one column per class.
+        One-vs-rest, which trains all classes in the same passes, or one-vs-one, which trains each pair on its own rows.
+        "auto" uses pairs, as SVC does, for up to 20 classes and 2**21 weights in all, because additive kernels separate
+        two classes better than one class from a mixture of others; otherwise it uses one-vs-rest. On exact kernel
+        values, it uses pairs if they have at most 2**24 coefficients. Joint losses have one column per class.
     expansion : {"delayed", "immediate", "dense"}
-        How a quantiser's codes are learnt on: as they are; decoded 250 at a time; all decoded beforehand.
+        How the solver reads the codes of a quantizer: through tables; decoded 250 at a time; or decoded all at once.
     solver : {"auto", "bundle", "dual", "falkon", "newton", "projected"}
-        "auto" takes the one that is likely the quickest of those that apply.
+        Optimization algorithm; "auto" picks the applicable one that is likely to be fastest.
     tol : float
-        Relative duality gap at which to stop: objective and optimum differ by at most this share.
+        Relative duality gap at which the solver stops. The objective differs from the optimum by at most this share.
     max_iter : int
-        Passes over the data at most.
+        Maximum number of passes over the data.
     fit_intercept : bool
     intercept_scaling : float or None
-        The intercept is the weight of a further feature of this size, regularised like the others; None leaves it
-        unregularised.
+        Value of the constant feature whose weight is the intercept, regularized like other weights; None does not
+        regularize the intercept.
     class_weight : dict, "balanced" or None
-        Factors of the losses of each class, as in SVC.
+        Factors for the losses of each class, as in SVC.
     probability : bool
-        Offer ``predict_proba`` for losses whose scores are not log odds, by a softmax fitted to five-fold
-        cross-validated scores: five more fits. ``predict`` then gives the class of the largest probability.
+        Enable ``predict_proba`` for losses whose scores are not log odds, by a softmax fitted to five-fold
+        cross-validated scores, which takes five more fits. ``predict`` then returns the class of the largest
+        probability.
     storage : {"auto", "memory", "disk"}
-        Where encoded rows are kept. "auto" takes the disk when they would take half of the available memory.
+        Where encoded rows are stored. "auto" uses the disk if they would take half of the available memory.
     random_state : int, RandomState or None
     n_jobs : int or None
     verbose : int
-        Above 0, show progress on the standard error: a bar on a terminal, elsewhere a line every few seconds.
+        If greater than 0, show progress on standard error: a bar on a terminal, otherwise a line every few seconds.
 
     Attributes
     ----------
     classes_ : ndarray
     kernel_ : Kernel
-        The one that an automatic fit has chosen, for scaled rows.
+        The kernel that an automatic fit chose, for scaled rows.
     machine_ : ScaledPredictor, LandmarkPredictor, or None
-        What an automatic fit, or one on exact kernel values, has learned, without the intercept: coefficients of rows.
-        There is no ``map_`` and no ``coef_`` then; give ``map=NystroemMap(...)`` to have them.
+        The coefficients of rows that an automatic fit, or a fit on exact kernel values, learned, without the intercept.
+        There is no ``map_`` and no ``coef_`` in this case; set ``map=NystroemMap(...)`` to get them.
     link_ : SoftmaxLink, or None
-        What turns scores into log odds.
-    map_ : the fitted map or quantiser
+        Converts scores to log odds.
+    map_ : the fitted map or quantizer
     coef_ : ndarray of shape (factors, columns)
-        Weights in the factor space of ``map_.inner_``; coefficients of landmarks where a NystroemMap has more than
+        Weights in the factor space of ``map_.inner_``, or coefficients of landmarks if a NystroemMap has more than
         2,048 of them.
     intercept_ : ndarray of shape (columns,)
     plan_ : Plan
@@ -135,17 +138,17 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         The largest relative duality gap.
     n_iter_ : int
     interrupted_ : bool
-        Whether Ctrl-C ended the fit; the model is then the best so far. Weights of thousands of classes are still made
-        then, which takes a while; a second Ctrl-C ends that without a model.
+        Whether Ctrl-C ended the fit; the model is then the best one so far. With thousands of classes, computing its
+        weights takes a while; a second Ctrl-C ends the fit without a model.
     sigmoids_ : ndarray of shape (2, columns), or None
-        Slopes and offsets that turn scores of labels into log odds.
+        Slopes and offsets that convert the scores of labels to log odds.
     history_ : dict of lists
         Objective, dual objective, gap, seconds and planes by iteration.
 
     Notes
     -----
     X may also be a numpy.memmap or a source of rows: the map is then fitted to a sample, and rows are encoded block by
-    block. An indicator matrix y means labels, each of them learnt as a problem of its own. Among classes that are
+    block. An indicator matrix y means labels, each of them learned as a problem of its own. Among classes that are
     strings, ``""`` is one like any other, as in scikit-learn; the command line and ``open_rows`` take an empty label of
     a table for a missing one.
 
@@ -202,7 +205,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         y : classes, shape (n,), or an indicator matrix of labels; of a source that has labels, these by default
         sample_weight : None, or how much each row counts
         groups : None, or for each row the group that it belongs to (a compound, a patient), shape (n,)
-            An automatic fit judges a row by what was learned from other groups.
+            An automatic fit scores each row with models trained on other groups.
         """
         self._check_parameters()
         with self._working():
@@ -223,8 +226,9 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
     def decision_function(self, X):
         """Decision score of each class: (n,) for two classes, positive for the second, else (n, classes).
 
-        With one-vs-one columns these are votes, with ties broken by the scores; ``predictor_`` gives the scores. After
-        an automatic fit, and with ``probability=True``, they are log odds: ``predict_proba`` is their softmax.
+        With one-vs-one columns, these are votes, with ties broken by the scores; ``predictor_`` returns the scores.
+        After an automatic fit, and with ``probability=True``, they are log odds, and ``predict_proba`` is their
+        softmax.
         """
         return self._decision(self._scores(X))
 
@@ -238,16 +242,17 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         return decision if self.link_ is None else self.link_.decision(decision.reshape(len(decision), -1))
 
     def predict(self, X):
-        """The class of each row."""
+        """Predict the class of each row."""
         return self.columns_.choose(self.decision_function(X), self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, (n, classes).
+        """Predict the probability of each class, (n, classes).
 
-        ``predict`` gives the class of the largest. They are softmax(alpha f + beta) with alpha and beta from left-out
-        scores, in closed form after an automatic fit, by cross-validation with ``probability=True``. The logistic loss
-        has log odds already: of one-vs-rest columns probabilities are normalized, of pairs the log odds are fitted.
+        ``predict`` returns the class of the largest probability. Probabilities are softmax(alpha f + beta), with alpha
+        and beta fitted to left-out scores: in closed form after an automatic fit, by cross-validation with
+        ``probability=True``. The scores of the logistic loss are log odds already: for one-vs-rest, their probabilities
+        are normalized; for pairs, the log odds are fitted.
         """
         scores = self._scores(X)
         if self.link_ is not None:
@@ -325,8 +330,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         X, y = encode.opened(X), encode.fetched(y)
         if self.probability and self.loss not in LINKS and client_of(X) is not None:
             raise InputError(
-                f"{type(self).__name__}: probability=True learns from folds of the rows, which needs all rows in one "
-                "process. Use a loss with probabilities of its own, 'logistic' or 'multinomial'."
+                f"{type(self).__name__}: probability=True uses cross-validation, which needs all rows in one process. "
+                "Use loss='logistic' or 'multinomial', which have probabilities of their own."
             )
         are_labels = y is not None and is_multilabel(y)
         return super()._read(X, y, sample_weight, multi_output=are_labels)
@@ -338,7 +343,10 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         self._are_labels = is_multilabel(y)
         if self._are_labels:
             if self.class_weight is not None:
-                raise InputError(f"{who} has class_weight for classes, not for labels. Use sample_weight.")
+                raise InputError(
+                    f"{who} supports class_weight for classes, not for an indicator matrix of labels. "
+                    "Use sample_weight."
+                )
             self.classes_ = np.arange(y.shape[1])
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y), weights
         y = column_or_1d(y, warn=True)
@@ -347,7 +355,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         if len(self.classes_) < 2:
             raise InputError(
                 f"{who}: the number of classes has to be greater than one, but there is only one class: {len(codes)} "
-                f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Give it rows of a second class."
+                f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Add rows of a second class."
             )
         if self.class_weight is not None:
             _check_class_weight(self.class_weight, who)
@@ -355,7 +363,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
             with np.errstate(over="ignore"):
                 weights = weights * by_class[codes]
             if not np.isfinite(weights).all():
-                raise InputError(f"{who}: the product of sample_weight and class_weight is too large for a number.")
+                raise InputError(f"{who}: the product of sample_weight and class_weight is too large.")
         return codes, weights
 
     def _weights_of_classes(self, y, codes, weights):
@@ -405,15 +413,15 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
             raise ValueError("classes_ must be a vector.")
         if len(np.unique(classes)) != len(classes):
-            raise ValueError("classes_ must differ from each other.")
+            raise ValueError("classes_ must be unique.")
         n_columns = self.columns_.n_columns
         if n_columns != len(self.intercept_):
-            raise ValueError("classes_, multi_class_ and the weights do not fit together.")
+            raise ValueError("classes_, multi_class_ and the weights are inconsistent.")
         if self.sigmoids_ is not None:
             checked_array(self, "sigmoids_", "float64", shape=(2, n_columns))
         n_scores = 1 if len(classes) == 2 else len(classes)
         if self.link_ is not None and len(check_kind(self, "link_", SoftmaxLink).offsets) != n_scores:
-            raise ValueError("link_ and classes_ do not fit together.")
+            raise ValueError("link_ and classes_ are inconsistent.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

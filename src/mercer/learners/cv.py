@@ -27,27 +27,28 @@ LEAST_C = 5.0  # in these units, to which all values are tried: small ones may a
 PATIENCE = 2  # values in a row without a better score, after which larger ones are not tried
 SLOW = 4.0  # times as many passes as the value before took: then one is enough
 KEPT_SHARE = 0.25  # of the available memory that the rows of all folds may take
-N_VALUES, VALUE = integer("Cs", 10, "How many values.", least=1), named(CLASSIFIER)["C"].but(default=1.0, words=())
+N_VALUES, VALUE = integer("Cs", 10, "Number of values.", least=1), named(CLASSIFIER)["C"].but(default=1.0, words=())
 
 
 class KernelClassifierCV(KernelClassifier):
     """KernelClassifier with C chosen by cross-validation.
 
-    The map, which sees no labels, is fitted once and the rows are encoded once. In every fold the values of C are
-    tried in ascending order, and the cutting planes of one are the start of the next, because they do not depend on C.
+    The map, which does not use labels, is fitted once, and the rows are encoded once. In each fold, the values of C are
+    tried in ascending order, and the cutting planes of one value are the start for the next, because they do not depend
+    on C.
 
     Parameters
     ----------
     kernel, map
         As in :class:`KernelClassifier`.
     Cs : int or sequence of floats
-        Values to try, in ascending order. A number stands for as many between 0.1 and 1,000 over the mean of K(x, x),
-        so that the scale of the kernel does not matter; of these, larger ones are left out once two in a row have not
-        raised the score (or one that took more than four times as many passes as the value before).
+        Values to try, in ascending order. A number stands for as many values between 0.1 and 1,000 over the mean of
+        K(x, x), so that the scale of the kernel does not matter. In that case, larger values are skipped once two in a
+        row did not raise the score, or one took more than four times as many passes as the previous value.
     cv : int, splitter or iterable of (train, test)
-        Folds; a number means stratified folds.
+        Folds; a number stands for stratified folds.
     scoring : str, callable or None
-        What to maximise: a scorer of scikit-learn; None means accuracy.
+        Score to maximize: a scorer of scikit-learn; None uses accuracy.
     loss, multi_class, expansion, solver, tol, max_iter, fit_intercept, intercept_scaling, class_weight, probability
         As in :class:`KernelClassifier`.
     storage, random_state, n_jobs, verbose
@@ -56,12 +57,12 @@ class KernelClassifierCV(KernelClassifier):
     Attributes
     ----------
     C_ : float
-        The chosen value: the smallest of those with the best mean score.
+        The chosen value: the smallest one with the best mean score.
     Cs_ : ndarray, the values that were tried
     scores_ : ndarray of shape (folds, values)
     best_index_ : int
     classes_, map_, coef_, intercept_, predictor_, plan_, multi_class_
-        As in :class:`KernelClassifier`, of the fit to all rows with the chosen C.
+        As in :class:`KernelClassifier`, for the fit to all rows with the chosen C.
     objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
         The same.
 
@@ -102,7 +103,7 @@ class KernelClassifierCV(KernelClassifier):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None, sample_weight=None):
-        """Choose C and learn from all rows with it.
+        """Choose C, and train on all rows with it.
 
         Parameters
         ----------
@@ -115,8 +116,8 @@ class KernelClassifierCV(KernelClassifier):
             X, y, weights = self._read(X, y, sample_weight)
             if client_of(X) is not None:
                 raise InputError(
-                    f"{type(self).__name__} learns from folds of the rows, which needs all rows in one process. Choose "
-                    "C on a sample of them, and give all to KernelClassifier."
+                    f"{type(self).__name__} uses cross-validation, which needs all rows in one process. Choose C on a "
+                    "sample of the rows, and fit KernelClassifier to all rows."
                 )
             folds = self._folds(y, weights)
             X, y, weights = without_idle_rows(X, y, weights)

@@ -13,7 +13,7 @@ from mercer._base.errors import InputError, require_extra
 from mercer.learners.fitting.encode import is_quantizer
 from mercer.maps import SparseMap
 
-# Okabe and Ito's colours, told apart under every common form of colour blindness; further classes have other lines
+# Okabe and Ito's colors, told apart under every common form of color blindness; further classes have other lines
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 STYLES = ("-", "--", ":", "-.")
 MOST_PANELS = 12
@@ -48,7 +48,7 @@ def draw_functions(model, features=None):
     handles, names = axes[0].get_legend_handles_labels()
     if len(names) > 1:
         figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8)
-    title = f"{type(model).__name__}: what each column adds to the scores"
+    title = f"{type(model).__name__}: contribution of each column to the scores"
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=10)
     return figure
 
@@ -76,7 +76,7 @@ def check_additive(model):
     if found is None or not found.kernel_.additive or is_quantizer(found) or isinstance(found, SparseMap):
         what = f"{type(found).__name__} of {found.kernel_!r}" if found is not None else repr(model.kernel_)
         raise InputError(
-            f"plot_functions() needs a score that is a sum over columns, which {what} does not give. Use an additive "
+            f"plot_functions() needs a score that is a sum over columns, which {what} does not have. Use an additive "
             "kernel such as 'chi2' with one of its own maps."
         )
 
@@ -94,7 +94,9 @@ def _chosen(model, features):
     for feature in np.atleast_1d(np.asarray(features, dtype=object)):
         j = names.index(feature) if feature in names else feature
         if isinstance(j, str) or not 0 <= j < d:
-            raise InputError(f"plot_functions() needs columns from 0 to {d - 1} or their names, got {feature!r}.")
+            raise InputError(
+                f"plot_functions() needs column numbers from 0 to {d - 1} or column names; got {feature!r}."
+            )
         chosen.append(int(j))
     return chosen
 

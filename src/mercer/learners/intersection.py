@@ -18,37 +18,38 @@ from mercer.learners.solvers.losses import get_loss
 class IntersectionSVC(KernelClassifier):
     """Support vector classification with the histogram intersection kernel, by coordinate descent on tables. [wu10fast]
 
-    For histograms of whole numbers, and for any other data after binning, which it does by itself. Training costs
-    about what it costs a linear SVM, prediction one look-up per column and class, and the default parameters serve.
+    For histograms of integers, and for other data after binning, which it does itself. Training costs about as much as
+    a linear SVM, prediction takes one look-up per column and class, and the default parameters rarely need tuning.
 
     Parameters
     ----------
     C : float or None
-        Weight of the losses against |w|^2 / 2. None takes 3 over the mean of K(x, x) of the training rows, so that
-        neither the number of levels nor that of columns matters. The paper has 1e-3, for levels up to 100 or so. With
-        ``kernel="linear"`` a number stands for a thousand times as much, as in the paper, and None for 1.
+        Weight of the losses against |w|^2 / 2; a larger C fits the training rows more closely. None uses 3 over the
+        mean of K(x, x) of the training rows, so that the number of levels and columns does not matter. The paper uses
+        1e-3, for about 100 levels. With ``kernel="linear"``, a number is multiplied by 1,000, as in the paper, and None
+        uses 1.
     loss : {"squared_hinge", "hinge"}
-        L2 or L1 loss.
+        Squared hinge (L2) or hinge (L1) loss.
     bins : "auto", int or None
-        Number of bins, see :class:`LevelQuantizer`. "auto" takes histograms of whole numbers as they are.
+        Number of bins, see :class:`LevelQuantizer`. "auto" uses histograms of integers unchanged.
     binning : {"auto", "global", "column", "adaptive"}
-        Where bins begin and end, see :class:`LevelQuantizer`.
+        How bins are placed, see :class:`LevelQuantizer`.
     kernel : str or Kernel
-        The intersection, or another additive kernel of levels: "chi2", "hellinger", "js", ``PowerMean(p)``; "linear";
-        or "auto", which compares intersection and linear on some of the training rows and takes the better.
+        The intersection or another additive kernel on levels: "chi2", "hellinger", "js", ``PowerMean(p)``; "linear"; or
+        "auto", which compares intersection and linear on held-out training rows and uses the better.
     multi_class : {"auto", "ovr", "ovo", "crammer_singer"}
-        One class against the others, as the paper has it; one against one; or all at once, with the L1 loss of its own.
-        "auto" takes pairs up to 20 classes and 2**21 weights in all, as :class:`KernelClassifier` does and for the same
-        reason, else one-vs-rest. Classes or pairs run side by side.
+        One-vs-rest, as in the paper; one-vs-one; or all classes jointly, with their own L1 loss. "auto" uses pairs for
+        up to 20 classes and 2**21 weights in all, for the same reason as :class:`KernelClassifier`, and one-vs-rest
+        otherwise. Classes or pairs are trained in parallel.
     solver : {"auto", "icd", "primal"}
-        Coordinate descent in the dual, or Newton's method or cutting planes in the primal, for far more columns than
-        rows.
+        Coordinate descent in the dual, or Newton's method or cutting planes in the primal, which suit data with far
+        more columns than rows.
     tol : float
-        Relative duality gap at which to stop.
+        Relative duality gap at which the solver stops.
     max_iter : int
-        Passes over the data at most.
+        Maximum number of passes over the data.
     fit_intercept : bool
-        The paper has no intercept.
+        Whether to add an intercept; the paper has none.
     intercept_scaling, class_weight, probability, random_state, n_jobs, verbose
         As in :class:`KernelClassifier`.
 
@@ -58,9 +59,9 @@ class IntersectionSVC(KernelClassifier):
     C_ : float
         The C that was used.
     kernel_ : Kernel
-        The one that was used.
+        The kernel that was used.
     trial_scores_ : None or dict
-        With ``kernel="auto"``, the accuracy of both kernels on rows held out of the training rows.
+        With ``kernel="auto"``, the accuracy of both kernels on held-out training rows.
     map_ : LevelQuantizer, or HomogeneousMap of the linear kernel
     coef_, intercept_, predictor_, plan_, multi_class_, objective_, dual_objective_, gap_, n_iter_, interrupted_
         As in :class:`KernelClassifier`.
@@ -78,7 +79,7 @@ class IntersectionSVC(KernelClassifier):
     >>> bool(classifier.score(X[1000:], y[1000:]) > 0.93)
     True
     >>> classifier.plan_.levels
-    'whole numbers as they are, up to 16'
+    'integers as they are, up to 16'
     """
 
     map, expansion, storage = None, "delayed", "memory"  # nothing to choose here
@@ -110,8 +111,8 @@ class IntersectionSVC(KernelClassifier):
     def _chosen_columns(self):
         if self._are_labels and self.multi_class == "crammer_singer":
             raise InputError(
-                f"{type(self).__name__}: multi_class='crammer_singer' is for classes; y has labels, which are learnt "
-                "one by one. Use multi_class='ovr'."
+                f"{type(self).__name__}: multi_class='crammer_singer' does not support an indicator matrix y. Use "
+                "multi_class='ovr'."
             )
         loss, n_factors = self._loss(), self.map_.inner_.n_factors
         multi_class = self.multi_class if self.multi_class in ("ovr", "ovo") else "auto"
@@ -133,21 +134,21 @@ class IntersectionSVR(KernelRegressor):
     Parameters
     ----------
     C : float or None
-        Weight of the losses against |w|^2 / 2, on targets of standard deviation 1; None as in
+        Weight of the losses against |w|^2 / 2, for targets of standard deviation 1; None as in
         :class:`IntersectionSVC`.
     loss : {"epsilon_insensitive", "absolute", "squared"}
         Support vector, median or ridge regression.
     epsilon : float
-        Error that costs nothing, in standard deviations of y, see :class:`KernelRegressor`.
+        Largest error that epsilon_insensitive ignores, in standard deviations of y, see :class:`KernelRegressor`.
     fit_intercept : bool
-        Centres the targets and adds a constant feature.
+        Whether to center the targets and add a constant feature.
     bins, binning, kernel, solver, tol, max_iter, intercept_scaling, random_state, n_jobs, verbose
         As in :class:`IntersectionSVC`; ``kernel="auto"`` compares by R^2.
 
     Attributes
     ----------
     C_, kernel_, trial_scores_, map_, coef_, intercept_, predictor_, plan_, objective_, dual_objective_, gap_, n_iter_
-        As in :class:`IntersectionSVC`, a column per target.
+        As in :class:`IntersectionSVC`, with one column per target.
 
     Examples
     --------

@@ -21,21 +21,22 @@ from mercer.learners.solvers.losses import get_loss
 
 
 class KernelRegressor(RegressorMixin, KernelLearner):
-    """Predict numbers by a kernel: chosen by trials, or the one you name; several targets are learned together.
+    """A regressor based on a kernel, which trials choose or you name; several targets are trained together.
 
     Parameters
     ----------
     kernel, map, scaling, budget
-        What to compare rows by, as in :class:`KernelClassifier`: without arguments, trials choose.
+        As in :class:`KernelClassifier`: without arguments, trials choose.
     loss : None or {"epsilon_insensitive", "absolute", "squared"}
-        Support vector, median or ridge regression, for a kernel or map that you name. None means epsilon_insensitive;
-        an automatic fit is a ridge regression. On up to 20,000 rows the first two learn on exact values of a kernel
-        that is not additive.
+        Support vector, median or ridge regression, for a named kernel or map. None uses epsilon_insensitive; an
+        automatic fit is a ridge regression. On up to 20,000 rows, the first two use exact values of a kernel that is
+        not additive.
     epsilon : float
-        Error that costs nothing, for ``"epsilon_insensitive"``, in standard deviations of y.
+        Largest error that ``"epsilon_insensitive"`` ignores, in standard deviations of y.
     C : None, float or "auto"
-        Weight of the losses against |u|^2 / 2, as in SVR, for targets of standard deviation 1. None means 1 for a
-        kernel or map that you name, and otherwise what trials choose; "auto" has trials choose it for a named kernel.
+        Weight of the losses against |u|^2 / 2, as in SVR, for targets of standard deviation 1; a larger C fits the
+        training rows more closely. None uses 1 for a named kernel or map, and otherwise lets trials choose; "auto" lets
+        trials choose for a named kernel too.
     expansion, solver, tol, max_iter, storage, random_state, n_jobs, verbose
         As in :class:`KernelClassifier`.
     fit_intercept : bool
@@ -45,14 +46,14 @@ class KernelRegressor(RegressorMixin, KernelLearner):
     Attributes
     ----------
     C_, kernel_, machine_, map_, coef_, intercept_, predictor_, plan_
-        As in :class:`KernelClassifier`, a column per target.
+        As in :class:`KernelClassifier`, with one column per target.
     objective_, dual_objective_, gap_, n_iter_, interrupted_, history_
-        As in :class:`KernelClassifier`; objectives are those of the scaled targets.
+        As in :class:`KernelClassifier`; objectives refer to the scaled targets.
 
     Notes
     -----
-    Every target is centred on its weighted mean and divided by its weighted standard deviation s before learning
-    (without ``fit_intercept``, by its root mean square, and not centred); weights and intercept are scaled back. So
+    Every target is centered on its weighted mean and divided by its weighted standard deviation s before learning
+    (without ``fit_intercept``, by its root mean square, and not centered); weights and intercept are scaled back. So
     neither the unit of y nor its zero matters. To have the C and epsilon of SVR, in the unit of y, give C / s (with the
     squared loss, C itself) and epsilon / s.
 
@@ -143,7 +144,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         return self._loss()
 
     def predict(self, X):
-        """The target of each row, shape (n,) or (n, targets)."""
+        """Predict the targets of each row, shape (n,) or (n, targets)."""
         scores = self._scores(X)
         return scores if self.n_targets_ else scores[:, 0]
 
@@ -177,7 +178,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         super()._check_loaded()
         n_columns = len(self.intercept_)
         if max(1, check_whole(self, "n_targets_", 0, n_columns)) != n_columns:
-            raise ValueError("n_targets_ and the weights do not fit together.")
+            raise ValueError("n_targets_ and the weights are inconsistent.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -114,7 +114,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         check_parameters(self, self._table)
 
     def resolved_kernel(self):

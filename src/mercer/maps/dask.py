@@ -1,4 +1,4 @@
-"""Maps and quantisers on Dask collections: fitted to a sample, applied chunk by chunk where the chunks are."""
+"""Maps and quantizers on Dask collections: fitted to a sample, applied chunk by chunk where the chunks are."""
 
 __all__ = ["is_dask", "named", "rows_to_fit", "sampled", "transform_chunks"]
 

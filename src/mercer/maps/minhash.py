@@ -42,13 +42,13 @@ class WeightedMinHash(FeatureMap):
     Parameters
     ----------
     n_hashes : int
-        Words per row; the standard error of the kernel falls with its root.
+        Number of hashes per row; the standard error of the kernel falls with its square root.
     bits : int from 2 to 16
-        Bits per word.
+        Bits per hash.
     random_state : int, RandomState or None
         Seed of the hash functions.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class WeightedMinHash(FeatureMap):
     inner_ : SignedWords
         The inner product of one-hot words.
     seed_ : int
-        What all random numbers derive from. They are functions of (seed, hash, column), not tables: nothing else is
-        kept, and the number of columns costs no memory.
+        Seed of all random numbers. They are computed from (seed, hash, column) instead of being stored, so columns take
+        no memory.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class WeightedMinHash(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Draw the seed. Of X only the width is learned."""
+        """Draw the seed. Only the width of X is used."""
         self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))

@@ -46,13 +46,13 @@ class ProjectedMap(FeatureMap):
     Parameters
     ----------
     map : FeatureMap
-        Any map of Mercer, cloned and fitted by ``fit``.
+        Any map of Mercer; ``fit`` clones and fits it.
     n_components : int
-        Length of the rows.
+        Number of features after the projection.
     random_state : int, RandomState or None
-        Seed of the projection. The map has its own.
+        Seed of the projection. The map has its own seed.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class ProjectedMap(FeatureMap):
     kernel_ : the kernel it approximates
     inner_ : Identity
     seed_ : int
-        What the random signs derive from.
+        Seed of the random signs.
     hadamard_rows_ : ndarray of shape (n_components,), int64
-        The row of the Hadamard matrix that each component takes.
+        The row of the Hadamard matrix that each component uses.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class ProjectedMap(FeatureMap):
     def fold(self, v):
         """The predictor x -> phi(x)' v on raw input, for weights v of shape (features,) or (features, classes).
 
-        The projection is absorbed by the weights, so predicting costs what it costs with the map alone.
+        The weights absorb the projection, so prediction costs as much as with the map alone.
         """
         v = np.asarray(v)
         if v.ndim not in (1, 2) or len(v) != self._n_features_out:
@@ -201,10 +201,10 @@ class ProjectedMap(FeatureMap):
         fitted, inner = check_kind(self, "map_", FeatureMap), check_kind(self, "inner_", Identity)
         check_whole(self, "seed_", 0, 2**31 - 1)
         if inner.size < 1:
-            raise ValueError("inner_ must have a feature.")
+            raise ValueError("inner_ must have at least one feature.")
         checked_array(self, "hadamard_rows_", "int64", shape=(inner.size,), lowest=0, highest=self._hadamard_size() - 1)
         if fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
 
 
 def _sparse_factors(inner, wide):

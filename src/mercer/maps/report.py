@@ -68,7 +68,8 @@ class ApproximationReport:
     ----------
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
-    k : neighbours counted by the recall
+    k : neighbors counted by the recall
+        number of neighbors that the recall counts
 
     Examples
     --------
@@ -127,7 +128,7 @@ class ApproximationReport:
         Parameters
         ----------
         target : path, binary stream, matplotlib Axes or None
-            Where a PNG is written. Into given axes only the comparison of values is drawn.
+            Where to write a PNG file. On given axes, only the comparison of values is plotted.
 
         Returns
         -------
@@ -156,7 +157,7 @@ def approximation_report(map, X, *, n_rows=1000, k=10, random_state=0):
     n_rows : int
         Size of the sample. Time and memory grow with its square.
     k : int
-        Neighbours counted by the ranking recall.
+        Number of neighbors that the recall counts.
     random_state : int, RandomState or None
         Seed of the sample.
 
@@ -180,7 +181,8 @@ def approximation_report(map, X, *, n_rows=1000, k=10, random_state=0):
     X = as_rows(X, "approximation_report")
     if min(X.shape[0], n_rows) < 2 or k < 1:
         raise InputError(
-            f"approximation_report needs two rows or more and k >= 1, got {X.shape[0]} rows, n_rows={n_rows} and k={k}."
+            f"approximation_report needs at least two rows and k >= 1; got {X.shape[0]} rows, n_rows={n_rows} and "
+            f"k={k}."
         )
     rng = check_random_state(random_state)
     sample = X[np.sort(rng.choice(X.shape[0], min(int(n_rows), X.shape[0]), replace=False))]

@@ -4,7 +4,7 @@ __all__ = ["draw_report", "draw_values"]
 
 import numpy as np
 
-# Okabe and Ito's colours, told apart under every common form of colour blindness
+# Okabe and Ito's colors, told apart under every common form of color blindness
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 COLUMNS = 4  # maps side by side, the others below
 BINS = 41

@@ -105,7 +105,9 @@ class TablePredictor(Predictor):
     def functions(self, j, values):
         """f_j at the values, shape (k,) or (k, C): how column j enters the score."""
         if not 0 <= j < self.n_features_in_:
-            raise InputError(f"TablePredictor has {self.n_features_in_} functions, counted from 0; there is no {j}.")
+            raise InputError(
+                f"TablePredictor has {self.n_features_in_} functions, counted from 0; it has no function {j}."
+            )
         values = np.asarray(values, dtype=np.float64).reshape(-1)
         self._check_signs(values[:, None], "values")
         arguments = _loop_arguments(self.points[j : j + 1], self._with_classes()[:, j : j + 1], np.float64)
@@ -118,7 +120,7 @@ class TablePredictor(Predictor):
 
     def _check_signs(self, X, name):
         if len(self.tables) == 1:
-            require_non_negative(X, "TablePredictor", name, "The kernel of the map was one of values >= 0.")
+            require_non_negative(X, "TablePredictor", name, "The kernel of the map needs values >= 0.")
 
 
 def check_tables(points, tables, n_features):
@@ -128,7 +130,7 @@ def check_tables(points, tables, n_features):
     if not isinstance(tables, np.ndarray) or tables.dtype.char not in "fd" or tables.ndim != 4 or not tables.size:
         raise ValueError("tables must be an array of floats with four dimensions.")
     if points.shape[0] != n_features or tables.shape[1:3] != points.shape or tables.shape[0] > 2:
-        raise ValueError(f"points {points.shape} and tables {tables.shape} do not fit {n_features} features.")
+        raise ValueError(f"points {points.shape} and tables {tables.shape} do not match {n_features} features.")
     if not (np.all(points[:, 0] == 0) and np.all(np.diff(points, axis=1) > 0) and np.all(np.isfinite(points))):
         raise ValueError("points must start at zero and ascend.")
 
@@ -147,8 +149,8 @@ def _slices(n, size):
 def _warn_beyond(count, who):
     if count:
         warnings.warn(
-            f"{who}: {count} values lie beyond the table of their column, which ends at twice the largest training "
-            "value, and are taken as its end. Fit on data that covers their range.",
+            f"{who}: {count} values exceed twice the largest training value of their column and are clipped to it. "
+            "Fit on data that covers their range.",
             ApproximationWarning,
             stacklevel=4,
         )

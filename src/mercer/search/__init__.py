@@ -1,4 +1,4 @@
-"""Nearest neighbours under a kernel: encoded rows in few bytes, exact answers on request, an index that survives."""
+"""Nearest neighbors under a kernel: encoded rows in few bytes, exact answers on request, an index that survives."""
 
 __all__ = [
     "Certificate",

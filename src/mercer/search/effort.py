@@ -109,7 +109,7 @@ def planned(rows, k, exact, rerank, recall, oversample):
     if recall is not None:
         RECALL.check(recall, "KernelIndex.search")
         if exact is not False or not rerank:
-            raise InputError("KernelIndex.search takes recall= or one of exact= and rerank=, not both.")
+            raise InputError("KernelIndex.search cannot combine recall= with exact= or rerank=.")
         rows.check_kept("KernelIndex.search(recall=)")
         if rows.by_lists:  # always exact
             return False, Effort(None)

@@ -1,9 +1,9 @@
-"""KernelIndex: nearest neighbours under a Mercer kernel. [bourrier15explicit]
+"""KernelIndex: nearest neighbors under a Mercer kernel. [bourrier15explicit]
 
 Steps ([bourrier15explicit] Sec. 4.3)
     fit      an embedding psi with K(x, y) ~ <psi(x), psi(y)>, and a code of its rows
     add      psi(x) of every row, kept as ``bytes_per_item`` bytes; the row itself, for the last step
-    search   psi(q), not quantised; a scan of all codes; the best ``oversample * k`` ranked again by the exact kernel
+    search   psi(q), not quantized; a scan of all codes; the best ``oversample * k`` ranked again by the exact kernel
 """
 
 __all__ = ["KernelIndex"]
@@ -37,58 +37,62 @@ from mercer.search.rows.vectors import type_for
 
 
 class KernelIndex(Placed):
-    """Search for the nearest rows under any Mercer kernel, in a few bytes per row, exactly on request.
+    """Search for the nearest rows under any Mercer kernel, with a few bytes per row, or exactly.
 
     Parameters
     ----------
     kernel : str or Kernel
-        chi2, intersection, Jensen-Shannon, RBF, any kernel of Mercer or a sum or product of them.
+        Kernel that compares rows: chi2, intersection, Jensen-Shannon, RBF, any other kernel of Mercer, or a sum or
+        product of kernels.
     embedding : {"auto", "kpca", "map"} or FeatureMap
-        ``"kpca"``: kernel principal components through landmarks, for any kernel. ``"map"``: the explicit map of an
-        additive kernel, projected at random. ``"auto"`` measures which finds more on a sample of the rows.
+        ``"kpca"`` uses kernel principal components, for any kernel. ``"map"`` uses the feature map of an additive
+        kernel, projected at random. ``"auto"`` measures which one finds more on a sample of the rows.
     store : {"auto", "codes", "lists", "graph"}
-        What finds rows. ``"codes"``: a scan of codes of embedded rows. ``"lists"``: inverted lists of sparse rows, for
-        kernels that are functions of sums over shared columns; every answer is exact, and nothing is embedded.
-        ``"graph"``: a navigable graph of embedded rows, whose candidates are ranked by the exact kernel. ``"auto"``:
-        lists for sparse rows where the kernel allows it, a graph for 32,768 dense rows or more, and codes for fewer or
-        where something asks for them.
+        Search structure. ``"codes"`` scans the codes of embedded rows. ``"lists"`` uses inverted lists of sparse rows,
+        for kernels that are functions of sums over shared columns; every result is exact, and no embedding is needed.
+        ``"graph"`` uses a navigable graph of embedded rows, whose candidates are ranked by the exact kernel. ``"auto"``
+        uses lists for sparse rows if the kernel allows it, a graph for at least 32,768 dense rows, and codes for fewer
+        rows or if another parameter requires codes.
     code : {"pq", "opq", "lsh", "universal", "flat"}
-        Product quantisation; the same after a learnt rotation; signs of projections; universal bits; the embedded
-        rows as float32.
+        Code type: product quantization; the same after a learned rotation; signs of projections; universal bits; or the
+        embedded rows as float32.
     bits : int from 4 to 8
-        Of a word of product quantisation. Words of 4 bits lie two to a byte, so that there are twice as many of them;
-        they are scanned faster, by faiss, and tell a little less.
+        Bits per codeword of product quantization. Two 4-bit codewords share a byte, so a code has twice as many of
+        them; faiss scans them faster, and they are slightly less accurate.
     bytes_per_item : int or None
-        Length of a code. None: 16, and no codes with lists or a graph.
+        Bytes per code; longer codes are more accurate and take more memory. None uses 16, or no codes with lists or a
+        graph.
     oversample : float
-        The best ``oversample * k`` rows of a scan of codes get their exact kernel value.
+        Compute the exact kernel for the best ``oversample * k`` rows of a scan of codes; a larger value finds more true
+        neighbors and is slower.
     normalize : bool
-        Compare by K(x, y) / sqrt(K(x, x) K(y, y)). Changes nothing for histogram kernels on rows that sum to 1.
+        Compare rows by K(x, y) / sqrt(K(x, x) K(y, y)). For histogram kernels, rows that sum to 1 do not change.
     measure : {"similarity", "distance"}
-        What is reported and ranked by: kernel values, or the distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)).
+        Rank rows by, and return, kernel values or the distance sqrt(K(x, x) + K(y, y) - 2 K(x, y)).
     effort : {"low", "default", "high"}
-        What `fit` tries: ``"low"`` takes first guesses, ``"high"`` also tries learnt rotations and trains longer.
+        How many settings `fit` tries: ``"low"`` uses defaults, and ``"high"`` also tries learned rotations and trains
+        longer.
     vectors : {"auto", "float32", "float16", "uint8", None}
-        How rows are kept for exact values. ``"auto"``: uint8 if the rows of `fit` are whole numbers up to 255, else
-        float32. None keeps codes only: then scores are estimates.
+        Number type in which rows are stored for exact values. ``"auto"`` uses uint8 if the rows of `fit` are integers
+        up to 255, and float32 otherwise. None stores codes only, so that scores are estimates.
     n_components, n_landmarks : int
-        Of the embedding. ``n_components=None`` measures how many suit the code.
+        Number of components and landmarks of the embedding. ``n_components=None`` measures how many suit the code.
     n_lists : int or "auto"
-        Inverted lists of the codes, 0 for none. ``"auto"``: none below four million rows.
+        Number of inverted lists of the codes, 0 for none. ``"auto"`` uses none below four million rows.
     random_state : int, RandomState or None
     n_jobs : int or None
     verbose : int
-        Above 0, show the progress of `fit`, `add`, `refit` and exact searches on the standard error: a bar on a
-        terminal, elsewhere a line every few seconds.
+        If greater than 0, show the progress of `fit`, `add`, `refit` and exact searches on standard error: a bar on a
+        terminal, otherwise a line every few seconds.
 
     Attributes
     ----------
     model_ : SearchModel
         Embedding and code.
     plan_ : dict
-        What was chosen and why.
+        The settings that were chosen, and why.
     certificate_ : Certificate
-        Of the last exact search.
+        Certificate of the last exact search.
 
     Examples
     --------
@@ -120,11 +124,11 @@ class KernelIndex(Placed):
     # ------------------------------------------------------------------------------------------------ fit and rows
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any row is read."""
+        """Refuse invalid parameters before any row is read."""
         check_index(self)
 
     def fit(self, X, y=None):
-        """Learn embedding and code from rows, which are not added; of a Dask collection, from a sample of them.
+        """Learn embedding and code from rows, without adding them; from a sample of a Dask collection.
 
         ``y`` is ignored.
         """
@@ -144,10 +148,10 @@ class KernelIndex(Placed):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or a Dask array or data frame, whose chunks are added in turn
-        ids : sequence of n whole numbers or texts, or None
-            The caller's own, each once. None: whole numbers after the largest so far.
+        ids : sequence of n integers or texts, or None
+            The caller's own, each once. None: integers after the largest so far.
         data : dict of sequences, data frame, Arrow table or None
-            Columns beside the rows, with a value for each: whole numbers, floats, texts, booleans, dates and
+            Columns beside the rows, with a value for each: integers, floats, texts, booleans, dates and
             timestamps, any of them missing (None, NaN, NaT). The first call with ``data`` says which columns there are;
             rows that were there before have no values. Later calls may leave columns out, and add none.
         """
@@ -189,7 +193,7 @@ class KernelIndex(Placed):
         return self
 
     def compact(self):
-        """Give back the space of removed rows."""
+        """Free the space of removed rows."""
         self.rows_.rewrite("KernelIndex.compact")
         return self
 
@@ -204,33 +208,34 @@ class KernelIndex(Placed):
 
     def search(self, Q, k=10, *, filter=None, where=None, exact=False, confidence=CONFIDENCE.default, rerank=True,
                recall=None, as_frame=False):  # fmt: skip
-        """The k nearest rows of each query.
+        """Find the k nearest rows of each query.
 
         Parameters
         ----------
         Q : array-like or sparse matrix of shape (m, d)
         k : int, at most the number of rows
         filter : sequence of ids, function of an id, or None
-            Rows that may be found.
+            Ids of the rows to search among.
         where : str, mapping or None
-            A condition on the columns of ``data`` that rows must fulfill to be found, beside ``filter``:
-            ``"precursor > 300 and mode = 'positive'"``, or ``{"precursor": (300, 400), "mode": ["positive"]}``.
+            Condition on the columns of ``data``; only rows that meet it, and ``filter``, are found: ``"precursor > 300
+            and mode = 'positive'"``, or ``{"precursor": (300, 400), "mode": ["positive"]}``.
         exact : {False, True, "stored", "probable"}
-            True: proven to be what brute force finds, see ``certificate_``. ``"stored"``: the same on rows that are
-            kept rounded. ``"probable"``: with relaxed bounds.
+            True guarantees the result of brute force, see ``certificate_``. ``"stored"`` does the same for rows that
+            are stored rounded. ``"probable"`` uses relaxed bounds.
         confidence : float between 0 and 1
-            Of ``exact="probable"``: the share of the nearest rows that is to be found. The lower, the fewer rows get
-            their exact value. The certificate has the share that was measured on stored rows.
+            For ``exact="probable"``: the expected share of the nearest rows that is found; a lower share is faster. The
+            certificate states the share measured on stored rows.
         rerank : bool
-            Whether the best candidates get their exact value; without, the estimates of the codes or the graph rank.
+            Compute the exact kernel for the best candidates; otherwise, the estimates of the codes or the graph rank
+            them.
         recall : float or None
-            The share of the true nearest rows that is to be found, such as 0.95, 0.99 or 0.999. As many candidates are
-            looked at as rows of the index, each asked for among the others, have needed for it; ``plan_["recall"]``
-            has the measurements. What candidates cannot reach is searched exactly, and so is 1. None: 0.99 with a
-            graph, and ``oversample`` candidates of codes.
+            Target share of the true nearest rows, such as 0.95, 0.99 or 0.999. The number of candidates is the number
+            that rows of the index needed for this share, when searched among the others; ``plan_["recall"]`` has the
+            measurements. If candidates cannot reach the share, or for 1, the search is exact. None uses 0.99 with a
+            graph, and ``oversample`` candidates with codes.
         as_frame : {False, True, "pandas", "polars", "pyarrow"}
-            Whether the answer is a data frame (True: of pandas) with a line for each row that was found: query, rank,
-            id, similarity or distance, and the columns of ``data``.
+            Return a data frame (True: pandas) with one line per result: query, rank, id, similarity or distance, and
+            the columns of ``data``.
 
         Returns
         -------
@@ -240,7 +245,7 @@ class KernelIndex(Placed):
         rows, Q = self._asked(Q, "KernelIndex.search")
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= len(rows):
             needed = f"k from 1 to {len(rows)}, the number of rows in the index"
-            raise InputError(f"KernelIndex.search needs {needed}, got k={k!r:.80}.")
+            raise InputError(f"KernelIndex.search needs {needed}; got k={k!r:.80}.")
         allowed = rows.allowed(filter, "KernelIndex.search", where)
         check_frame(as_frame, "KernelIndex.search")
         with thread_limit(self.n_jobs), told(self.verbose):
@@ -270,16 +275,16 @@ class KernelIndex(Placed):
         return {column.name: column.type for column in self.rows_.data}
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
-        """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
+        """Return (distances or similarities, ids), or the ids alone, as scikit-learn does."""
         ids, values = self.search(X, n_neighbors)
         return (values, ids) if return_distance else ids
 
     def range_search(self, Q, *, min_similarity=None, max_distance=None, filter=None, where=None, exact=False,
                      confidence=CONFIDENCE.default, as_frame=False):  # fmt: skip
-        """All rows within a limit, for each query.
+        """Find all rows within a limit, for each query.
 
-        Without ``exact``, rows whose code is underestimated by more than neighbours were in 999 of 1,000 cases of the
-        sample may be missed; every row that is returned is within the limit. See `search` for the other parameters.
+        Without ``exact``, a row may be missed if its code underestimates it by more than in 999 of 1,000 cases of the
+        sample; every returned row is within the limit. See `search` for the other parameters.
 
         Returns
         -------

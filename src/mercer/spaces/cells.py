@@ -65,7 +65,9 @@ class CellTree:
             or not ((self.children < 0) | (self.children > own)).all()
             or not np.array_equal(cells, np.arange(nodes + 1 if nodes else 0))
         ):
-            raise InputError("CellTree needs `children` in which each node but the first and each cell is found once.")
+            raise InputError(
+                "CellTree needs `children` that contain each cell, and each node except the first, exactly once."
+            )
 
     def _width(self):
         return self.directions.shape[1] if self.directions.ndim == 2 else -1
@@ -145,7 +147,7 @@ class CellPredictor(Predictor):
             raise InputError("CellPredictor needs a kernel object and a CellTree.")
         self.rows = as_rows(self.rows, "CellPredictor", "rows")
         if sparse.issparse(self.rows) or self.rows.shape[1] != self.tree.n_features_in_:
-            raise InputError("CellPredictor needs dense rows of as many features as its tree has.")
+            raise InputError("CellPredictor needs dense rows with as many features as its tree.")
         self.kernel.check_values(self.rows, "rows")
         self.members, self.starts = np.asarray(self.members), np.asarray(self.starts)
         self.coefficients, self.offsets = np.asarray(self.coefficients), np.asarray(self.offsets)
@@ -162,11 +164,11 @@ class CellPredictor(Predictor):
     def _check_members(self):
         members, starts = self.members, self.starts
         if starts.dtype != np.int64 or starts.shape != (self.tree.n_cells + 1,) or members.dtype != np.int32:
-            raise InputError("CellPredictor needs int64 `starts`, one for each cell and the end, and int32 `members`.")
+            raise InputError("CellPredictor needs int64 `starts`, one more than cells, and int32 `members`.")
         if starts[0] != 0 or members.shape != (starts[-1],) or (np.diff(starts) <= 0).any():
             raise InputError("CellPredictor needs `starts` that ascend from 0 to the number of members.")
         if members.min() < 0 or members.max() >= len(self.rows):
-            raise InputError(f"CellPredictor has {len(self.rows)} rows, but `members` name others.")
+            raise InputError(f"CellPredictor has {len(self.rows)} rows, but `members` refer to others.")
 
     @property
     def n_features_in_(self):

@@ -49,15 +49,15 @@ class CodeRows(Rows):
         M = codes.shape[1]
         if words.shape not in ((), (M,)) or (words.dtype.kind not in "iu" and words.size) or (words < 0).any():
             raise InputError(
-                f"CodeRows needs n_words as one whole number or as {M} of them, one per block, got {n_words!r}."
+                f"CodeRows needs n_words to be an integer, or {M} integers, one per block; got {n_words!r}."
             )
         words = np.broadcast_to(words, (M,)).astype(np.int64)
         largest = codes.max(axis=0, initial=0)
         if len(codes) and (largest >= words).any():  # the compiled loops use the words without looking
             m = int(np.argmax(largest >= words))
             raise InputError(
-                f"CodeRows has the word {largest[m]} in block {m}, whose words count from 0 to {words[m] - 1}. "
-                "Raise n_words or encode the rows again."
+                f"CodeRows has the word {largest[m]} in block {m}, whose words range from 0 to {words[m] - 1}. Raise "
+                "n_words or encode the rows again."
             )
         self._set(np.ascontiguousarray(codes), words)
 

@@ -3,7 +3,7 @@
     scores(u)      = Phi F' u      u (r,) or (r, P) -> (n,) or (n, P)
     accumulate(s)  = F Phi' s      s (n,) or (n, P) -> (r,) or (r, P)
 
-Weights stay in the factor space, where the regulariser is the plain norm. In general these are a lift and the products
+Weights stay in the factor space, where the regularizer is the plain norm. In general these are a lift and the products
 of the rows. For codes whose inner product has a factor per block ([vedaldi12sparse] Sec. 3, "delayed expansion") both
 run block by block and the table of all words, which is words / block size times as large as u, is never formed.
 Rows side by side whose inner product is block diagonal are several designs, whose scores add up.
@@ -59,8 +59,8 @@ class Design:
         self.rows, self.inner, self.n_jobs = as_rows(rows), inner, n_jobs
         if self.rows.shape[1] != inner.n_features:
             raise InputError(
-                f"Design needs rows and an inner product on equally many features, got rows of shape {self.rows.shape} "
-                f"and {inner!r}."
+                "Design needs rows and an inner product with the same number of features; got rows of shape "
+                f"{self.rows.shape} and {inner!r}."
             )
         self.shape = (len(self.rows), inner.n_factors)
         self._products = _CodedProducts.of(self.rows, inner, n_jobs) or _StackedProducts.of(self.rows, inner, n_jobs)

@@ -242,7 +242,7 @@ class BlockFactor(_Factored):
     Parameters
     ----------
     factors : array of shape (blocks, r, P), or a sequence of arrays (r_b, P_b) of any sizes; kept in float32 if all of
-        them are float32, as the codebooks of a quantiser, else in float64
+        them are float32, as the codebooks of a quantizer, else in float64
     repeat : how often they follow each other; one factor that d dimensions share is kept once, with repeat=d
 
     Examples
@@ -269,7 +269,7 @@ class BlockFactor(_Factored):
                 f"{[factor.shape for factor in factors]}."
             )
         if not isinstance(self.repeat, (int, np.integer)) or self.repeat < 1:
-            raise InputError(f"BlockFactor needs a whole number repeat >= 1, got {self.repeat!r}.")
+            raise InputError(f"BlockFactor needs an integer repeat >= 1; got {self.repeat!r}.")
         self.repeat = self._repeat = int(self.repeat)
         self._keep(factors)
         stacks = [stack for stack, _, _ in self._runs]
@@ -328,7 +328,7 @@ class Factor(_Factored):
 def _refuse_many_empty(factors):
     """Blocks without a number take no bytes of a file: a million of them must not become a million views."""
     if len(factors) > MOST_EMPTY and not sum(np.size(factor) for factor in factors[:MOST_EMPTY]):
-        raise InputError(f"BlockFactor needs factors with numbers in them; the first {MOST_EMPTY} are empty.")
+        raise InputError(f"BlockFactor needs factors that are not empty; the first {MOST_EMPTY} are empty.")
 
 
 def _check_starts(starts, length):

@@ -3,7 +3,7 @@
     project(a) = F a       features (D,) or (D, C) -> factors (r,) or (r, C)
     lift(u)    = F' u      factors -> features
 
-Solvers keep weights as u in the factor space: norm(u)^2 is the regulariser, v = lift(u) scores rows, and no inverse of
+Solvers keep weights as u in the factor space: norm(u)^2 is the regularizer, v = lift(u) scores rows, and no inverse of
 H is ever needed. Nothing here forms a D x D matrix, but :meth:`InnerProduct.matrix`, which is there for tests. Results
 have the type of the argument (float32 stays, the rest is float64); sums run in float64.
 """

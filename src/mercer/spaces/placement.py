@@ -30,7 +30,7 @@ class Placement:
         self.odd = _is_odd(kernel)
         self._exponent = intersection_exponent(kernel)
         self._chi2 = _is_chi2(kernel) and n_neighbors == 2
-        # two neighbours are all that the intersection needs: the others would have the coefficient zero
+        # two neighbors are all that the intersection needs: the others would have the coefficient zero
         self.half = 1 if self._exponent else n_neighbors // 2
         if not (self._exponent or self._chi2):
             self._inverses = self._window_inverses()

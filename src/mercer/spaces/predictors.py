@@ -59,9 +59,7 @@ class Predictor:
     def _checked(self, X):
         X = as_rows(X, type(self).__name__)
         if X.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"{type(self).__name__} works on rows of {self.n_features_in_} features, got {X.shape[1]}."
-            )
+            raise InputError(f"{type(self).__name__} needs rows of {self.n_features_in_} features; got {X.shape[1]}.")
         return X
 
 
@@ -189,11 +187,13 @@ class GridPredictor(Predictor):
         if not self.kernel.additive or self.grid.ndim != 1 or not len(self.grid):
             raise InputError("GridPredictor needs an additive kernel and the points of one grid.")
         if not np.isfinite(self.grid).all() or self.grid[0] <= 0 or (np.diff(self.grid) <= 0).any():
-            raise InputError("GridPredictor needs grid points that are finite, > 0 and ascend.")
+            raise InputError("GridPredictor needs finite, ascending grid points > 0.")
         if not isinstance(self.n_neighbors, (int, np.integer)) or self.n_neighbors < 2 or self.n_neighbors % 2:
             raise InputError(f"GridPredictor needs an even n_neighbors >= 2, got {self.n_neighbors!r}.")
         if self.n_neighbors > MOST_NEIGHBORS:
-            raise InputError(f"GridPredictor has windows of at most {MOST_NEIGHBORS} points, got {self.n_neighbors}.")
+            raise InputError(
+                f"GridPredictor supports windows of at most {MOST_NEIGHBORS} points, got {self.n_neighbors}."
+            )
         points = len(self.grid)
         self.v = _weights(self.v, None, "")
         if len(self.v) % points:
@@ -217,7 +217,7 @@ class GridPredictor(Predictor):
         n_above = sum(run_blocks(fill, row_chunks(n, 1, most=max(1, GRID_VALUES * n // max(1, n_values)))))
         if n_above:
             those, are, their = (
-                ("1 value lies", "is", "its") if n_above == 1 else (f"{n_above} values lie", "are", "their")
+                ("1 value is", "is", "its") if n_above == 1 else (f"{n_above} values are", "are", "their")
             )
             warnings.warn(
                 f"GridPredictor: {those} above the last grid point {self.grid[-1]:.6g} and {are} approximated by that "
@@ -230,7 +230,9 @@ class GridPredictor(Predictor):
     def functions(self, j, values):
         """f_j at the values, shape (k,) or (k, C): how dimension j enters the score."""
         if not 0 <= j < self.n_features_in_:
-            raise InputError(f"GridPredictor has {self.n_features_in_} functions, counted from 0; there is no {j}.")
+            raise InputError(
+                f"GridPredictor has {self.n_features_in_} functions, counted from 0; it has no function {j}."
+            )
         values = np.asarray(values, dtype=np.float64).reshape(-1)
         self.kernel.check_values(values[:, None], "values")
         points = len(self.grid)

@@ -332,7 +332,7 @@ class StackedRows(Rows):
         self.parts = tuple(as_rows(part) for part in parts)
         if not self.parts or len({len(part) for part in self.parts}) > 1:
             raise InputError(
-                "hstack needs one or more parts with equally many rows, got "
+                "hstack needs one or more parts with the same number of rows; got "
                 f"{', '.join(map(repr, self.parts)) or 'nothing'}."
             )
         ends = np.cumsum([part.shape[1] for part in self.parts]).tolist()

@@ -54,7 +54,7 @@ def store_rows(blocks, n_rows=None, directory=None):
     """
     place = Path(tempfile.gettempdir() if directory is None else directory)
     if not place.is_dir():
-        raise InputError(f"store_rows needs a directory to write to, and {place} is none.")
+        raise InputError(f"store_rows needs a directory to write to, but {place} is not a directory.")
     with ExitStack() as files:
         writer, stored = None, 0
         for block in blocks:
@@ -68,9 +68,9 @@ def store_rows(blocks, n_rows=None, directory=None):
             writer.append(rows, stored)
             stored += len(rows)
         if writer is None:
-            raise InputError("store_rows needs one block of rows or more, got none.")
+            raise InputError("store_rows needs at least one block of rows; got none.")
         if n_rows not in (None, stored):
-            raise InputError(f"store_rows was told that {n_rows} rows would come, and {stored} came.")
+            raise InputError(f"store_rows expected {n_rows} rows, but got {stored}.")
         return writer.finish(stored)
 
 
@@ -217,7 +217,7 @@ def _writer_of(rows, room, files):
     if isinstance(rows, CodeRows):
         words = rows.n_words
         return _ArrayWriter(rows, "codes", lambda codes: _code_rows(codes, words), room, files)
-    raise InputError(f"store_rows stores dense, CSR, code and bit rows and stacks of them, got {rows!r}.")
+    raise InputError(f"store_rows supports dense, CSR, code and bit rows and stacks of them; got {rows!r}.")
 
 
 def _code_rows(codes, words):
@@ -237,8 +237,8 @@ def _layout(rows):
 def _refuse_other_layout(rows, layout, stored):
     found = _layout(rows)
     if found != layout:
-        came = "words of other blocks" if found[0] == layout[0] else found[0]
-        raise InputError(f"store_rows needs blocks of one kind: {came} came at row {stored}, after {layout[0]}.")
+        came = "words of different blocks" if found[0] == layout[0] else found[0]
+        raise InputError(f"store_rows needs blocks of one kind: {came} at row {stored}, after {layout[0]}.")
 
 
 # -------------------------------------------------------------------------------------------------------- files, room
@@ -293,7 +293,7 @@ class _Room:
         """The sentence for a disk that is too small."""
         needed = f"at least {_mib(self.written)}" if self.needed is None else f"about {_mib(self.needed)}"
         return StorageError(
-            f"Storing encoded rows needs {needed} in {self.place}, {what}. Make room there, or choose another place "
+            f"Storing encoded rows needs {needed} in {self.place}, {what}. Free some space, or choose another place "
             "with the environment variable TMPDIR or the argument directory."
         )
 

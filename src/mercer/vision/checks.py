@@ -22,14 +22,14 @@ def checked_labels(images, y, who):
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     if len(y) != len(images):
-        raise InputError(f"{who} needs a class for each image, got {len(images)} images and {len(y)} classes.")
+        raise InputError(f"{who} needs one class per image; got {len(images)} images and {len(y)} classes.")
     if not len(y):
-        raise InputError(f"{who} needs images of two classes or more, got none.")
+        raise InputError(f"{who} needs images of at least two classes; got none.")
     classes = np.unique(y)
     if len(classes) < 2:
         raise InputError(
             f"{who}: the number of classes has to be greater than one, but all {len(y)} images are of one class, "
-            f"{classes[0]!s}. Give it images of a second one."
+            f"{classes[0]!s}. Add images of a second class."
         )
     return y
 
@@ -45,7 +45,7 @@ def check_reduction(model, encoder):
         raise InputError(f"{who} has {most} {'columns' if is_bag else 'words'}, got reduce={model.reduce}.")
     if is_bag and not get_kernel(kernel_of(model)).additive:
         raise InputError(
-            f"{who} reduces the columns of additive kernels, such as 'chi2'; got reduce={model.reduce} with "
+            f"{who} can reduce columns only with an additive kernel, such as 'chi2'; got reduce={model.reduce} with "
             f"{get_kernel(kernel_of(model))!r}."
         )
 

@@ -39,62 +39,63 @@ from mercer.vision.words.fisher import FisherVectors
 def _has_probabilities(self):
     if self.probability:
         return True
-    raise AttributeError(f"{type(self).__name__} gives probabilities with probability=True.")
+    raise AttributeError(f"{type(self).__name__} has probabilities only with probability=True.")
 
 
 class ImageClassifier(ClassifierMixin, BaseEstimator):
     """Classify images by their visual words: encoder, kernel and linear learner in one estimator.
 
-    Images are paths, the bytes of files, arrays of any sizes, or a stack.
+    Combines an encoder, a kernel and a linear learner. Images are paths, the bytes of files, arrays of any size, or a
+    stack.
 
     Parameters
     ----------
     encoder : {"bow", "fisher"} or encoder
-        ``"bow"``: a :class:`BagOfWords` of 1,000 words; ``"fisher"``: :class:`FisherVectors` of 64. Both describe
-        patches by ``DenseSIFT(step=4, sizes=(4, 8))``, images with sides above 640 pixels being made smaller first
-        (:class:`Downscaled`). An encoder of your own is cloned; where it has no ``random_state``, ``n_jobs`` or
-        ``cache``, it gets those of the classifier.
+        ``"bow"`` uses a :class:`BagOfWords` of 1,000 words; ``"fisher"`` uses :class:`FisherVectors` of 64 words. Both
+        describe patches by ``DenseSIFT(step=4, sizes=(4, 8))`` and scale images with sides above 640 pixels down first
+        (:class:`Downscaled`). Your own encoder is cloned; if it has no ``random_state``, ``n_jobs`` or ``cache``, it
+        gets those of the classifier.
     kernel : str, Kernel or None
-        What rows are compared by. None: chi2 between histograms, linear between Fisher vectors. Additive kernels of
-        Fisher vectors, which have values of both signs, are taken in their signed form.
+        Kernel that compares rows. None uses chi2 for histograms and linear for Fisher vectors. Additive kernels on
+        Fisher vectors, which have negative values, are used in their signed form.
     C : float or "auto"
-        Weight of the losses against the regulariser; "auto" chooses it by cross-validation.
+        Weight of the losses against the regularizer; a larger C fits the training images more closely, and "auto"
+        cross-validates.
     reduce : int or None
-        With histograms, the columns that are left of them when words that rise and fall together are merged
-        (:class:`~mercer.ConvexReduction`), which needs an additive kernel. With Fisher vectors, the words that are
-        left, selected by the convex reduction of [gavves12convex].
+        For histograms, the number of columns to merge the words into (:class:`~mercer.ConvexReduction`), which needs an
+        additive kernel. For Fisher vectors, the number of words to select by the convex reduction of [gavves12convex].
     reduce_method : {"merge", "supervised", "convex", "energy", "random"} or None
-        How words are found that are left, see :class:`~mercer.ConvexReduction`. None: "merge" for histograms, "convex"
-        for Fisher vectors, which cannot be merged.
+        How words are merged or selected, see :class:`~mercer.ConvexReduction`. None uses "merge" for histograms and
+        "convex" for Fisher vectors, which cannot be merged.
     multi_class : {"auto", "ovr", "ovo"}
-        One-vs-rest, by scores, or one-vs-one, by votes, as in :class:`~mercer.KernelClassifier`: "auto" takes pairs up
-        to 20 classes.
+        One-vs-rest, by scores, or one-vs-one, by votes, as in :class:`~mercer.KernelClassifier`: "auto" uses pairs for
+        up to 20 classes.
     cv : int
-        Parts of the cross-validation, as many as the smallest class has images at most.
+        Number of cross-validation folds, at most the number of images of the smallest class.
     class_weight : dict, "balanced" or None
         As in :class:`~mercer.KernelClassifier`.
     probability : bool
-        Offer ``predict_proba``, for five more fits of the learner.
+        Enable ``predict_proba``, which takes five more fits of the learner.
     strict : bool
-        Whether an image that cannot be read makes ``fit`` raise an error. Otherwise nothing is learnt from it, and a
-        ``SkippedImagesWarning`` names it. ``predict`` always raises: there is no answer without an image.
+        Raise an error in ``fit`` if an image cannot be read. Otherwise, ``fit`` skips it and lists it in a
+        ``SkippedImagesWarning``. ``predict`` always raises an error.
     cache : path or None
-        A folder where the rows of images are kept, see the encoders.
+        Folder that stores the rows of images, see the encoders.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the model.
+        Number of threads. It does not affect the model.
 
     Attributes
     ----------
     encoder_ : BagOfWords or FisherVectors
-        The latter with the selected words only, if there is a selection.
+        The fitted encoder, restricted to the selected words if FisherVectors are reduced.
     reduction_ : ConvexReduction or None
         Of histograms.
     classifier_ : KernelClassifier or KernelClassifierCV
-        On the rows that :meth:`encode` gives.
+        Trained on the rows that :meth:`encode` returns.
     classes_ : ndarray
     skipped_ : dict
-        Position of an image -> its name and why nothing was learnt from it.
+        Position of each image that was not used for training -> its name and the reason.
 
     See Also
     --------
@@ -140,7 +141,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     # -------------------------------------------------------------------------------------------------- the public door
 
     def fit(self, images, y):
-        """Learn the words, encode the images and learn to tell their classes apart.
+        """Learn the words, encode the images, and train the classifier.
 
         Parameters
         ----------
@@ -150,12 +151,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         encoding, y = self._fit_encoder(images, y)
         self._fit_classifier(encoding.features, y)
         if self.skipped_:
-            who, consequence = type(self).__name__, "nothing was learnt from them"
+            who, consequence = type(self).__name__, "they were not used for training"
             warn_skipped(self.skipped_, len(encoding.kept), who, consequence, stacklevel=2)
         return self
 
     def encode(self, images):
-        """The rows that ``classifier_`` takes, of the images that can be read, and which these are.
+        """Encode the images that can be read as rows for ``classifier_``, and list these images.
 
         Parameters
         ----------
@@ -170,28 +171,28 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return self._reduced(self.encoder_.encode(images))
 
     def decision_function(self, images):
-        """How much each class speaks for itself: (n,) for two classes, positive for the second, else (n, classes)."""
+        """Decision score of each class: (n,) for two classes, positive for the second, else (n, classes)."""
         rows = self._rows(images)
         return self.classifier_.decision_function(rows)
 
     def predict(self, images):
-        """The class of each image."""
+        """Predict the class of each image."""
         rows = self._rows(images)
         return self.classifier_.predict(rows)
 
     @available_if(_has_probabilities)
     def predict_proba(self, images):
-        """Probabilities of the classes, (n, classes)."""
+        """Predict the probability of each class, (n, classes)."""
         rows = self._rows(images)
         return self.classifier_.predict_proba(rows)
 
     def explain(self, image, label=None):
-        """Which patches and words of an image speak for a class.
+        """Compute the contribution of each patch and word of an image to a class.
 
         Parameters
         ----------
         image : path, bytes of a file, or array
-        label : a class, or None for the one that is predicted
+        label : a class, or None for the predicted class
 
         Returns
         -------
@@ -202,13 +203,13 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return explain(self, image, label)
 
     def locate_words(self, image, n=MOST):
-        """Which patches of an image belong to which words, or groups of words that the reduction has merged.
+        """Find the patches of an image that belong to the most important words, or groups of merged words.
 
         Parameters
         ----------
         image : path, bytes of a file, or array
         n : int
-            Words or groups to show, at most 10; see :func:`mercer.vision.locate_words`.
+            Number of words or groups to show, at most 10; see :func:`mercer.vision.locate_words`.
 
         Returns
         -------
@@ -219,9 +220,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return locate_words(image, self.encoder_, self.reduction_, n)
 
     def fit_report(self, images, y):
-        """Fit, and judge the classifier by cross-validation: what ``mercer images train`` shows.
+        """Fit, and evaluate the classifier by cross-validation, as ``mercer images train`` does.
 
-        Images that could not be read are named in ``skipped_``, without a warning.
+        Images that could not be read are listed in ``skipped_``, without a warning.
 
         Parameters
         ----------
@@ -248,7 +249,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return TrainingReport(self, images, np.asarray(y), encoding, predicted, scores, figures, seconds)
 
     def cross_validate(self, rows, y):
-        """Classify rows by classifiers that were learnt without them: those of the fit, with the C it has chosen.
+        """Classify rows by classifiers that were learned without them: those of the fit, with the C it has chosen.
 
         The words are those of the fit.
 
@@ -299,8 +300,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         lost = np.setdiff1d(y, kept)
         if len(lost):
             raise InputError(
-                f"{type(self).__name__}: none of the images of class {lost[0]!s} can be read. "
-                f"{named_skipped(encoding.skipped)} Replace them, or leave the class out."
+                f"{type(self).__name__}: no image of class {lost[0]!s} can be read. {named_skipped(encoding.skipped)} "
+                "Replace the images, or remove the class."
             )
         self.reduction_ = None
         if self.reduce is not None and isinstance(self.encoder_, BagOfWords):
@@ -338,7 +339,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------------------- checks
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         who = type(self).__name__
         check_parameters(self, self._table)
         if not (isinstance(self.encoder, ImageEncoder) or self.encoder in tuple(ENCODERS)):
@@ -346,8 +347,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
         if is_fisher and self.reduce_method in ("merge", "supervised"):
             raise InputError(
-                f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
-                "Use 'convex', 'energy' or 'random'."
+                f"{who}: words of Fisher vectors cannot be merged; got reduce_method={self.reduce_method!r}. Use "
+                "'convex', 'energy' or 'random'."
             )
         get_kernel(kernel_of(self))
 
@@ -358,12 +359,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         reduction = check_kind(self, "reduction_", ConvexReduction, optional=True)
         if reduction is not None:
             if reduction.n_features_in_ != width:
-                raise ValueError("reduction_ does not belong to encoder_.")
+                raise ValueError("reduction_ does not match encoder_.")
             width = reduction.n_dims_
         if classifier.n_features_in_ != width:
-            raise ValueError(f"classifier_ takes rows of {classifier.n_features_in_} columns, not of {width}.")
+            raise ValueError(f"classifier_ takes rows of {classifier.n_features_in_} columns, not {width}.")
         if not np.array_equal(self.classes_, classifier.classes_):
-            raise ValueError("classes_ must be those of classifier_.")
+            raise ValueError("classes_ must match classifier_.")
         self.cache = None  # a folder of another machine has no meaning here
 
     def __sklearn_tags__(self):

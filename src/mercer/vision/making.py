@@ -37,8 +37,8 @@ def new_learner(model, rows, y, seed):
     smallest = int(counts.min())
     if smallest < 2:
         raise InputError(
-            f"{type(model).__name__} chooses C by cross-validation, for which every class needs two images or more; "
-            f"class {classes[counts.argmin()]!s} has a single one. Give it more, or pass a number as C."
+            f"{type(model).__name__} chooses C by cross-validation, which needs at least two images per class; class "
+            f"{classes[counts.argmin()]!s} has only one. Add images, or set C to a number."
         )
     scale = float(np.mean(get_kernel(kernel).diag(rows))) or 1.0
     return KernelClassifierCV(kernel, Cs=Cs / scale, cv=model.n_folds(y), **options)

@@ -183,12 +183,12 @@ def test_mapped_arrays_are_read_only_and_saving_over_their_own_file_is_safe(path
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.random.RandomState(0), "Use an integer as the seed"),
-        (np.random.default_rng(0), "Use an integer as the seed"),
-        (math.sqrt, "functions are code"),
-        (lambda x: x, "functions are code"),
-        (DecisionTreeClassifier(), "DecisionTreeClassifier is neither a class of Mercer nor one of scikit-learn's"),
-        (np.array([1, "a", None], object), "Convert it to numbers or to strings"),
+        (np.random.RandomState(0), "Use an integer seed"),
+        (np.random.default_rng(0), "Use an integer seed"),
+        (math.sqrt, "a function is code"),
+        (lambda x: x, "a function is code"),
+        (DecisionTreeClassifier(), "DecisionTreeClassifier is neither a class of Mercer nor a class of scikit-learn"),
+        (np.array([1, "a", None], object), "Convert the array to numbers, or to strings"),
         (np.zeros(2, "M8[D]"), "Convert it to integers"),
         (np.zeros(2, "S3"), "Convert it to integers"),
         (np.zeros(2, "f4,i4"), "Convert it to integers"),
@@ -318,7 +318,7 @@ def test_a_kernel_comes_back_equal_and_gives_the_same_bits(path, rng, kernel):
 
 
 def test_a_kernel_that_is_a_function_is_refused_by_name(path):
-    with pytest.raises(NotSaveableError, match=r"^SumKernel\.kernels\.1\.function cannot be saved: functions are code"):
+    with pytest.raises(NotSaveableError, match=r"^SumKernel\.kernels\.1\.function cannot be saved: a function is code"):
         mercer.save(CHI2 + mercer.CallableKernel(np.dot), path)
 
 

@@ -180,7 +180,7 @@ def not_saved(model, *words):
 
 
 def test_what_is_code_or_unknown_is_refused_by_name():
-    not_saved(FunctionTransformer(np.log1p), "FunctionTransformer.func", "functions are code")
+    not_saved(FunctionTransformer(np.log1p), "FunctionTransformer.func", "a function is code")
     not_saved(make_pipeline(MinMaxScaler(), RandomForestClassifier()), "RandomForestClassifier", "neither a class of")
     not_saved(RandomForestClassifier(), "RandomForestClassifier")
     not_saved(Pipeline([("a", MinMaxScaler())], memory="cache"), "memory must be None")

@@ -28,7 +28,7 @@ def command(*words):
 
 @pytest.fixture
 def files(tmp_path):
-    """Paths of a pipeline and of labelled rows, and the pipeline."""
+    """Paths of a pipeline and of labeled rows, and the pipeline."""
     model = make_pipeline(MinMaxScaler(clip=True), mercer.KernelClassifier("chi2")).fit(X, Y)
     mercer.save(model, tmp_path / "model.mercer")
     np.savez(tmp_path / "rows.npz", X=X, y=Y)
@@ -66,7 +66,7 @@ def test_a_pipeline_without_a_learner_at_its_end_is_refused(files):
         mercer.save(model, path)
         result = invoke("predict", path, rows)
         assert result.exit_code == 2
-        assert "not a fitted learner of rows" in result.stderr
+        assert "not a fitted classifier or regressor" in result.stderr
 
 
 def test_names_are_taken_out_of_every_part():
@@ -155,7 +155,7 @@ def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path)
     for verb in ("predict", "evaluate"):
         result = invoke(verb, tmp_path / "model.mercer", tmp_path / "rows.csv")
         assert result.exit_code == 2
-        assert "encodes words (column 'city')" in result.stderr
+        assert "encodes text (column 'city')" in result.stderr
         assert "Ask it from Python, with a data frame" in result.stderr
         assert "--drop" not in result.stderr
     from mercer.serving.model.served import load_served

@@ -301,13 +301,13 @@ def test_arguments_that_cannot_be_followed_say_what_can(tmp_path):
         open_rows(tmp_path / "nowhere.parquet")
     with refused(ArgumentError, "directory"):
         open_rows(tmp_path, format="npy")
-    with refused(ArgumentError, "only npz has members"):
+    with refused(ArgumentError, "only npz files have members"):
         open_rows(path, array="X")
     with refused(ArgumentError, "6 columns", "column 9"):
         open_rows(path, label=9)
-    with refused(ArgumentError, "open already"):
+    with refused(ArgumentError, "already open"):
         open_rows(rows, label=0)
-    with refused(TypeError, "no rule named colour"):
+    with refused(TypeError, "no option named colour"):
         open_rows(path, colour=0)
     with refused(InputError, "size >= 1, got 0"):
         next(rows.blocks(size=0))

@@ -284,7 +284,7 @@ def test_a_header_that_promises_more_than_the_file_holds_is_not_believed(tmp_pat
     np.save(tmp_path / "t.npy", X)
     content = (tmp_path / "t.npy").read_bytes()
     (tmp_path / "t.npy").write_bytes(content[:-1])
-    with refused(InputError, "t.npy", "cut short"):
+    with refused(InputError, "t.npy", "truncated"):
         read_table(tmp_path / "t.npy")
     huge = content.replace(b"(3, 3), }" + b" " * 12, b"(3000000000000, 3), }")
     assert len(huge) == len(content)
@@ -358,7 +358,7 @@ def test_arguments_that_cannot_be_followed_say_what_can(tmp_path):
         read_table(tmp_path / "t.npy", dtype="int8")
     with refused(ArgumentError, "one character", "', '"):
         read_table(tmp_path / "t.npy", delimiter=", ")
-    with refused(ArgumentError, "only npz has members"):
+    with refused(ArgumentError, "only npz files have members"):
         read_table(tmp_path / "t.npy", array="X")
 
 

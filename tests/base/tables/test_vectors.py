@@ -117,7 +117,7 @@ def test_a_row_of_another_length_is_named_when_it_is_read(saved):
     size = len(content) // len(X)
     content[33 * size : 33 * size + 4] = (5).to_bytes(4, "little")
     path.write_bytes(content)
-    words = rf"{path.name}, row 33 \(counted from 0\) has 5 numbers by its header where row 0 has 6"
+    words = rf"{path.name}, row 33 \(counted from 0\) has 5 numbers by its header, but row 0 has 6"
     with pytest.raises(InputError, match=words):
         read_table(path)
     blocks = open_rows(path, dtype="float32").blocks(size=20)  # without it, all of ivecs is read to choose the type
@@ -135,7 +135,7 @@ def test_ragged_rows_are_told_from_a_file_that_is_cut_short(saved):
     whole, longer = path.read_bytes(), packed(X[:1, :-1])
     for read in (read_table, open_rows):
         path.write_bytes(whole[:-1])
-        with pytest.raises(InputError, match=rf"{path.name} is cut short: behind 49 complete rows"):
+        with pytest.raises(InputError, match=rf"{path.name} is truncated: after 49 complete rows"):
             read(path)
         path.write_bytes(longer + whole)
         with pytest.raises(InputError, match=rf"{path.name}, row 1 "):
@@ -170,5 +170,5 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(data, format):
 def test_files_that_are_not_there_and_members_are_answered_as_for_other_formats(saved, tmp_path):
     with pytest.raises(ArgumentError, match="There is no file"):
         open_rows(tmp_path / "nowhere.fvecs")
-    with pytest.raises(ArgumentError, match="only npz has members"):
+    with pytest.raises(ArgumentError, match="only npz files have members"):
         open_rows(saved[0], array="X")

@@ -124,7 +124,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
         (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "column of X.npy is named with --id"]),
-        (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "Leave one of them out"]),
+        (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "cannot be combined"]),
         (["--out", "X.npy"], ["'X.npy' is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),
     ],
@@ -224,7 +224,7 @@ def test_an_id_is_shown_as_it_was_given(word, number):
     ("ids", "words"),
     [
         ("\n".join(map(str, range(1000, 1099))), ["100 rows and 99 ids", "ids.txt"]),
-        ("\n".join(map(str, [*range(1000, 1099), 1007])), ["1007 is given more than once", "ids.txt"]),
+        ("\n".join(map(str, [*range(1000, 1099), 1007])), ["1007 occurs more than once", "ids.txt"]),
         ("\n".join(["x", "y", *map(str, range(97)), "x"]), ["'x' is given more than once"]),
         ("\n".join(map(str, [*range(1000, 1098), 17, 18])), ["2 of the ids", "17", "nothing was added"]),
     ],

@@ -1,4 +1,4 @@
-"""``mercer index evaluate``: recall by its definition, against neighbours that are known or searched for."""
+"""``mercer index evaluate``: recall by its definition, against neighbors that are known or searched for."""
 
 import numpy as np
 import pytest
@@ -157,12 +157,12 @@ def test_one_index_has_one_picture_and_none_is_drawn_unasked(succeeds, made, tmp
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["Q.npy"], 2, ["Name the directories"]),
+        (["Q.npy"], 2, ["Name one or more index directories"]),
         (["short", "Q.npy", "--ranks", "1,x"], 2, ["--ranks", "'1,x'"]),
         (["short", "Q.npy", "--ranks", "0"], 2, ["--ranks"]),
         (["short", "Q.npy", "-k", "401"], 2, ["-k 401", "400"]),
         (["short", "Q.npy", "--truth", "none.npy"], 2, ["no file none.npy"]),
-        (["short", "Q.npy", "--truth", "truth.npy", "-k", "11"], 2, ["10 true neighbours", "-k 11"]),
+        (["short", "Q.npy", "--truth", "truth.npy", "-k", "11"], 2, ["10 true neighbors", "-k 11"]),
         (["short", "Q.npy", "--truth", "Q.npy"], 1, ["Q.npy", "table of ids"]),
         (["short", "Q.npy", "--truth", "few.npy"], 1, ["3 queries", "60"]),
         (["short", "Q.npy", "--plot", "nowhere/r.png"], 2, ["no directory nowhere"]),

@@ -198,7 +198,7 @@ def test_the_table_shows_labels_and_the_first_queries(succeeds, made, tmp_path, 
         (["--min-similarity", "0.9", "--no-rerank"], ["--no-rerank"]),
         (["--filter", "none.txt"], ["no file none.txt"]),
         (["--recall", "0.9", "--no-rerank"], ["--no-rerank and --recall exclude each other"]),
-        (["--recall", "0.9", "--min-similarity", "0.9"], ["--recall is for the nearest rows"]),
+        (["--recall", "0.9", "--min-similarity", "0.9"], ["--recall works only with -k"]),
         (["--recall", "1.5"], ["--recall"]),
     ],
 )
@@ -229,7 +229,7 @@ def test_ids_that_end_with_a_zero_character_are_carried_or_refused(tmp_path):
     """Arrays of texts drop it, so that another id would be written."""
     found = Matches([np.array(["a\0", "b"], dtype=object)], [np.array([1.0, 0.5])], "similarity", None, None)
     for format in ("csv", "tsv", "npy", "npz"):
-        with pytest.raises(ArgumentError, match=f"{format} cannot hold ids that end with a zero character"):
+        with pytest.raises(ArgumentError, match=f"{format} cannot store ids that end with a NUL character"):
             write_matches(str(tmp_path / f"found.{format}"), found, format, {})
     write_matches(str(tmp_path / "found.json"), found, "json", {})
     assert json.loads((tmp_path / "found.json").read_text())["matches"][0]["ids"] == ["a\0", "b"]

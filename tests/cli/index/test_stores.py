@@ -54,7 +54,7 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request,
     assert "KernelIndex" not in said
     assert "replace=True" not in said
     table = succeeds("index", "push", made / "numbers", "--to", place, "--table", "shop", "--replace", "--no-rows")
-    assert "none: exact values need a function of ids" in table
+    assert "none; exact values need a function of ids" in table
     estimates = succeeds("index", "search", made / "Q.npy", "--no-rerank", *where)
     assert len(estimates["matches"][0]["ids"]) == 10
     assert estimates["reranked"] is False
@@ -66,7 +66,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     fails(2, ["--table"], "index", "search", queries, *store)
     fails(2, ["--store"], "index", "search", made / "words", queries, "--table", "shop")
     fails(2, ["leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
-    fails(2, ["Say -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
+    fails(2, ["Use -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
     fails(2, ["Name the directory"], "index", "search", queries)
     push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")
     fails(1, ["mercer index push: --m must be an integer >= 2 and <= 100; got 1"], *push, "--m", 1)
@@ -79,7 +79,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
         "--ef-construction",
         4,
     )
-    fails(1, ["A store is named by postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
+    fails(1, ["A store must be postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
 
 
 def test_errors_of_a_store_are_one_sentence_without_passwords(fails, made, postgres):

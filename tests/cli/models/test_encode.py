@@ -12,7 +12,7 @@ import mercer
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A quantiser, a learner on its codes, a map, and rows for them."""
+    """A quantizer, a learner on its codes, a map, and rows for them."""
     path = tmp_path_factory.mktemp("encode")
     X, y = load_digits(n_class=3, return_X_y=True)
     X, y = (X[:200] / 16).astype(np.float32), y[:200]
@@ -95,7 +95,7 @@ def test_bits_of_a_hash_are_fitted_encoded_and_learned_on(succeeds, fails, X, na
     learner = mercer.load("learner.mercer")
     assert learner.plan_.rows == "BitRows of int8"
     assert learner.score(X, np.load("y.npy")) > 0.9
-    fails(2, ["no bits that a client could make"], "encode", "hash.mercer", "X.npy", "--out", "codes.mrcw")
+    fails(2, ["does not produce bits for a message"], "encode", "hash.mercer", "X.npy", "--out", "codes.mrcw")
     fails(2, ["codes of 90 bits", "not of 64"], "encode", "hash.mercer", "X.npy", "--bits", "64", "--out", "codes.npy")
 
 
@@ -115,7 +115,7 @@ def test_codes_pass_through_a_pipe(process, X):
         (2, ["HomogeneousMap", "quantiser", "decoded"], ["chi2.mercer", "X.npy", "--decode"]),
         (1, ["3 columns", "64"], ["pq.mercer", "narrow.csv"]),
         (1, ["3 columns", "8"], ["pq.mercer", "narrow.csv", "--decode"]),
-        (1, ["narrow8.csv", "not written by this quantiser", "0 to 255"], ["pq.mercer", "narrow8.csv", "--decode"]),
+        (1, ["narrow8.csv", "not written by this quantizer", "0 to 255"], ["pq.mercer", "narrow8.csv", "--decode"]),
         (1, ["large.csv", "200", "0 to 31"], ["pq.mercer", "large.csv", "--decode"]),
         (1, ["missing.npy", "row 0", "nan"], ["pq.mercer", "missing.npy"]),
     ],

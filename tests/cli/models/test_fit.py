@@ -186,7 +186,7 @@ def test_a_column_of_ids_is_no_column_of_labels(fails, command):
         np.savez("d.npz", X=X, y=ids)
         fails(
             1,
-            ["look like ids: 20,000 rows have 20,000 different ones", "--task classify"],
+            ["look like ids: 20,000 rows have 20,000 different labels", "--task classify"],
             "fit",
             "d.npz",
             "--out",
@@ -264,7 +264,7 @@ def test_icd_is_the_machine_of_the_library_from_any_format(fitted, digits):
     np.savetxt("counts.csv", np.column_stack([counts, y]), delimiter=",", fmt="%d")
     model = fitted("--solver", "icd", data=["counts.npz"])
     assert model.get_params() == same.get_params()
-    assert model.plan_.levels == "whole numbers as they are, up to 16"
+    assert model.plan_.levels == "integers as levels, up to 16"
     np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))
     model = fitted("--solver", "icd", data=["counts.csv", "--label", "-1"])
     np.testing.assert_array_equal(model.decision_function(counts), same.decision_function(counts))
@@ -337,34 +337,50 @@ def test_models_of_icd_are_used_like_others(succeeds, fitted, digits):
         (2, ["chi3"], ["Xy.npz", "--kernel", "chi3", "--out", "m"]),
         (2, ["'order'", "--map"], ["Xy.npz", "-p", "order=2", "--out", "m"]),
         (2, ["'simplex'", "bundle"], ["Xy.npz", "--solver", "simplex", "--out", "m"]),
-        (2, ["--bins", "levels", "Add --solver icd"], ["Xy.npz", "--bins", "9", "--out", "m"]),
-        (2, ["--binning", "levels", "Add --solver icd"], ["Xy.npz", "--binning", "global", "--out", "m"]),
+        (2, ["--bins", "works only", "Add --solver icd"], ["Xy.npz", "--bins", "9", "--out", "m"]),
+        (2, ["--binning", "works only", "Add --solver icd"], ["Xy.npz", "--binning", "global", "--out", "m"]),
         (2, ["--kernel auto", "add --solver icd"], ["Xy.npz", "--kernel", "auto", "--out", "m"]),
         (2, ["--loss crammer_singer"], ["Xy.npz", "--multi-class", "crammer_singer", "--out", "m"]),
-        (2, ["no tuning", "--C out"], ["Xy.npz", "--solver", "icd", "--C", "auto", "--out", "m"]),
-        (2, ["--map", "by itself"], ["Xy.npz", "--solver", "icd", "--map", "pq", "--out", "m"]),
-        (2, ["--storage", "memory"], ["Xy.npz", "--solver", "icd", "--storage", "disk", "--out", "m"]),
-        (2, ["--expansion", "Leave it out"], ["Xy.npz", "--solver", "icd", "--expansion", "delayed", "--out", "m"]),
-        (2, ["sum over columns", "rbf"], ["Xy.npz", "--solver", "icd", "--kernel", "rbf", "--out", "m"]),
+        (2, ["does not support --C auto", "Remove --C"], ["Xy.npz", "--solver", "icd", "--C", "auto", "--out", "m"]),
+        (2, ["--map", "bins the values itself"], ["Xy.npz", "--solver", "icd", "--map", "pq", "--out", "m"]),
+        (2, ["--storage", "does not use"], ["Xy.npz", "--solver", "icd", "--storage", "disk", "--out", "m"]),
+        (2, ["--expansion", "Remove it"], ["Xy.npz", "--solver", "icd", "--expansion", "delayed", "--out", "m"]),
+        (2, ["additive kernel", "rbf"], ["Xy.npz", "--solver", "icd", "--kernel", "rbf", "--out", "m"]),
         (2, ["--bins", "65,535", "few"], ["Xy.npz", "--solver", "icd", "--bins", "few", "--out", "m"]),
         (2, ["--bins", "65,535", "0"], ["Xy.npz", "--solver", "icd", "--bins", "0", "--out", "m"]),
         (2, ["'adaptive'"], ["Xy.npz", "--solver", "icd", "--binning", "equal", "--out", "m"]),
-        (2, ["nothing to do"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--binning", "column", "--out", "m"]),
-        (2, ["not on levels"], ["Xy.npz", "--solver", "icd", "--kernel", "linear", "--bins", "9", "--out", "m"]),
+        (2, ["has no effect"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--binning", "column", "--out", "m"]),
+        (2, ["not levels"], ["Xy.npz", "--solver", "icd", "--kernel", "linear", "--bins", "9", "--out", "m"]),
         (2, ["'logistic'", "squared_hinge"], ["Xy.npz", "--solver", "icd", "--loss", "logistic", "--out", "m"]),
         (2, ["'order'", "--solver icd"], ["Xy.npz", "--solver", "icd", "-p", "order=2", "--out", "m"]),
         (1, ["whole numbers", "fractions"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--out", "m"]),
         (2, ["--probability", "numbers"], ["Xy.npz", "--task", "regress", "--probability", "--out", "m"]),
-        (2, ["--C auto", "numbers"], ["Xy.npz", "-k", "chi2", "--task", "regress", "--C", "auto", "--out", "m"]),
-        (2, ["--C auto", "numbers"], ["X.npy", "-k", "chi2", "--labels", "fractions.npy", "--C", "auto", "--out", "m"]),
-        (2, ["--scaling", "none of these"], ["Xy.npz", "--scaling", "unit", "--kernel", "rbf", "--out", "m"]),
-        (2, ["--scaling", "none of these"], ["Xy.npz", "--scaling", "ranks", "-k", "rbf", "--C", "auto", "--out", "m"]),
-        (2, ["--budget", "none of these"], ["Xy.npz", "--budget", "5", "--loss", "logistic", "--out", "m"]),
-        (2, ["--budget", "none of these"], ["Xy.npz", "--budget", "5", "--solver", "icd", "--out", "m"]),
+        (
+            2,
+            ["--C auto", "only for classification"],
+            ["Xy.npz", "-k", "chi2", "--task", "regress", "--C", "auto", "--out", "m"],
+        ),
+        (
+            2,
+            ["--C auto", "only for classification"],
+            ["X.npy", "-k", "chi2", "--labels", "fractions.npy", "--C", "auto", "--out", "m"],
+        ),
+        (
+            2,
+            ["--scaling", "only to automatic fitting"],
+            ["Xy.npz", "--scaling", "unit", "--kernel", "rbf", "--out", "m"],
+        ),
+        (
+            2,
+            ["--scaling", "only to automatic fitting"],
+            ["Xy.npz", "--scaling", "ranks", "-k", "rbf", "--C", "auto", "--out", "m"],
+        ),
+        (2, ["--budget", "only to automatic fitting"], ["Xy.npz", "--budget", "5", "--loss", "logistic", "--out", "m"]),
+        (2, ["--budget", "only to automatic fitting"], ["Xy.npz", "--budget", "5", "--solver", "icd", "--out", "m"]),
         (2, ["--budget", "0"], ["Xy.npz", "--budget", "0", "--out", "m"]),
         (2, ["'ranks'"], ["Xy.npz", "--scaling", "rank", "--out", "m"]),
         (2, ["--epsilon"], ["Xy.npz", "--epsilon", "0.2", "--out", "m"]),
-        (2, ["words"], ["X.npy", "--labels", "words.npy", "--task", "regress", "--out", "m"]),
+        (2, ["text"], ["X.npy", "--labels", "words.npy", "--task", "regress", "--out", "m"]),
         (2, ["fractions"], ["X.npy", "--labels", "fractions.npy", "--task", "classify", "--out", "m"]),
     ],
 )

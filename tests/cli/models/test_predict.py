@@ -79,7 +79,7 @@ def test_several_labels_of_a_row_have_a_column_each(succeeds, fails, X):
     np.testing.assert_array_equal(np.load("p.npy"), model.predict(X))
     lines = succeeds("predict", "several.mercer", "X.npy", "--scores").splitlines()
     assert (lines[0], lines[1].count(",")) == ("0,1", 1)
-    fails(2, ["several answers"], "evaluate", "several.mercer", "X.npy")
+    fails(2, ["several values per row"], "evaluate", "several.mercer", "X.npy")
 
 
 def test_json_holds_the_answers_unless_they_go_to_a_file(succeeds, X):
@@ -115,7 +115,7 @@ def test_a_label_column_is_no_feature(succeeds, X):
         (1, ["3 columns", "takes 64", "--label"], ["two.mercer", "narrow.csv"]),
         (1, ["missing.npy", "row 0", "nan"], ["two.mercer", "missing.npy"]),
         (1, ["Negative"], ["two.mercer", "negative.npy"]),
-        (2, ["exclude each other"], ["two.mercer", "X.npy", "--scores", "--proba"]),
+        (2, ["cannot be combined"], ["two.mercer", "X.npy", "--scores", "--proba"]),
         (2, ["--probability"], ["two.mercer", "X.npy", "--proba"]),
         (2, ["numbers", "scores"], ["numbers.mercer", "X.npy", "--scores"]),
         (2, ["cannot be told"], ["two.mercer", "X.npy", "--out", "p.mat"]),

@@ -29,7 +29,7 @@ CASES = {
     "signs of sparse features": (SignHash, {"map": HomogeneousMap("js")}),
     "signs of words": (SignHash, {"map": ProductQuantizer(4, bits=4, random_state=0)}),
     "klsh": (KLSH, {"n_landmarks": 60}),
-    "klsh, not centred": (KLSH, {"n_landmarks": 60, "center": False, "n_sampled": 1}),
+    "klsh, not centered": (KLSH, {"n_landmarks": 60, "center": False, "n_sampled": 1}),
     "rmmh": (RMMH, {"n_landmarks": 60}),
     "rmmh, rbf": (RMMH, {"kernel": RBF(2.0), "n_landmarks": 60, "n_sampled": 8, "C": 100.0}),
     "universal": (UniversalEmbedding, {}),
@@ -49,7 +49,7 @@ def case(request):
 
 @pytest.fixture
 def data(rng):
-    """Histograms with empty bins around a few centres."""
+    """Histograms with empty bins around a few centers."""
     centres = rng.dirichlet(np.full(12, 0.4), size=10)
     X = centres[rng.integers(0, 10, 300)] * rng.gamma(3.0, 0.3, (300, 12)) * (rng.random((300, 12)) < 0.9) + 1e-3
     X[X < 2e-3] = 0
@@ -150,9 +150,12 @@ BAD = {
     "half a bit": (KLSH(n_bits=1.5), "`n_bits` must be an integer >= 1"),
     "a map of another library": (SignHash(map="chi2"), "SignHash needs a map of Mercer"),
     "one landmark": (KLSH(n_landmarks=1), "`n_landmarks` must be an integer >= 2"),
-    "all landmarks in one direction": (KLSH(n_landmarks=20, n_sampled=20), "n_sampled=20 of 20 landmarks would be one"),
+    "all landmarks in one direction": (
+        KLSH(n_landmarks=20, n_sampled=20),
+        "n_sampled=20 of 20 landmarks gives a single",
+    ),
     "no samples": (KLSH(n_sampled=0), "`n_sampled` must be an integer >= 1, or None"),
-    "an odd sample": (RMMH(n_sampled=5), "n_sampled must be even, got n_sampled=5"),
+    "an odd sample": (RMMH(n_sampled=5), "n_sampled of RMMH must be even.*got n_sampled=5"),
     "a sample larger than the pool": (RMMH(n_landmarks=10, n_sampled=12), "cannot draw n_sampled=12 rows .* from 10"),
     "no cost": (RMMH(C=0), "`C` must be a number > 0"),
     "infinite cost": (RMMH(C=np.inf), "`C` must be a number > 0"),

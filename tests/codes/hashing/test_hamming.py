@@ -98,8 +98,8 @@ BAD = {
     "one code": ((CODES, CODES[0], 1), r"needs queries .* got shape \(2,\)"),
     "no bytes": ((CODES[:, :0], CODES[:, :0], 1), r"bytes >= 1.* got shape \(4, 0\)"),
     "another length": ((CODES, CODES[:, :1], 1), "codes have 2 bytes and queries 1"),
-    "no neighbours": ((CODES, CODES, 0), "`k` must be an integer >= 1"),
-    "half a neighbour": ((CODES, CODES, 1.5), "`k` must be an integer >= 1"),
+    "no neighbors": ((CODES, CODES, 0), "`k` must be an integer >= 1"),
+    "half a neighbor": ((CODES, CODES, 1.5), "`k` must be an integer >= 1"),
 }
 
 

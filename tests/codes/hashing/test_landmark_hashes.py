@@ -75,7 +75,7 @@ def test_klsh_survives_equal_rows_and_is_not_moved_by_the_scale_of_the_kernel(rn
 def test_klsh_directions_have_the_length_of_their_sample(rng, center, dtype):
     """K^(-1/2) e_S is a vector of feature space no longer than |e_S|: a projection on it is at most sqrt(Q K(x, x)).
 
-    The Gram matrix of 1,050 rows around 50 centres has eigenvalues down to rounding, and centring adds one of zero:
+    The Gram matrix of 1,050 rows around 50 centers has eigenvalues down to rounding, and centering adds one of zero:
     with that one in the inverse, projections are a thousand times the bound.
     """
     H = np.vstack([rng.dirichlet(100 * centre, size=21) for centre in rng.dirichlet(np.ones(32), size=50)]).astype(
@@ -90,7 +90,7 @@ def test_klsh_directions_have_the_length_of_their_sample(rng, center, dtype):
 
 
 def test_klsh_says_when_bits_tell_nothing_apart(rng):
-    """A sum of landmarks has a positive kernel with every row, so that a kernel that is not centred gives ones only."""
+    """A sum of landmarks has a positive kernel with every row, so a kernel that is not centered gives ones only."""
     X = rng.dirichlet(np.ones(6), size=60)
     with pytest.warns(ApproximationWarning, match=r"KLSH: \d+ of 16 bits are the same .* Use center=True"):
         codes = KLSH("chi2", n_bits=16, center=False, random_state=0).fit_transform(X)
@@ -98,7 +98,7 @@ def test_klsh_says_when_bits_tell_nothing_apart(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KLSH("chi2", n_bits=16, random_state=0).fit(X)
-    with pytest.warns(ApproximationWarning, match="Rows that differ are needed"):
+    with pytest.warns(ApproximationWarning, match="Use rows that differ"):
         KLSH("chi2", n_bits=16, random_state=0).fit(X[[0, 0, 0, 0]])
 
 

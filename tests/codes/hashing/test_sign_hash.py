@@ -139,7 +139,7 @@ def test_the_step_follows_the_distances_of_the_rows(rng):
 
 
 def test_rows_far_from_the_origin_keep_their_bits(rng):
-    """16 bits for 50,000 would leave nothing for differences of 1/8: rows are centred first."""
+    """16 bits for 50,000 would leave nothing for differences of 1/8: rows are centered first."""
     X = (rng.integers(0, 8, (60, 4)) / 8 + 50_000).astype(np.float32)
     n_bits = 20_000
     embedding = UniversalEmbedding(n_bits, delta=1.0, random_state=0).fit(X)

@@ -1,4 +1,4 @@
-"""Quantisers whose words are means in the feature space of an additive kernel."""
+"""Quantizers whose words are means in the feature space of an additive kernel."""
 
 import warnings
 
@@ -73,7 +73,7 @@ def test_a_word_without_rows_is_reconstructed_by_the_nearest_one():
 def test_values_beyond_the_training_range_are_said_and_taken_as_its_end(X):
     fitted = quantizer("chi2").fit(X)
     far, end = np.full((3, 16), 1e4), np.tile(2 * X.max(axis=0), (3, 1))
-    with pytest.warns(ApproximationWarning, match="ProductQuantizer: 48 values lie beyond twice the largest"):
+    with pytest.warns(ApproximationWarning, match="ProductQuantizer: 48 values exceed twice the largest"):
         codes = fitted.transform(far)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -93,5 +93,5 @@ def test_kernels_with_a_value_at_zero_are_refused(X, monkeypatch):
     monkeypatch.setattr(type(kernel), "scalar", lambda self, x, y: np.ones(np.broadcast(x, y).shape))
     with pytest.raises(InputError, match=r"k\(x, 0\) = 0"):
         quantizer(kernel).fit(X)
-    with pytest.raises(InputError, match="an additive one"):
+    with pytest.raises(InputError, match="an additive kernel"):
         quantizer(CallableKernel(lambda x, y: float(x @ y))).fit(X)

@@ -86,11 +86,11 @@ def test_words_that_no_block_has_are_refused(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)
         few, wide = fitted(X[:11], 4), fitted(X[:11], 9)
-    with pytest.raises(InputError, match="has the word 15 in block 1, whose words count from 0 to 10"):
+    with pytest.raises(InputError, match="has the word 15 in block 1, whose words range from 0 to 10"):
         few.inverse_transform(np.array([[240, 0, 0]], dtype=np.uint8))
-    with pytest.raises(InputError, match="has the word 300 in block 2, whose words count from 0 to 10"):
+    with pytest.raises(InputError, match="has the word 300 in block 2, whose words range from 0 to 10"):
         wide.inverse_transform(np.array([[0, 0, 300, 0, 0]], dtype=np.uint16))
-    with pytest.raises(InputError, match="codes of 5 whole numbers from 0 to 65535"):
+    with pytest.raises(InputError, match="codes of this ProductQuantizer have 5 integers from 0 to 65535"):
         wide.inverse_transform(np.full((1, 5), 65536))
     with pytest.raises(InputError, match="codes of 3 whole numbers from 0 to 255 per row, got an array of shape"):
         few.inverse_transform(np.zeros((1, 5), dtype=np.uint8))  # words, not codes

@@ -1,4 +1,4 @@
-"""Product quantisation: blocks, words, codes, and what is refused or warned about."""
+"""Product quantization: blocks, words, codes, and what is refused or warned about."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def test_a_ragged_last_block_is_a_full_one_padded_with_zeros(X):
 
 def test_n_blocks_are_blocks_of_nearly_equal_size(X):
     assert quantizer(n_blocks=5).fit(X).block_sizes_.tolist() == [5, 5, 4, 4, 4]
-    with pytest.raises(InputError, match="cannot cut 22 columns into n_blocks=23"):
+    with pytest.raises(InputError, match="cannot split 22 columns into n_blocks=23"):
         quantizer(n_blocks=23).fit(X)
 
 
@@ -66,7 +66,7 @@ def test_permuted_columns_change_nothing_once_the_permutation_is_undone(X):
     fitted = quantizer(rotation="permutation").fit(X)
     order = fitted.rotation_
     assert sorted(order) == list(range(22))
-    # the second quantiser draws the same permutation, then sees the columns where the first one put them
+    # the second quantizer draws the same permutation, then sees the columns where the first one put them
     plain = quantizer(rotation=None)
     plain.fit(X[:, order])
     plain.inner_ = fitted.inner_
@@ -106,11 +106,11 @@ def test_few_different_rows_are_words_of_their_own_and_that_is_said(X):
     few[:, 8:] = X[:, 8:]
     few[:, 4] = 0.0
     few[::2, 4] = -0.0  # is no other zero
-    with pytest.warns(ApproximationWarning, match=r"2 of 6 blocks .* fewer than 16 .* \(the fewest 11\)"):
+    with pytest.warns(ApproximationWarning, match=r"2 of 6 blocks .* fewer than 16 .* \(the minimum is 11\)"):
         fitted = quantizer().fit(few)
     assert fitted.n_words_.tolist() == [11, 11, 16, 16, 16, 16]
     np.testing.assert_array_equal(fitted.inverse_transform(fitted.transform(few))[:, :8], few[:, :8])
-    with pytest.warns(ApproximationWarning, match="the fewest 1"):
+    with pytest.warns(ApproximationWarning, match="the minimum is 1"):
         assert squared_error(quantizer().fit(X[:1]), X[:1]) == 0.0
 
 
@@ -179,11 +179,11 @@ def test_codes_that_are_none_are_refused(X):
     fitted = quantizer(bits=5).fit(X)
     codes = fitted.transform(X)
     for wrong in (codes[:, :3], codes - 0.5, codes.astype(int) + 256, codes.astype(str), -codes.astype(int)):
-        with pytest.raises(InputError, match="codes of 6 whole numbers from 0 to 255"):
+        with pytest.raises(InputError, match="codes of this ProductQuantizer have 6 integers from 0 to 255"):
             fitted.inverse_transform(wrong)
     with pytest.raises(InputError, match="has the word 32 in block 2"):
         fitted.inverse_transform(np.where(np.arange(6) == 2, 32, codes))
-    with pytest.raises(InputError, match="not of this ProductQuantizer"):
+    with pytest.raises(InputError, match="do not belong to this ProductQuantizer"):
         fitted.inverse_transform(CodeRows(codes, 99))
     with pytest.raises(InputError, match="`expansion` must be one of 'delayed', 'immediate', 'dense'"):
         fitted.expanded_rows(codes, "late")

@@ -1,4 +1,4 @@
-"""Rotations before quantisation: what they are for, and what they keep."""
+"""Rotations before quantization: what they are for, and what they keep."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_opq_takes_fewer_rows_than_columns(X, n):
 @pytest.mark.parametrize("rotation", ["random", "opq", "allocation"])
 def test_rotations_of_wide_rows_name_the_permutation(rotation):
     wide = np.zeros((3, WIDEST + 1), dtype="f4")
-    with pytest.raises(InputError, match=r"up to 4096 columns\. Use rotation='permutation' or None"):
+    with pytest.raises(InputError, match=r"limited to 4096 columns\. Use rotation='permutation' or None"):
         ProductQuantizer(rotation=rotation).fit(wide)
 
 

@@ -185,7 +185,7 @@ def test_levels_stand_for_inner_products_better_with_more_bits(rng):
         made = QuantizedJL(1000, bits=bits, center=False, random_state=0).fit(X)
         errors.append(np.abs(made.approximate_kernel(X) - X @ X.T).mean())
     assert errors == sorted(errors, reverse=True)
-    projection_only = np.sqrt(40 * 40 / 1000)  # what 1,000 projections without quantiser leave
+    projection_only = np.sqrt(40 * 40 / 1000)  # what 1,000 projections without quantizer leave
     assert errors[-1] < 1.1 * projection_only
     odd = QuantizedJL(301, bits=3, center=False, random_state=0).fit(X)
     even = QuantizedJL(301, bits=4, center=False, random_state=0).fit(X)
@@ -223,14 +223,14 @@ def test_a_specification_survives_its_text_and_the_fingerprint_tells_any_change(
         ({"version": 2}, "version 1"),
         ({"kind": "magic"}, "kind from universal"),
         ({"seed": "xyz"}, "16 hexadecimal digits"),
-        ({"step": 0}, "step as a whole number from 1"),
-        ({"step": 1.5}, "step as a whole number"),
-        ({"bits": 9}, "bits as a whole number from 1 to 8"),
-        ({"features": 2**23}, "features as a whole number"),
+        ({"step": 0}, "step as an integer from 1"),
+        ({"step": 1.5}, "step as an integer"),
+        ({"bits": 9}, "bits as an integer from 1 to 8"),
+        ({"features": 2**23}, "features as an integer"),
         ({"offsets": "AAAA"}, "base64 of float64"),
         ({"matrix": "learned"}, "the keys"),
         ({"matrix": "learned", "entries": "AAA="}, "entries for every projection"),
-        ({"matrix": "learned", "entries": base64.b64encode(b"\x00\x80" * 108).decode()}, "16 bits"),
+        ({"matrix": "learned", "entries": base64.b64encode(b"\x00\x80" * 108).decode()}, "16-bit integers"),
         ({"entries": None}, "the keys"),
         ({"scale": "!"}, "scale as base64"),
         ({"exponent": None}, "exponent or scale"),

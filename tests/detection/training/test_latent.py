@@ -20,7 +20,7 @@ from mercer.detection.training.solving import DEFORMATION_SCALE, ComponentProble
 from mercer.vision import hog
 from tests.detection.scenes import scenes
 
-SETTINGS = TrainingSettings(cache_size=400, per_image=20, minings=1, tol=1e-3, C=0.05)
+SETTINGS = TrainingSettings(cache_size=400, max_negatives_per_image=20, n_mining_rounds=1, tol=1e-3, C=0.05)
 
 
 def trainer_of(storage_name, seed=0, settings=SETTINGS):
@@ -172,7 +172,7 @@ def test_the_cache_is_bounded_and_keeps_each_row_once(rng):
 
 QUICK = {
     "n_parts": 2, "codewords": 32, "margin": 1, "interval": 3, "padding": 2, "C": 0.05, "cache_size": 400,
-    "per_image": 20, "root_rounds": 1, "part_rounds": 2, "minings": 1, "random_state": 0,
+    "max_negatives_per_image": 20, "n_root_rounds": 1, "n_part_rounds": 2, "n_mining_rounds": 1, "random_state": 0,
 }  # fmt: skip
 
 

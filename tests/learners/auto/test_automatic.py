@@ -74,7 +74,9 @@ def test_what_the_caller_fixes_stays_fixed(data):
     assert len({row[2] for row in open_width.plan_.trials}) > 2
     given = KernelClassifier(C=3.0, scaling="unit", random_state=0).fit(X, y)
     np.testing.assert_allclose(given.C_, 3.0)
-    assert {row[0].removesuffix(", weighed by relevance") for row in given.plan_.trials} == {"columns scaled to [0, 1]"}
+    assert {row[0].removesuffix(", weighted by relevance") for row in given.plan_.trials} == {
+        "columns scaled to [0, 1]"
+    }
 
 
 def test_the_scale_of_columns_and_rows_does_not_matter(data, rng):
@@ -102,9 +104,9 @@ def test_rows_of_a_group_do_not_vouch_for_each_other(rng):
     X, y = centers[groups] + 0.01 * rng.normal(size=(240, 3)), labels[groups]
     assert KernelClassifier(random_state=0).fit(X, y).plan_.score > 0.95
     assert KernelClassifier(random_state=0).fit(X, y, groups=groups).plan_.score < 0.75
-    with pytest.raises(InputError, match="`groups` has one group"):
+    with pytest.raises(InputError, match="`groups` must contain at least two groups"):
         KernelClassifier().fit(X, y, groups=np.zeros(240))
-    with pytest.raises(InputError, match="`groups` is used by trials"):
+    with pytest.raises(InputError, match="`groups` applies only to trials"):
         KernelClassifier("rbf").fit(X, y, groups=groups)
 
 
@@ -158,7 +160,7 @@ def test_a_named_kernel_after_an_automatic_fit_leaves_nothing_of_it(data):
     model.set_params(kernel="chi2", scaling=None, budget=None).fit(X, y)
     expected = KernelClassifier("chi2", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X_test), expected.decision_function(X_test))
-    with pytest.raises(InputError, match="there were no trials"):
+    with pytest.raises(InputError, match="there are no trials"):
         model.plot_trials()
 
 
@@ -167,7 +169,7 @@ def test_ids_are_no_classes(monkeypatch):
 
     monkeypatch.setattr(door, "available_memory", lambda: 2**24)
     with pytest.raises(
-        InputError, match=r"would need 0.1 GiB of memory for 1,000 columns of scores of 1,000 rows\. Give"
+        InputError, match=r"would need 0.1 GiB of memory for 1,000 columns of scores of 1,000 rows\. Use"
     ):
         KernelClassifier().fit(np.random.default_rng(0).random((1000, 2)), np.arange(1000))
 

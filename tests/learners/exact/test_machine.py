@@ -165,7 +165,7 @@ def test_rounds_end_at_max_iter(rng, monkeypatch):
 
 def test_a_loss_without_such_a_dual_is_refused(rng):
     X, codes = make(rng)
-    with pytest.raises(InputError, match="know the losses"):
+    with pytest.raises(InputError, match="support the losses"):
         fit(RBF(0.3), X, codes, loss="logistic")
 
 

@@ -78,5 +78,5 @@ def test_scores_that_are_log_odds_need_no_sigmoid():
 
 def test_folds_need_two_rows_of_every_class():
     assert len(stratified_folds(np.repeat([0, 1], [3, 9]), 0, "it")) == 3
-    with pytest.raises(InputError, match="two rows or more of every class"):
+    with pytest.raises(InputError, match="at least two rows of every class"):
         KernelClassifier("chi2", probability=True).fit(np.eye(5), [0, 0, 0, 0, 1])

@@ -71,7 +71,7 @@ def test_the_number_of_threads_does_not_change_the_bits(rng):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_keeps_the_columns_that_are_done(rng, n_threads):
     problem = pairs(rng)
-    with thread_limit(n_threads), show_progress(Impatient(1, "Columns of scores")):
+    with thread_limit(n_threads), show_progress(Impatient(1, "Training columns of scores")):
         found = solve(problem, tol=1e-5)
     whole = solve(problem, tol=1e-5)
     done = np.abs(found.u).max(axis=0) > 0

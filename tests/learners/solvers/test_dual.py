@@ -210,10 +210,10 @@ def test_an_interrupt_keeps_the_best_weights_so_far():
 def test_columns_of_a_step_are_told_and_ctrl_c_takes_effect_between_them(monkeypatch, n_threads):
     monkeypatch.setattr("mercer.learners.solvers.dual.solver.SMALL", 0)  # so that small problems use threads too
     problem = make_problem("hinge", C=100.0)
-    display = Impatient(2, "Columns of scores")  # the second of the first step
+    display = Impatient(2, "Training columns of scores")  # the second of the first step
     with thread_limit(n_threads), show_progress(display):
         found = solve_dual(problem, tol=1e-9)
-    assert display.seen == [("Dual coordinate descent", None), ("Columns of scores", P), ("Weights", P)]
+    assert display.seen == [("Dual coordinate descent", None), ("Training columns of scores", P), ("Weights", P)]
     assert found.interrupted
     np.testing.assert_allclose(found.objectives, objectives(problem, found), rtol=1e-9)
 

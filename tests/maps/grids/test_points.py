@@ -22,7 +22,7 @@ SAMPLES = {
 
 
 def squared_residuals(kernel, values, grid):
-    """min over phi of |Psi(x) - sum_z phi_z Psi(z)|^2, z the neighbours of x, by least squares."""
+    """min over phi of |Psi(x) - sum_z phi_z Psi(z)|^2, z the neighbors of x, by least squares."""
     total = 0.0
     for x in values:
         c = np.searchsorted(grid, x, side="right")

@@ -75,7 +75,7 @@ def test_below_the_first_point_there_is_one_neighbour(kernel):
 @kernels
 def test_above_the_last_point_there_is_one_neighbour_and_a_warning(kernel):
     fitted = SparseAdditiveMap(kernel, grid=GRID).fit([[0.5, 0.1]])
-    with pytest.warns(ApproximationWarning, match=r"2 of 3 non-zero values lie above .* 0\.7 and") as caught:
+    with pytest.warns(ApproximationWarning, match=r"2 of 3 nonzero values are above .* 0\.7 and") as caught:
         features = fitted.transform(np.array([[0.9, 0.7], [0.0, 8.0]])).toarray()
     assert len(caught) == 1
     z = GRID[-1]

@@ -179,7 +179,7 @@ def test_landmarks_can_be_given_by_position_or_by_value(histograms):
         ("uniforn", "`landmarks` must be 'uniform', 'kmeans"),
         (np.array([0, 400]), "has 400 rows to choose landmarks from, but landmarks names 400"),
         (np.array([0.5, 1.5]), "got an array of shape \\(2,\\) and type float64"),
-        (np.ones((2, 9)), "given landmarks of 9 features for rows of 10 features"),
+        (np.ones((2, 9)), "got landmarks of 9 features for rows of 10 features"),
         (-np.ones((2, 10)), "needs values >= 0, but landmarks\\[0, 0\\] is -1"),
     ],
 )

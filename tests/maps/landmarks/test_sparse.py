@@ -13,7 +13,7 @@ methods = pytest.mark.parametrize("method", METHODS)
 
 @pytest.fixture
 def clusters(rng):
-    """Rows around twelve centres, some bins empty."""
+    """Rows around twelve centers, some bins empty."""
     centres = rng.dirichlet(np.full(10, 0.5), 12)
     X = centres[rng.integers(0, 12, 240)] * rng.gamma(3, 1 / 3, (240, 10))
     return X * (X > 0.005)

@@ -97,7 +97,7 @@ def test_a_predictor_of_other_rows_is_refused(rng):
     from mercer import HomogeneousMap
 
     inner = MapPredictor(HomogeneousMap("linear").fit(np.ones((1, 3))), np.ones(3))
-    with pytest.raises(InputError, match="2 columns left, but a predictor of rows with 3"):
+    with pytest.raises(InputError, match="2 columns, but its predictor needs 3"):
         ReducedPredictor(np.array([0, 1]), np.ones(2), inner)
     with pytest.raises(InputError, match="needs a predictor"):
         ReducedPredictor(np.array([0, 1]), np.ones(2), None)

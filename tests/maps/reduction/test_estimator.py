@@ -307,14 +307,14 @@ def test_columns_without_values_are_left_out(X):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({}, "needs one of n_dims, alpha and tolerance .* got none"),
+        ({}, "needs exactly one of n_dims, alpha and tolerance .* got none"),
         ({"n_dims": 3, "alpha": 0.1}, "got n_dims and alpha"),
-        ({"n_dims": 21}, "cannot leave n_dims=21 columns of rows with n_features=20"),
+        ({"n_dims": 21}, "cannot keep n_dims=21 columns of rows with n_features=20"),
         ({"n_dims": 0}, "`n_dims` must be an integer >= 1, or None"),
         ({"n_dims": 2.5}, "`n_dims` must be an integer >= 1, or None"),
         ({"alpha": -1.0, "method": "convex"}, "`alpha` must be a number >= 0, or None"),
-        ({"alpha": 1e9, "method": "convex"}, "leaves no column.*has to be below"),
-        ({"alpha": 0.1}, "alpha for method='convex' only"),
+        ({"alpha": 1e9, "method": "convex"}, "keeps no column.*must be less than"),
+        ({"alpha": 0.1}, "alpha only with method='convex'"),
         ({"tolerance": np.nan}, "`tolerance` must be a number >= 0, or None"),
         (
             {"n_dims": 3, "method": "best"},
@@ -323,15 +323,15 @@ def test_columns_without_values_are_left_out(X):
         ({"n_dims": 3, "pairs": "some"}, "`pairs` must be one of 'auto', 'all', 'uniform', 'informative'"),
         ({"n_dims": 3, "refit": "yes"}, "`refit` must be True or False, or None"),
         ({"n_dims": 3, "n_pairs": 0}, "`n_pairs` must be an integer >= 1"),
-        ({"n_dims": 3, "kernel": "rbf"}, "needs an additive one"),
-        ({"n_dims": 3, "kernel": "chi2", "method": "convex", "pairs": "all"}, "pairs='all' for the linear"),
+        ({"n_dims": 3, "kernel": "rbf"}, "needs an additive kernel"),
+        ({"n_dims": 3, "kernel": "chi2", "method": "convex", "pairs": "all"}, "pairs='all' only for the linear"),
         ({"n_dims": 3, "pairs": "uniform"}, "pairs='uniform' with method='merge'"),
         ({"n_dims": 3, "kernel": Chi2() + Linear()}, "is not homogeneous"),
         ({"n_dims": 3, "map": "chi2"}, "needs a map of Mercer"),
         ({"n_dims": 3, "method": "supervised"}, "requires y to be passed"),
         (
             {"n_dims": 3, "kernel": Chi2() + Linear(), "map": NystroemMap(Chi2() + Linear(), n_landmarks=20)},
-            "does not keep apart",
+            "mixes",
         ),
     ],
 )
@@ -341,21 +341,21 @@ def test_what_cannot_be_is_refused_with_the_reason(params, message, X):
 
 
 def test_rows_that_say_nothing_are_refused(X):
-    with pytest.raises(InputError, match="two or more, got n_samples = 1"):
+    with pytest.raises(InputError, match="at least two rows; got n_samples = 1"):
         ConvexReduction(n_dims=2).fit(X[:1])
     with pytest.raises(InputError, match="all of X is 0"):
         ConvexReduction(n_dims=2).fit(np.zeros((5, 4)))
-    with pytest.raises(InputError, match="the kernel is 0 on the pairs"):
+    with pytest.raises(InputError, match="the kernel is 0 on all sampled pairs"):
         ConvexReduction(n_dims=2, refit=True).fit(np.eye(4))
     with pytest.raises(InputError, match=r"Negative values in data.*X\[0, 1\] is -1"):
         ConvexReduction("chi2", n_dims=1, map=FourierMap(RBF(1.0))).fit([[1.0, -1.0], [1.0, 1.0]])
-    with pytest.raises(InputError, match="120 rows, but the classes of 119"):
+    with pytest.raises(InputError, match="120 rows, but 119 classes"):
         ConvexReduction(n_dims=2, method="supervised").fit(X, np.zeros(119))
 
 
 def test_too_many_columns_are_refused_where_all_are_compared():
     wide = sparse.random_array((20, 20_000), density=0.01, format="csr", random_state=np.random.default_rng(0))
-    with pytest.raises(InputError, match="is done up to 16384 columns, got 20000"):
+    with pytest.raises(InputError, match="is limited to 16384 columns; got 20000"):
         ConvexReduction(n_dims=5).fit(wide)
     assert ConvexReduction(n_dims=5, method="energy").fit(wide).n_dims_ == 5
 
@@ -364,7 +364,7 @@ def test_a_damaged_file_is_refused(X, tmp_path):
     found = ConvexReduction(n_dims=5).fit(X)
     found.groups_[0] = 7
     mercer.save(found, tmp_path / "bad.mercer")
-    with pytest.raises(mercer.ModelFileError, match="groups must be -1 or numbers from 0 to 4"):
+    with pytest.raises(mercer.ModelFileError, match="groups must be -1 or integers from 0 to 4"):
         mercer.load(tmp_path / "bad.mercer")
 
 
@@ -379,7 +379,7 @@ def test_pictures_are_drawn_without_a_display(method, X):
     path = found.plot_path().axes
     assert len(path[0].lines[0].get_xdata()) > 3
     assert [axes.get_ylabel() for axes in path][1:] == (["columns left"] if method == "convex" else [])
-    with pytest.raises(InputError, match="two rows or more"):
+    with pytest.raises(InputError, match="at least two rows"):
         found.plot_values(X[:1])
 
 

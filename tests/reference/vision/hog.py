@@ -6,7 +6,7 @@ ANGLES = np.deg2rad(20 * np.arange(18))
 
 
 def tents(n_pixels, n_cells, cell_size):
-    """The share of each pixel in each cell; pixels without two neighbours have none."""
+    """The share of each pixel in each cell; pixels without two neighbors have none."""
     centres = (np.arange(n_pixels) + 0.5) / cell_size
     shares = np.maximum(0, 1 - np.abs(centres - (np.arange(n_cells)[:, None] + 0.5)))
     shares[:, [0, -1]] = 0

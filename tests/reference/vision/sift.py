@@ -13,7 +13,7 @@ def blur(image, kernel, row, out):
 
 
 def slopes(image, axis):
-    """Half the difference of the neighbours along an axis; at the border that of two pixels."""
+    """Half the difference of the neighbors along an axis; at the border that of two pixels."""
     return np.gradient(image.astype(float), axis=axis) if image.shape[axis] > 1 else np.zeros(image.shape)
 
 

@@ -94,11 +94,11 @@ def test_arrays_are_taken_as_they_are(index):
         ({"n": [1, 2, 2**63]}, "row 2 (counted from 0) has 9223372036854775808. Whole numbers have 64 bits."),
         ({"t": ["a", "b", "\ud800"]}, "keeps texts in the column 't', and row 2"),
         ({"n": np.zeros((3, 2))}, "one value per row in the column 'n'"),
-        ({7: [1, 2, 3]}, "texts as names, got 7"),
+        ({7: [1, 2, 3]}, "strings as names of data columns; got 7"),
         ({}, "data without columns"),
         ([1, 2, 3], "takes data as a dictionary of columns, a data frame or an Arrow table, got list"),
         ({"n": "abc"}, "needs a sequence of values in the column 'n'"),
-        ({"a\nb": [1, 2, 3]}, "letters in its name that cannot be shown"),
+        ({"a\nb": [1, 2, 3]}, "unprintable characters in its name"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_name(index, data, message):
@@ -202,7 +202,7 @@ def test_a_condition_sees_what_was_added_since(index):
 
 def test_an_index_without_columns_says_so(index):
     index.add(X)
-    with pytest.raises(InputError, match="This index keeps no columns: add rows with data="):
+    with pytest.raises(InputError, match=r"This index stores no columns\. Add rows with data="):
         index.search(X[:1], where="n > 1")
 
 
@@ -283,10 +283,10 @@ def test_a_forged_description_of_columns_is_refused(index, tmp_path, data):
 @pytest.mark.parametrize(
     ("name", "values", "content", "message"),
     [
-        ("flag", [True, False, None], b"\0\3\1", "3 is no value of the boolean column"),
-        ("mode", ["aa", "b", None], b"\xc3\xc3b\xff", "is not text in UTF-8"),
-        ("day", [date(2024, 1, 1)] * 3, np.full(3, 2**40, "<i8").tobytes(), "beyond the years 1 to 9999"),
-        ("at", [datetime(2024, 1, 1)] * 3, np.full(3, 2**62, "<i8").tobytes(), "beyond the years 1 to 9999"),
+        ("flag", [True, False, None], b"\0\3\1", "3 is not a value of the boolean column"),
+        ("mode", ["aa", "b", None], b"\xc3\xc3b\xff", "is not UTF-8 text"),
+        ("day", [date(2024, 1, 1)] * 3, np.full(3, 2**40, "<i8").tobytes(), "outside the years 1 to 9999"),
+        ("at", [datetime(2024, 1, 1)] * 3, np.full(3, 2**62, "<i8").tobytes(), "outside the years 1 to 9999"),
     ],
 )
 def test_forged_values_are_refused_and_never_trusted(index, tmp_path, name, values, content, message):

@@ -85,7 +85,7 @@ def test_a_condition_finds_in_a_store_what_it_finds_in_the_index(place, made):
             n_found.append(int((wanted[0] >= 0).sum()))
         assert n_found.count(0) == 1  # n = 2.5
         if place.startswith("milvus"):
-            with pytest.raises(InputError, match="Milvus takes no backslash in a pattern"):
+            with pytest.raises(InputError, match="Milvus does not support a backslash in a like pattern"):
                 found.search(X[:1], where="mode like '%\\'")
         else:
             wanted = made.search(X[:1], 6, where="mode like '%\\'")[0]

@@ -1,4 +1,4 @@
-"""What all stores share: rows as bytes, the embedding as an artefact, its fingerprint, the description of a table."""
+"""What all stores share: rows as bytes, the embedding as an artifact, its fingerprint, the description of a table."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_a_description_of_a_later_version_is_refused():
     assert Layout.of_document(document, "the table").document() == document
     with pytest.raises(InputError, match=r"the table was written in format 2; this version of Mercer reads format 1"):
         Layout.of_document(document | {"format": 2}, "the table")
-    with pytest.raises(InputError, match=r"a description that Mercer did not write"):
+    with pytest.raises(InputError, match=r"a description that was not written by Mercer"):
         Layout.of_document(document | {"more": 2}, "the table")
 
 

@@ -121,7 +121,7 @@ def test_a_transaction_that_is_rolled_back_leaves_no_vector(connection, postgres
             own.add(X[:1], [600])
             own.add(X[:1], [7])
 
-    with pytest.raises(InputError, match="the id 7, which is in the index"):
+    with pytest.raises(InputError, match="the id 7, which is already in the index"):
         add_one_that_is_there()
     assert 600 not in found
 
@@ -146,7 +146,7 @@ def test_a_connection_of_the_callers_own_stays_as_it_was(connection):
     assert connection.info.transaction_status == TransactionStatus.INTRANS  # changes are committed by the caller
     connection.commit()
     found.search(Q, 3)
-    with pytest.raises(InputError, match="the id 7, which is in the index"):
+    with pytest.raises(InputError, match="the id 7, which is already in the index"):
         found.add(X[:1], [7])
     assert connection.info.transaction_status == TransactionStatus.IDLE
     text = connection.execute("SELECT embedding FROM shop LIMIT 1").fetchone()[0]
@@ -245,9 +245,9 @@ def test_what_the_server_says_is_said_by_name(postgres):
     with pytest.raises(MercerError, match=r"postgresql://127.0.0.1:1/db said: connection"):
         KernelIndex.connect("postgresql://me:secret@127.0.0.1:1/db", "shop")
     with index(X).push(postgres, "shop") as found:
-        with pytest.raises(MercerError, match=r"said: column \"colour\" does not exist"):
-            found.search(Q, 2, filter="colour = 'red'")
-        with pytest.raises(InputError, match=r"takes its values as a dictionary"):
+        with pytest.raises(MercerError, match=r"said: column \"color\" does not exist"):
+            found.search(Q, 2, filter="color = 'red'")
+        with pytest.raises(InputError, match=r"must be a dictionary"):
             found.search(Q, 2, filter=("id > %(mercer_x)s", {"mercer_x": 3}))
         assert len(found) == 120  # the connection is still good
 
@@ -274,7 +274,7 @@ def test_a_table_that_somebody_dropped_is_named_and_replaced(connection):
 
 
 FORGED = {
-    "n_features": ("20", r"described with n_features=20, and its embedding has 10"),
+    "n_features": ("20", r"a description with n_features=20, but its embedding has 10"),
     "width": ("3", r"column 'embedding' was vector\(3\) and is vector"),
     "metric": ('"cosine"', r"did not write \(KernelIndex.push: `metric` must be one of .*; got 'cosine'\.\) Push"),
     "kept": ('"float64"', r"did not write \(KernelIndex.push: `vectors` must be one of .*; got 'float64'"),
@@ -295,7 +295,7 @@ def test_rows_that_others_emptied_or_overwrote_are_named(connection):
     found = index(X, oversample=1000).push(connection, "shop")
     connection.execute("UPDATE shop SET features = NULL WHERE id = 7")
     for exact in (False, True):
-        with pytest.raises(InputError, match=r"keeps no row of the id 7 in the column 'features' of shop"):
+        with pytest.raises(InputError, match=r"has no row with the id 7 in the column 'features' of shop"):
             found.search(Q, 5, exact=exact)
     connection.execute("UPDATE shop SET features = %s WHERE id = 7", [np.full(10, np.nan, "<f4").tobytes()])
     with pytest.raises(InputError, match=r"shop has damaged rows: a value is not a finite number. Something else"):

@@ -1,4 +1,4 @@
-"""An index judged against true neighbours: equal rows, bytes, curves and the picture of several indexes."""
+"""An index judged against true neighbors: equal rows, bytes, curves and the picture of several indexes."""
 
 import numpy as np
 import pytest

@@ -66,7 +66,7 @@ def test_a_row_that_is_further_or_named_twice_is_not_as_good():
     for found, scores, expected in [
         ([[1, 9, 8]], [[1.0, 2.0, 2.0]], 3),
         ([[1, 9, 9]], [[1.0, 2.0, 2.0]], 2),
-        ([[9, 2, 3]], [[1.0, 2.0, 2.0]], 2),  # where the nearest lies, but further neighbours are the last
+        ([[9, 2, 3]], [[1.0, 2.0, 2.0]], 2),  # where the nearest lies, but further neighbors are the last
         ([[1, 2, 9]], [[1.0, 2.0, 2.5]], 2),
         ([[1, -1, -1]], [[1.0, 2.0, 2.0]], 1),
     ]:
@@ -96,19 +96,19 @@ def test_ten_thousand_queries_take_no_patience():
     ("call", "words"),
     [
         (lambda: recall_k_at([[1, 2]], [[1, 2]], 1, 3), r"found_ids needs .*R=3, got \(1, 2\)"),
-        (lambda: recall_k_at([[1, 2]], [[1, 2]], 3, 1), r"true_ids needs .*k=3, got \(1, 2\)"),
-        (lambda: recall_k_at([[1, 2], [3]], [[1], [2]], 1, 1), "found_ids needs the shape .*Fill short rows"),
+        (lambda: recall_k_at([[1, 2]], [[1, 2]], 3, 1), r"true_ids must have .*k=3, got \(1, 2\)"),
+        (lambda: recall_k_at([[1, 2], [3]], [[1], [2]], 1, 1), "found_ids must have the shape .*Pad short rows"),
         (lambda: recall_k_at([[1]], [[1], [2]], 1, 1), "got 1 and 2"),
         (lambda: recall_k_at(np.empty((0, 1), int), np.empty((0, 1), int), 1, 1), "got 0 and 0"),
         (lambda: recall_k_at([[1]], [[1]], 0, 1), "k as a whole number of at least 1, got 0"),
         (lambda: recall_k_at([[1]], [[1]], 1, 1.0), "R as a whole number of at least 1, got 1.0"),
-        (lambda: recall_k_at([[1, 2]], [[1, -1]], 2, 2), "needs 2 neighbours of every query"),
-        (lambda: recall_k_at([["a"]], [[None]], 1, 1), "needs 1 neighbours of every query"),
-        (lambda: recall_k_at([["1"]], [[1]], 1, 1), "words, the other numbers"),
+        (lambda: recall_k_at([[1, 2]], [[1, -1]], 2, 2), "needs 2 neighbors of every query"),
+        (lambda: recall_k_at([["a"]], [[None]], 1, 1), "needs 1 neighbors of every query"),
+        (lambda: recall_k_at([["1"]], [[1]], 1, 1), "strings and the other numbers"),
         (lambda: recall_k_at([["a", 1]], [["a"]], 1, 2), "found_ids mixes numbers and words"),
         (lambda: recall_k_at(np.ones((1, 1)), [[1]], 1, 1), "found_ids needs whole numbers.*float64"),
         (lambda: recall_k_at([[2**63]], [[1]], 1, 1), r"below 2\*\*63"),
-        (lambda: recall_k_at([[1]], [[1]], 1, 1, found_scores=[[0.5]]), "or of neither"),
+        (lambda: recall_k_at([[1]], [[1]], 1, 1, found_scores=[[0.5]]), "or neither"),
         (lambda: recall_1_at([[1]], [1], 1, found_scores=[[1.0]], true_scores=[1.0, 2.0]), r"true_scores.*\(1, 1 "),
         (lambda: recall_table([[1]], [[1]], ranks=1), "needs sequences of ranks"),
     ],

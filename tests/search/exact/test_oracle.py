@@ -116,7 +116,7 @@ def test_few_levels_and_many_ties(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"k": 0}, "needs 1 <= k <= 120, the number of rows of X, got k=0"),
+        ({"k": 0}, "needs 1 <= k <= 120, the number of rows of X; got k=0"),
         ({"k": 121}, "got k=121"),
         ({"k": True}, "got k=True"),
         ({"k": 2.0}, "got k=2.0"),

@@ -188,7 +188,7 @@ def test_what_cannot_be_asked_is_refused(index):
     for value in (0, 1.5, "much", True):
         with pytest.raises(InputError, match=r"`recall` must be a number > 0.0 and <= 1.0"):
             index.search(Q, 3, recall=value)
-    with pytest.raises(InputError, match="takes recall= or one of exact= and rerank="):
+    with pytest.raises(InputError, match="cannot combine recall= with exact= or rerank="):
         index.search(Q, 3, recall=0.9, exact=True)
     with pytest.raises(InputError, match=r"store='graph'\) has no lists"):
         KernelIndex(store="graph", n_lists=4).fit(X)

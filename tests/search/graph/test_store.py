@@ -14,7 +14,7 @@ N, WIDTH, UNIT = 1500, 8, 4.0
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows around some centres that float16 holds, and queries."""
+    """Rows around some centers that float16 holds, and queries."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(20, WIDTH))
     made = centres[rng.integers(0, 20, N + 20)] + 0.3 * rng.normal(size=(N + 20, WIDTH))

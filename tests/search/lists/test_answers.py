@@ -228,7 +228,7 @@ def test_dense_rows_can_have_lists_too():
 def test_the_store_is_chosen_by_the_rows_and_what_is_asked_for():
     X = rows()
     for parameters, reason in (
-        ({"bytes_per_item": 4}, "bytes_per_item=4 asks for codes"),
+        ({"bytes_per_item": 4}, "bytes_per_item=4 requires codes"),
         ({"code": "opq"}, "code='opq' asks for codes"),
         ({"kernel": UniversalRBF(1.0)}, "cannot serve this kernel: UniversalRBF"),
     ):
@@ -246,10 +246,10 @@ def test_the_store_is_chosen_by_the_rows_and_what_is_asked_for():
 
 REFUSED = {
     "a function": ({"kernel": CallableKernel(lambda x, y: x @ y.T)}, "functions of sums over shared columns"),
-    "universal bits": ({"kernel": UniversalRBF(1.0)}, "UniversalRBF.* is no function of sums"),
-    "products with signs": ({"kernel": Linear() * Chi2()}, "multiplies values that may be negative"),
-    "lists of codes": ({"n_lists": 4}, "n_lists is for lists of codes"),
-    "no rows": ({"vectors": None}, "needs the rows themselves"),
+    "universal bits": ({"kernel": UniversalRBF(1.0)}, "UniversalRBF.* is not a function of sums"),
+    "products with signs": ({"kernel": Linear() * Chi2()}, "may multiply negative values"),
+    "lists of codes": ({"n_lists": 4}, "n_lists applies to lists of codes"),
+    "no rows": ({"vectors": None}, "needs the rows, which"),
 }
 
 

@@ -113,7 +113,7 @@ def test_a_map_of_the_callers_own():
         assert model.plan_["embedding"] == "given"
     plain = fitted("chi2", embedding=mercer.NystroemMap("chi2", n_landmarks=20, random_state=0))
     assert plain.embed(X[:5])[0].shape == (5, 20)
-    with pytest.raises(InputError, match=r"was given a map of .*Give both the same kernel"):
+    with pytest.raises(InputError, match=r"got a map of .*Use the same kernel for both"):
         fitted("chi2", embedding=mercer.KernelPCA("js"))
     with pytest.raises(InputError, match="needs an embedding with dense features"):
         fitted("intersection", embedding=mercer.SparseAdditiveMap("intersection", n_points=4))

@@ -106,8 +106,8 @@ def test_a_condition_leaves_rows_out_of_the_graph_altogether():
 
 REFUSED = {
     "neither k nor a limit": ({}, "needs k, a limit, or both"),
-    "k of no rows": ({"k": 0}, "whole number from 1 on, got k=0"),
-    "k of all rows": ({"k": N}, f"k below the number of rows; got k={N} for {N} rows"),
+    "k of no rows": ({"k": 0}, "integer >= 1; got k=0"),
+    "k of all rows": ({"k": N}, f"k less than the number of rows; got k={N} for {N} rows"),
     "the other limit": ({"min_similarity": 0.5}, "measures distance needs max_distance"),
     "no number": ({"k": 3, "max_distance": float("nan")}, "finite number"),
 }
@@ -128,7 +128,7 @@ def test_without_rows_there_is_no_graph():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         codes = KernelIndex("chi2", vectors=None, bytes_per_item=2, effort="low", random_state=0).fit(X).add(X)
-    with pytest.raises(InputError, match="needs the rows, and this index keeps codes only"):
+    with pytest.raises(InputError, match="needs the rows, but this index stores codes only"):
         neighbor_graph(codes, 3)
 
 
@@ -190,7 +190,7 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
         (graph(1, "1"), None, '"1" as a number and as a text'),
         (graph("a"), {"component": [1]}, "leave the column 'component' out"),
         (graph("a"), {"name": ["\x1b[31m"]}, "of the column 'name'"),
-        (graph("a", "b"), {"name": ["x"]}, "a value for each of 2 rows"),
+        (graph("a", "b"), {"name": ["x"]}, "one value for each of 2 rows"),
     ):
         with pytest.raises(InputError, match=message):
             made.write(path, data)

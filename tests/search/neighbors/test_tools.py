@@ -15,7 +15,7 @@ from mercer import KernelNeighbors
 
 @pytest.fixture(scope="module")
 def groups():
-    """(counts, group): compositions around three centres, each row with a total of its own."""
+    """(counts, group): compositions around three centers, each row with a total of its own."""
     rng = np.random.default_rng(0)
     group = np.repeat([0, 1, 2], 40)
     shares = np.stack([rng.dirichlet(30 * np.roll([8, 4, 2, 1, 1, 1], 2 * g) / 17 + 0.1) for g in group])

@@ -106,9 +106,9 @@ def test_more_neighbors_than_rows_are_refused(shares):
         lambda: KernelNeighbors(n_neighbors=10).fit_transform(shares[:10]),
         lambda: KernelNeighbors().fit(shares[:10]).kneighbors(n_neighbors=10),
     ):
-        with pytest.raises(InputError, match="at most 9 neighbors among the 10 rows of fit, got 10"):
+        with pytest.raises(InputError, match="at most 9 neighbors among 10 rows of fit; got 10"):
             ask()
-    with pytest.raises(InputError, match="at most 10 neighbors among the 10 rows of fit, got 11"):
+    with pytest.raises(InputError, match="at most 10 neighbors among 10 rows of fit; got 11"):
         KernelNeighbors(n_neighbors=10).fit(shares[:10]).transform(shares[10:])
     with pytest.raises(InputError, match="`n_neighbors` must be"):
         KernelNeighbors(n_neighbors=2).fit(shares).kneighbors(n_neighbors=0)

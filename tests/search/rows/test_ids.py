@@ -37,9 +37,7 @@ def test_whole_numbers_and_texts_are_ids(given, wanted):
     "value", [1.0, None, True, np.bool_(True), b"x", "", "x" * 65536, 2**63, -(2**63) - 1, [1], float("nan")]
 )
 def test_all_others_are_refused_by_name(value):
-    with pytest.raises(
-        InputError, match="add takes as ids whole numbers of 64 bits and texts of 1 to 65535 bytes, got"
-    ):
+    with pytest.raises(InputError, match="add supports as ids 64-bit integers and strings of 1 to 65535 bytes; got"):
         as_ids([1, value], 2, "add")
 
 
@@ -51,11 +49,11 @@ def test_all_others_are_refused_by_name(value):
         ([1, 2], "there are 3 rows and 2 ids"),
         (
             np.array([2**63, 1, 2], dtype=np.uint64),
-            r"takes whole numbers below 2\*\*63 as ids, got 9223372036854775808",
+            r"needs integer ids below 2\*\*63; got 9223372036854775808",
         ),
-        (np.ones(3), "takes as ids whole numbers"),
-        (np.ones((3, 1), dtype=int), "takes as ids whole numbers"),
-        (np.array([True, False, True]), "takes as ids whole numbers"),
+        (np.ones(3), "supports as ids 64-bit integers"),
+        (np.ones((3, 1), dtype=int), "supports as ids 64-bit integers"),
+        (np.array([True, False, True]), "supports as ids 64-bit integers"),
     ],
 )
 def test_what_is_no_list_of_ids_is_refused(given, message):
@@ -166,7 +164,7 @@ def test_half_a_surrogate_pair_is_refused_with_the_id_escaped(verb):
     rows = histograms(3)
     made = index(rows)
     arguments = (["\udcff!"],) if verb == "remove" else (rows[:1], ["\udcff!"])
-    message = rf"KernelIndex.{verb} takes texts .* '\\udcff!' has half a surrogate pair"
+    message = rf"KernelIndex.{verb} needs string ids .* '\\udcff!' contains a lone surrogate"
     with pytest.raises(InputError, match=message) as error:
         getattr(made, verb)(*arguments)
     str(error.value).encode()  # can be printed

@@ -88,10 +88,10 @@ def test_rows_below_the_normal_numbers_become_zero_in_uint8(is_sparse):
 
 def test_what_a_type_cannot_hold_is_refused_by_name():
     with pytest.raises(
-        InputError, match=r"index keeps rows as float16, which cannot hold 70000\. Use vectors='float32'"
+        InputError, match=r"index stores rows as float16, which cannot represent 70000\. Use vectors='float32'"
     ):
         kept(np.array([[1.0, 70000.0]]), "float16")
-    with pytest.raises(InputError, match=r"float32, which cannot hold 1e.39"):
+    with pytest.raises(InputError, match=r"float32, which cannot represent 1e.39"):
         kept(np.array([[1.0, 1e39]]), "float32")
     with pytest.raises(InputError, match="uint8, which needs values >= 0"):
         kept(np.array([[1.0, -1.0]]), "uint8")

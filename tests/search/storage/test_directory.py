@@ -57,7 +57,7 @@ def test_an_index_without_rows_opens(path):
 def test_a_directory_with_an_index_or_anything_else_is_not_taken(path):
     path.mkdir()
     (path / "thesis.tex").write_text("all my work")
-    with pytest.raises(InputError, match=r"empty directory, and .* holds 'thesis.tex'"):
+    with pytest.raises(InputError, match=r"empty directory, but .* contains 'thesis.tex'"):
         new_directory(path)
     assert os.listdir(path) == ["thesis.tex"]
     (path / "thesis.tex").rename(path / "generation-1")  # a name of ours, but nothing that we wrote
@@ -119,7 +119,7 @@ def _hold(pipe, path):
 @pytest.mark.process
 def test_a_second_writer_is_refused_and_told_where_the_first_is(path):
     with new_directory(path, 3):
-        with pytest.raises(LockedError, match=f"open for writing by process {os.getpid()}; close it there or"):
+        with pytest.raises(LockedError, match=f"open for writing by process {os.getpid()}. Close it there, or"):
             DirectoryStorage.open(path, "w")
         assert state_of(path) == expected(range(3))
     with process(_hold, path) as (child, pipe):
@@ -323,11 +323,11 @@ def _execute(path, *statements):
     ("statement", "message"),
     [
         ("PRAGMA user_version = 7", "was written by format 7; this version reads format 1. Upgrade mercer"),
-        ("PRAGMA application_id = 1", "is a database of something else"),
+        ("PRAGMA application_id = 1", "is a different database"),
         ("PRAGMA journal_mode = WAL", "write-ahead logging"),
-        ("DROP TABLE removal", "tables are not those of an index"),
-        ("CREATE VIEW more AS SELECT 1", "tables are not those of an index"),
-        ("CREATE TRIGGER t AFTER INSERT ON part BEGIN DELETE FROM part; END", "tables are not those of an index"),
+        ("DROP TABLE removal", "tables do not belong to an index"),
+        ("CREATE VIEW more AS SELECT 1", "tables do not belong to an index"),
+        ("CREATE TRIGGER t AFTER INSERT ON part BEGIN DELETE FROM part; END", "tables do not belong to an index"),
         ("DELETE FROM generation", "does not name one generation"),
         ("UPDATE generation SET number = 2", "'generation-2' is missing"),
         ("UPDATE generation SET number = -1", "damaged catalogue"),
@@ -438,7 +438,7 @@ def test_a_journal_that_names_a_foreign_file_is_refused(path, tmp_path):
     new_directory(path, 3).close()
     (path / "catalogue.sqlite-journal").write_bytes(bytes(512) + bytes.fromhex("d9d505f920a163d7"))
     for mode in ("r", "w"):
-        with pytest.raises(ModelFileError, match="journal names another database"):
+        with pytest.raises(ModelFileError, match="journal belongs to a different database"):
             DirectoryStorage.open(path, mode)
 
 

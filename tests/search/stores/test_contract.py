@@ -185,7 +185,7 @@ def test_lists_are_looked_at_until_nearly_all_is_found(coders, embedded):
     assert 1 <= store.probes < 16
     _, scores = store.search(embedded[N:], 10)
     best = -np.sort(-scores_of(coder, embedded[N:], codes), axis=1)[:, 9:10]
-    assert np.mean(scores >= best - 1e-4) > 0.9  # 99 % of the rows' own neighbours; measured 0.96 on others
+    assert np.mean(scores >= best - 1e-4) > 0.9  # 99 % of the rows' own neighbors; measured 0.96 on others
 
 
 def test_a_seed_gives_the_same_lists(coders, embedded):
@@ -201,7 +201,7 @@ def test_a_seed_gives_the_same_lists(coders, embedded):
 
 def test_what_lists_cannot_do_is_said(coders, embedded):
     codes = coders["words"].encode(embedded[:5])
-    with pytest.raises(InputError, match="keeps product-quantised rows: use code='pq' or 'opq'"):
+    with pytest.raises(InputError, match=r"stores product-quantized rows\. Use code='pq' or code='opq'"):
         FaissStore(2).create(coders["bits"])
     store = FaissStore(6)
     store.create(coders["words"])
@@ -210,5 +210,5 @@ def test_what_lists_cannot_do_is_said(coders, embedded):
     store = FaissStore(2)
     store.create(coders["words"])
     store.upsert(np.arange(5), codes)
-    with pytest.raises(InputError, match="takes new positions only"):
+    with pytest.raises(InputError, match="accepts new positions only"):
         store.upsert(np.arange(4, 6), codes[:2])

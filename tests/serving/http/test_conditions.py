@@ -96,7 +96,7 @@ def test_bits_are_searched_under_a_condition_too(both):
         ("k=1", {"where": "n = 1"}, "keys", '"ids"'),
         ("k=1", {"ids": []}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [True]}, "ids", "a list of one or more ids"),
-        ("k=1", {"ids": [10**9]}, "ids", "does not know the id 1000000000"),
+        ("k=1", {"ids": [10**9]}, "ids", "found no row with the id 1000000000"),
         ("exact=yes", {}, "exact", "whole number"),
         ("recall=most", {}, "recall", "recall must be a number"),
         ("recall=1.5", {}, "recall", "above 0 and at most 1"),

@@ -82,9 +82,9 @@ def test_patches_are_described_as_images_by_themselves(photo):
     [
         ({"grid": (0, 1)}, "grid as two whole numbers"),
         ({"grid": 3}, "grid=3"),
-        ({"superblock": 0}, "superblock as a whole number of blocks"),
+        ({"superblock": 0}, "superblock to be an integer"),
         ({"grid": (2, 4), "superblock": 3}, "superblock=3"),
-        ({"normalize": "l1"}, "normalize as True or False"),
+        ({"normalize": "l1"}, "normalize to be True or False"),
         ({"grid": (16, 1)}, "at least 3 x 3 pixels for each histogram, got 45 x 61"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Colour histograms: colours in their spaces, bins, and parts of images."""
+"""Color histograms: colors in their spaces, bins, and parts of images."""
 
 import colorsys
 
@@ -9,7 +9,7 @@ from mercer import InputError
 from mercer.vision import ColorHistogram, color_histogram
 from mercer.vision.reading.colors import SPACES, to_space
 
-# The corners of RGB in L*a*b* with the white D65, as colour tables give them.
+# The corners of RGB in L*a*b* with the white D65, as color tables give them.
 LAB_CORNERS = {
     (0, 0, 0): (0, 0, 0),
     (1, 1, 1): (100, 0, 0),
@@ -31,7 +31,7 @@ def all_colours(n=18):
     return np.stack(np.meshgrid(*[np.linspace(0, 1, n)] * 3, indexing="ij"), axis=3).reshape(n * n, n, 3)
 
 
-# ------------------------------------------------------------------------------------------------------ colours
+# ------------------------------------------------------------------------------------------------------ colors
 
 
 def test_hsv_is_that_of_the_standard_library():
@@ -116,7 +116,7 @@ def test_grey_is_a_colour_with_equal_channels(photo, space):
     ("parameters", "words"),
     [
         ({"space": "cmyk"}, "space as one of 'rgb', 'hsv', 'lab', 'opponent', got space='cmyk'"),
-        ({"bins": 0}, "bins as a whole number from 1 to 256"),
+        ({"bins": 0}, "bins to be an integer from 1 to 256"),
         ({"bins": (4, 4)}, r"three of them, got bins=\(4, 4\)"),
         ({"bins": 2.5}, "bins=2.5"),
         ({"grid": (0, 2)}, "grid as two whole numbers"),
@@ -131,5 +131,5 @@ def test_parameters_that_have_no_meaning_are_refused(photo, parameters, words):
 
 
 def test_floats_beyond_white_are_refused(photo):
-    with pytest.raises(InputError, match="floats from 0 to 1, got floats from 0 to 255"):
+    with pytest.raises(InputError, match="floats from 0 to 1; got floats from 0 to 255"):
         color_histogram(photo.astype(float))

@@ -198,7 +198,7 @@ def test_colours_become_grey_as_when_read(rng, tmp_path):
     image.fromarray(colours).save(tmp_path / "a.png")
     want = dense_sift(read_image(tmp_path / "a.png", mode="gray"))
     np.testing.assert_array_equal(dense_sift(colours).values, want.values)
-    # bytes of grey are rounded, floats are not
+    # bytes of gray are rounded, floats are not
     assert cosines(dense_sift(colours / 255, contrast=0).values, dense_sift(colours, contrast=0).values).mean() > 0.999
 
 
@@ -245,7 +245,7 @@ def test_an_image_without_room_for_a_patch_has_no_descriptors(descriptor):
     [
         ({"step": 0}, "`step` must be an integer >= 1"),
         ({"step": 2.5}, "`step` must be an integer >= 1"),
-        ({"sizes": ()}, "sizes as whole numbers of pixels from 1 to 256"),
+        ({"sizes": ()}, "sizes to be integers, in pixels, from 1 to 256"),
         ({"sizes": (4, 0)}, r"sizes=\(4, 0\)"),
         ({"sizes": (257,)}, "257"),
         ({"sizes": "4"}, "sizes='4'"),

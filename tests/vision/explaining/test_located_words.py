@@ -81,10 +81,10 @@ def test_what_does_not_belong_together_is_refused(images):
     other = ConvexReduction(n_dims=2).fit(np.eye(4))
     fisher = FisherVectors(Patches(), n_words=2, n_components=4).fit(images)
     for arguments, words in [
-        ((encoder, other), "15 columns, got one of 4"),
+        ((encoder, other), "15 columns; got one with 4"),
         ((fisher, other), "rows of a BagOfWords"),
         ((encoder, "merge"), "needs a ConvexReduction"),
-        (("bow",), "needs an encoder"),
+        (("bow",), "needs an image encoder"),
         ((encoder, None, 11), "`n` must be an integer >= 1 and <= 10"),
     ]:
         with pytest.raises(InputError, match=words):

@@ -16,7 +16,7 @@ from tests.vision.patches import Patches, pictures
 
 @pytest.fixture
 def folder(rng, tmp_path):
-    """Twenty files: grey and coloured ones; the third is no image, the last is blank and has no contrast."""
+    """Twenty files: gray and colored ones; the third is no image, the last is blank and has no contrast."""
     for i, image in enumerate(pictures(rng, 20)):
         Image.fromarray(image if i % 2 else np.stack([image] * 3, axis=2)).save(tmp_path / f"{i:02}.png")
     (tmp_path / "02.png").write_bytes(b"hello")

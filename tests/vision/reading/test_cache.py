@@ -109,5 +109,5 @@ def test_fingerprints_pass_over_what_does_not_matter():
 
 def test_objects_that_cannot_be_compared_are_refused():
     for value in (object(), lambda: 0, np.array([object()])):
-        with pytest.raises(InputError, match="cache needs a descriptor whose parameters can be compared"):
+        with pytest.raises(InputError, match="cache needs a descriptor with comparable parameters"):
             fingerprint(value)

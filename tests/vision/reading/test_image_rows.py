@@ -22,7 +22,7 @@ CASES = {
 
 @pytest.fixture
 def images(rng):
-    """Images of different sizes, grey ones among them."""
+    """Images of different sizes, gray ones among them."""
     shapes = [(20, 31, 3), (44, 12, 3), (25, 25)] * 7
     return [rng.integers(0, 256, shape, dtype=np.uint8) for shape in shapes]
 
@@ -95,7 +95,7 @@ class AnyRow(CENTRIST):
 
 
 class AnyColours(ColorHistogram):
-    """Colours of such rows, squeezed between 0 and 1."""
+    """Colors of such rows, squeezed between 0 and 1."""
 
     def _shape_of_rows(self, n_values):
         return 1, n_values
@@ -116,7 +116,7 @@ def test_scikit_learns_checks(estimator, check):
     ("transformer", "X", "words"),
     [
         (CENTRIST(), [], "needs at least one image"),
-        (CENTRIST(), np.zeros((3, 64)), "cannot know the shape of images that come as rows of 64 values"),
+        (CENTRIST(), np.zeros((3, 64)), "cannot infer the shape of images from rows of 64 values"),
         (CENTRIST(image_shape=(8, 9)), np.zeros((3, 64)), r"rows of 72 values for images of shape \(8, 9\), got 64"),
         (CENTRIST(image_shape=8), np.zeros((3, 64)), "image_shape=8"),
         (CENTRIST(), "photo.jpg", "Put it into a list"),

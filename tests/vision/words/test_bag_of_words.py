@@ -51,16 +51,16 @@ def plain_row(encoder, image):
             if encoder.root:
                 value = np.sqrt(value / value.sum())
             distances = ((value - words) ** 2).sum(axis=1)
-            nearest = np.argsort(distances, kind="stable")[: encoder.soft]
+            nearest = np.argsort(distances, kind="stable")[: encoder.n_nearest]
             shares = np.ones(1)
-            if encoder.soft > 1:
+            if encoder.n_nearest > 1:
                 shares = np.exp(-distances[nearest] / (2 * encoder.bandwidth_**2))
             level[int((y + 0.5) * rows / height), int((x + 0.5) * columns / width), nearest] += shares / shares.sum()
         cells.append(level.ravel())
     return cells
 
 
-@pytest.mark.parametrize("parameters", [{}, {"soft": 3}, {"soft": 2, "bandwidth": 20.0}, {"root": True}])
+@pytest.mark.parametrize("parameters", [{}, {"n_nearest": 3}, {"n_nearest": 2, "bandwidth": 20.0}, {"root": True}])
 @pytest.mark.parametrize("pyramid", [((1, 1),), PYRAMID])
 def test_rows_are_the_votes_of_plain_loops(images, parameters, pyramid):
     encoder = bag(pyramid=pyramid, normalize=None, **parameters).fit(images)
@@ -85,7 +85,7 @@ def test_a_level_has_its_weight_and_a_row_norm_one(images, norm, weights):
 
 
 def test_the_typical_last_word_has_a_share_of_exp_minus_a_half(images):
-    encoder = bag(soft=4, n_samples=100_000).fit(images)
+    encoder = bag(n_nearest=4, n_samples=100_000).fit(images)
     values = np.concatenate([encoder.descriptor_.describe(image).values for image in images])
     distances = encoder.vocabulary_.nearest(values, 4)[1]
     assert np.mean(distances[:, 3] - distances[:, 0]) == pytest.approx(encoder.bandwidth_**2, rel=1e-4)
@@ -107,7 +107,7 @@ def test_sparse_rows_are_the_dense_ones(images):
 
 
 def test_threads_and_batches_do_not_change_rows(images):
-    one, two = (bag(n_jobs=n, n_words=20, soft=2).fit(images) for n in (1, 2))
+    one, two = (bag(n_jobs=n, n_words=20, n_nearest=2).fit(images) for n in (1, 2))
     np.testing.assert_array_equal(one.transform(images), two.transform(images))
     np.testing.assert_array_equal(one.transform(images)[5:6], two.transform(images[5:6]))
 
@@ -154,7 +154,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @pytest.mark.slow  # the checks look at the class, hardly at its parameters
-@parametrize_with_checks([AnyRows(Patches(2), 3, assignment="ivf", soft=2, normalize="l2")])
+@parametrize_with_checks([AnyRows(Patches(2), 3, assignment="ivf", n_nearest=2, normalize="l2")])
 def test_scikit_learns_checks_of_variants(estimator, check):
     check(estimator)
 
@@ -176,7 +176,7 @@ def test_it_stands_in_pipelines_and_searches(rng, tmp_path):
 
 @pytest.mark.usefixtures("saveable")
 @pytest.mark.parametrize(
-    "parameters", [{"pyramid": PYRAMID}, {"soft": 3, "method": "intersection", "assignment": "hnsw"}]
+    "parameters", [{"pyramid": PYRAMID}, {"n_nearest": 3, "method": "intersection", "assignment": "hnsw"}]
 )
 def test_files_and_copies_give_the_same_rows(images, parameters, tmp_path):
     folder = str(tmp_path / "cache")
@@ -231,7 +231,7 @@ def test_an_image_that_cannot_be_read_raises_by_name(images, broken):
 
 def test_or_is_skipped_by_name_with_a_row_of_zeros(images, broken):
     encoder = bag(strict=False)
-    with pytest.warns(SkippedImagesWarning, match=r"BagOfWords skipped 2 of 14 images; nothing was learnt") as caught:
+    with pytest.warns(SkippedImagesWarning, match=r"BagOfWords skipped 2 of 14 images; nothing was learned") as caught:
         encoder.fit(broken)
     assert caught[0].filename == __file__
     assert sorted(encoder.skipped_) == [3, 8]
@@ -255,7 +255,7 @@ def test_encode_leaves_such_images_out_and_says_which(images, broken):
 
 
 def test_not_a_single_usable_image_is_an_error_even_then(tmp_path):
-    with pytest.raises(InputError, match=r"cannot use a single one of 2 images\. The first: .*0\.png"):
+    with pytest.raises(InputError, match=r"cannot use any of 2 images\. The first: .*0\.png"):
         bag(strict=False).fit([tmp_path / "0.png", tmp_path / "1.png"])
 
 
@@ -295,7 +295,7 @@ def test_a_cache_saves_describing_and_changes_nothing(images, tmp_path):
     assert calls_of(lambda: fit(pyramid=PYRAMID))[1] == 0  # the same samples
     for changed in ({"random_state": 1}, {"descriptor": Counting(offset=1.0)}, {"n_samples": 40}):
         assert calls_of(lambda changed=changed: fit(**changed))[1] == len(images)
-    for changed in ({"soft": 2}, {"normalize": "l2"}, {"pyramid": PYRAMID}, {"n_iter": 1}):
+    for changed in ({"n_nearest": 2}, {"normalize": "l2"}, {"pyramid": PYRAMID}, {"n_iter": 1}):
         assert calls_of(lambda changed=changed: fit(**changed).transform(images))[1] == len(images)
     assert calls_of(lambda: encoder.transform([images[2] + np.uint8(1)]))[1] == 1
 
@@ -319,8 +319,8 @@ def test_damaged_entries_are_computed_again(images, tmp_path):
     [
         ({"n_words": 0}, "`n_words` must be an integer >= 1"),
         ({"n_words": 10**6}, "as many descriptors as words"),
-        ({"soft": 10}, "n_words=9, got soft=10"),
-        ({"soft": 0}, "`soft` must be an integer >= 1"),
+        ({"n_nearest": 10}, "n_words=9, got n_nearest=10"),
+        ({"n_nearest": 0}, "`n_nearest` must be an integer >= 1"),
         ({"bandwidth": 0}, "`bandwidth` must be a number > 0, or None"),
         ({"pyramid": ()}, r"BagOfWords needs pyramid"),
         ({"level_weights": (1, 2)}, "1 numbers"),
@@ -343,7 +343,7 @@ def test_parameters_without_a_meaning_are_refused(images, parameters, words):
 
 
 def test_parameters_that_changed_after_the_fit_are_refused(images):
-    for changed in ({"n_words": 5}, {"soft": 2}, {"assignment": "ivf"}, {"method": "intersection"}):
+    for changed in ({"n_words": 5}, {"n_nearest": 2}, {"assignment": "ivf"}, {"method": "intersection"}):
         with pytest.raises(InputError, match="Call fit again"):
             bag().fit(images).set_params(**changed).transform(images)
 

@@ -114,7 +114,7 @@ def test_em_takes_the_steps_of_scikit_learn(points, rng):
             means_init=start.means,
             precisions_init=1 / start.variances,
         ).fit(points.astype(np.float64))
-    # float32 products of standardised values, eight passes
+    # float32 products of standardized values, eight passes
     np.testing.assert_allclose(mixture.weights, oracle.weights_, atol=1e-4)
     np.testing.assert_allclose(mixture.means, oracle.means_, atol=2e-3)
     np.testing.assert_allclose(mixture.variances, oracle.covariances_, rtol=5e-3)

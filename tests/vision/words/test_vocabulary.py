@@ -14,7 +14,7 @@ from mercer.vision import Vocabulary
 
 @pytest.fixture
 def histograms(rng):
-    """Sparse-ish histograms around forty centres."""
+    """Sparse-ish histograms around forty centers."""
     centres = rng.gamma(0.5, size=(40, 12))
     return rng.gamma(4, centres[rng.integers(40, size=3000)] / 4 + 0.01).astype(np.float32)
 

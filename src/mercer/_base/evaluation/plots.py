@@ -15,7 +15,7 @@ _SHARES = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
 
 
 def draw_confusion(confusion, names: list[str], title: str, target) -> None:
-    """Counts of true (down) against predicted (across) classes, coloured by their share of the true class."""
+    """Counts of true (down) against predicted (across) classes, colored by their share of the true class."""
     import numpy as np
 
     figure, axis = _figure(side=min(4.0 + 0.42 * len(names), 12.0))

@@ -80,7 +80,7 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
     except RecursionError:
         raise ModelFileError(f"{name} is refused: its header is nested too deeply.") from None
     except MemoryError as error:
-        raise ModelFileError(f"{name} does not fit into memory. Try load(path, mmap=True).") from error
+        raise ModelFileError(f"{name} does not fit in memory. Try load(path, mmap=True).") from error
     except OSError as error:
         raise ModelFileError(f"{name} cannot be read: {error.strerror or error}.") from error
 
@@ -219,7 +219,9 @@ def _start_digest(header: Header):
 
 def _compare_digest(digest, header: Header) -> None:
     if digest.hexdigest() != header.sha256:
-        raise FileProblem("is damaged: its checksum does not match its content. Use another copy or save it again.")
+        raise FileProblem(
+            "is damaged: its checksum does not match its content. Use another copy, or save the model again."
+        )
 
 
 def _check_rest(file: BinaryIO, header: Header) -> None:
@@ -237,7 +239,7 @@ def _copy_arrays(file: BinaryIO, header: Header) -> dict[str, np.ndarray]:
         array = np.empty(entry.shape, entry.dtype)
         for chunk in _byte_chunks(array):
             if file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
-                raise FileProblem("became shorter while it was read.")
+                raise FileProblem("was truncated while it was being read.")
             digest.update(chunk)
         arrays[entry.name] = array
     _compare_digest(digest, header)
@@ -276,7 +278,7 @@ def _parse_file(file: BinaryIO) -> Header:
     document = _parse_document(metadata["mercer"])
     sha256 = raw[8:][_DIGEST].decode("ascii", "replace")
     if metadata.keys() != {"sha256", "mercer"} or metadata["sha256"] != sha256 or not _HEX.fullmatch(sha256):
-        raise FileProblem("has a damaged header: the checksum is not where it belongs.")
+        raise FileProblem("has a damaged header: the checksum is in the wrong place.")
     return Header(document, _parse_entries(header, len(raw), file_bytes), sha256, file_bytes, raw)
 
 
@@ -290,7 +292,7 @@ def _what_it_is_instead(start: bytes, file_bytes: int) -> str:
     if start.startswith(b"\x93NUMPY"):
         return "is an npy array, not a model file."
     if start[0] == 0x80 and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "is a pickle, which Mercer never reads. Save the model again with mercer.save."
+        return "is a pickle, which Mercer never loads. Save the model again with mercer.save."
     return "is not a model file."
 
 
@@ -342,7 +344,7 @@ def _parse_entries(header: dict[str, Any], data_start: int, file_bytes: int) -> 
     for name, fields in header.items():
         entry = _parse_entry(name, fields, data_start)
         if entry.start != stop or entry.start % entry.dtype.itemsize:
-            raise FileProblem(f"is refused: the array {name[:80]!r} does not begin where the one before it ends.")
+            raise FileProblem(f"is refused: the array {name[:80]!r} does not start where the previous array ends.")
         if entry.stop > file_bytes:
             raise FileProblem(f"is truncated: the array {name[:80]!r} ends at byte {entry.stop:,} of {file_bytes:,}.")
         stop = entry.stop
@@ -357,7 +359,7 @@ def _parse_entry(name: str, fields: Any, data_start: int) -> ArrayEntry:
         return FileProblem(f"is refused: the array {name[:80]!r} {reason}.")
 
     if not name.isprintable() or not 0 < len(name) <= MAX_NAME_LENGTH:
-        raise refuse("has a name that cannot be shown")
+        raise refuse("has an unprintable name")
     if not isinstance(fields, dict) or set(fields) != {"dtype", "shape", "data_offsets"}:
         raise refuse("has a malformed entry")
     code, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
@@ -372,7 +374,7 @@ def _parse_entry(name: str, fields: Any, data_start: int) -> ArrayEntry:
     if math.prod(max(side, 1) for side in shape) * dtype.itemsize >= 2**63:
         raise refuse("has an impossible shape")
     if 0 in shape and max(shape) > MAX_EMPTY_SIDE:  # no byte of the file stands for it, and a loop may run over it
-        raise refuse("is empty and claims a side that is not")
+        raise refuse("is empty but has a nonzero dimension")
     if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
         raise refuse("has a shape that does not agree with its number of bytes")
     return ArrayEntry(name, dtype, tuple(shape), data_start + offsets[0], data_start + offsets[1])

@@ -34,7 +34,7 @@ class Decoder:
         value = self.decode(node)
         unused = sorted(set(self.arrays) - self._used)
         if unused:
-            raise FileProblem(f"is refused: nothing uses its array {unused[0][:80]!r}.")
+            raise FileProblem(f"is refused: it contains the unused array {unused[0][:80]!r}.")
         return value
 
     def decode(self, node: Any, depth: int = 0) -> Any:

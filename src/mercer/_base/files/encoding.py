@@ -2,7 +2,7 @@
 
 None, booleans, strings, finite floats, 64-bit integers and lists are themselves in JSON; everything else is an object
 whose key ``$`` says what it is. Arrays stand in the document by name. Types are compared exactly, so a subclass with
-behaviour of its own is refused rather than flattened.
+behavior of its own is refused rather than flattened.
 """
 
 __all__ = ["MAX_DEPTH", "NUMPY_TYPES", "PYTHON_TYPES", "SPARSE_TYPES", "Encoder"]
@@ -33,7 +33,7 @@ SPARSE_TYPES = {
 
 
 class Encoder:
-    """Encodes one value. Afterwards ``arrays`` holds the arrays its document names; equal views are kept once.
+    """Encodes one value. Afterward ``arrays`` holds the arrays its document names; equal views are kept once.
 
     Parameters
     ----------
@@ -194,15 +194,15 @@ def _why_not(value: Any) -> str:
     """What to do about a value that has no place in a model file."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator | np.random.BitGenerator):
-        return f"a {kind} is a state that moves on. Use an integer as the seed: set_params(random_state=0)."
+        return f"a {kind} changes with every use. Use an integer seed: set_params(random_state=0)."
     if hasattr(value, "get_params"):
-        return f"{kind} is neither a class of Mercer nor one of scikit-learn's that a model file holds."
+        return f"{kind} is neither a class of Mercer nor a class of scikit-learn that model files support."
     if callable(value):
-        return "functions are code, which a model file never holds. Use one of Mercer's own classes."
-    return f"a model file holds numbers, strings, lists, dictionaries, arrays and Mercer objects, not {kind}."
+        return "a function is code, which model files never contain. Use one of Mercer's own classes."
+    return f"model files support numbers, strings, lists, dictionaries, arrays and Mercer objects, not {kind}."
 
 
 def _why_not_array(dtype: np.dtype) -> str:
     if dtype.kind == "O":
-        return "an object array holds arbitrary Python objects. Convert it to numbers or to strings only."
-    return f"the type {dtype} has no place in a model file. Convert it to integers, floats or strings."
+        return "object arrays may contain any Python object. Convert the array to numbers, or to strings."
+    return f"the type {dtype} is not supported in model files. Convert it to integers, floats or strings."

@@ -40,12 +40,12 @@ def checked_array(model, name, dtype, *, ndim=None, shape=None, lowest=None, hig
     if type(value) not in (np.ndarray, np.memmap) or value.dtype.name not in dtypes:
         raise ValueError(f"{name} must be an array of {' or '.join(dtypes)}.")
     if ndim is not None and value.ndim != ndim:
-        raise ValueError(f"{name} must be of {ndim} dimension{'s' * (ndim != 1)}, not {value.ndim}.")
+        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim != 1)}, not {value.ndim}.")
     if shape is not None and not _fits(value.shape, shape):
         wanted = ", ".join("any" if side is None else str(side) for side in shape)
-        raise ValueError(f"{name} must be of shape ({wanted}), not {value.shape}.")
+        raise ValueError(f"{name} must have shape ({wanted}), not {value.shape}.")
     if not _is_finite(value):
-        raise ValueError(f"{name} must be finite, but holds NaN or infinity.")
+        raise ValueError(f"{name} must be finite, but contains NaN or infinity.")
     if value.size and (lowest is not None or highest is not None):
         low, high = value.min(), value.max()
         if (lowest is not None and not low >= lowest) or (highest is not None and not high <= highest):
@@ -59,17 +59,17 @@ def check_matrix(model, name, *, shape=None):
     if not sparse.issparse(value):
         return checked_array(model, name, FLOATS, ndim=2, shape=shape)
     if not isinstance(value, sparse.csr_array) or value.dtype.name not in FLOATS or not value.has_canonical_format:
-        raise ValueError(f"{name} must be a CSR array of floats with ascending columns, each once.")
+        raise ValueError(f"{name} must be a CSR array of floats with ascending, unique columns.")
     if shape is not None and not _fits(value.shape, shape):
-        raise ValueError(f"{name} must be of shape {shape}, not {value.shape}.")
+        raise ValueError(f"{name} must have shape {shape}, not {value.shape}.")
     return value
 
 
 def check_whole(model, name, lowest, highest):
-    """The whole number of that attribute, if it lies in the range, ends included."""
+    """The integer of that attribute, if it lies in the range, ends included."""
     value = getattr(model, name, None)
     if type(value) is bool or not isinstance(value, (int, np.integer)) or not lowest <= value <= highest:
-        raise ValueError(f"{name} must be a whole number {_range(lowest, highest)}, not {_shown(value)}.")
+        raise ValueError(f"{name} must be an integer {_range(lowest, highest)}, not {_shown(value)}.")
     return int(value)
 
 
@@ -89,7 +89,7 @@ def check_kind(model, name, kind, *, optional=False):
     value = getattr(model, name, None)
     if not isinstance(value, kind) and not (optional and value is None):
         wanted = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
-        raise ValueError(f"{name} must be of the class {wanted}{' or None' * optional}, not {type(value).__name__}.")
+        raise ValueError(f"{name} must be an instance of {wanted}{' or None' * optional}, not {type(value).__name__}.")
     return value
 
 
@@ -97,12 +97,12 @@ def check_width(values: dict[str, Any]) -> None:
     """What scikit-learn keeps of the columns of its input, if the state has it."""
     width = values.get("n_features_in_")
     if "n_features_in_" in values and (type(width) is not int or not 1 <= width < MOST_COLUMNS):
-        raise ValueError(f"n_features_in_ must be a whole number from 1 to {MOST_COLUMNS - 1}, not {_shown(width)}.")
+        raise ValueError(f"n_features_in_ must be an integer from 1 to {MOST_COLUMNS - 1}, not {_shown(width)}.")
     if "feature_names_in_" in values:
         names = values["feature_names_in_"]
         texts = isinstance(names, np.ndarray) and names.ndim == 1 and all(isinstance(name, str) for name in names)
         if not texts or width is None or len(names) != width:
-            raise ValueError("feature_names_in_ must be names, one for each of the n_features_in_ columns.")
+            raise ValueError("feature_names_in_ must hold one name for each of the n_features_in_ columns.")
 
 
 def refuse_not_finite(values: dict[str, Any], allowed: tuple[str, ...] = ()) -> None:
@@ -112,7 +112,7 @@ def refuse_not_finite(values: dict[str, Any], allowed: tuple[str, ...] = ()) -> 
     """
     for name, value in values.items():
         if name not in allowed and not _is_finite(value):
-            raise ValueError(f"{name} must be finite, but holds NaN or infinity.")
+            raise ValueError(f"{name} must be finite, but contains NaN or infinity.")
 
 
 def _is_finite(value: Any) -> bool:

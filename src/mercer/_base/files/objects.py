@@ -17,6 +17,7 @@ from typing import Any
 from mercer._base.errors import NotSaveableError
 from mercer._base.files.container import FileProblem
 from mercer._base.files.loaded import check_width, refuse_not_finite
+from mercer._base.files.renames import renamed
 from mercer._base.files.sklearn_objects import PREFIX, build_listed, listed_class, listed_name, packed_state, portable
 
 
@@ -76,8 +77,7 @@ def state_of(model: Any) -> dict[str, Any]:
 
 def build(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     """An instance with these parameters and this fitted state. A parameter that an older file lacks has its default."""
-    if listed_name(cls):
-        parameters = portable(cls, parameters)
+    parameters = portable(cls, parameters) if listed_name(cls) else renamed(cls.__name__, parameters)
     unknown = sorted(set(parameters) - set(inspect.signature(cls).parameters))
     if unknown:
         raise FileProblem(f"is refused: {cls.__name__} has no parameter {unknown[0][:80]!r}.")
@@ -112,13 +112,13 @@ def _check_columns(model: Any) -> None:
     if names is not None:
         is_right = isinstance(names, np.ndarray) and names.dtype.kind in "OU" and names.shape == (n,)
         if not is_right or len(set(names.tolist())) != n:
-            raise ValueError("feature_names_in_ must have a name for each column, each once.")
+            raise ValueError("feature_names_in_ must hold one unique name per column.")
     if others is not None and not (isinstance(others, list) and all(isinstance(name, str) for name in others)):
         raise ValueError("other_columns_ must be a list of names.")
     if means is not None:
         is_right = isinstance(means, np.ndarray) and means.dtype == np.float64 and means.shape == (n,)
         if not is_right or not np.isfinite(means).all():
-            raise ValueError("feature_means_ must have a finite number for each column.")
+            raise ValueError("feature_means_ must hold one finite number per column.")
 
 
 def _may_be_state(cls: type, name: str) -> bool:

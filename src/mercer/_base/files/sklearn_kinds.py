@@ -52,7 +52,7 @@ def _count(value, axes, lengths):
 
 def _samples(value, axes, lengths):
     found = np.asarray(value)
-    require(found.dtype.kind in "iuf" and found.ndim <= 1 and np.isfinite(found).all(), "no number of samples")
+    require(found.dtype.kind in "iuf" and found.ndim <= 1 and np.isfinite(found).all(), "not a number of samples")
 
 
 def _flag(value, axes, lengths):
@@ -60,7 +60,7 @@ def _flag(value, axes, lengths):
 
 
 def _number(value, axes, lengths):
-    require(isinstance(value, int | float | np.number) and np.isfinite(value), "no finite number")
+    require(isinstance(value, int | float | np.number) and np.isfinite(value), "not a finite number")
 
 
 def _word(value, axes, lengths):
@@ -68,7 +68,7 @@ def _word(value, axes, lengths):
 
 
 def _shaped(value, axes, lengths, kinds):
-    require(isinstance(value, np.ndarray) and value.dtype.kind in kinds, "no array of such values")
+    require(isinstance(value, np.ndarray) and value.dtype.kind in kinds, "not an array of such values")
     require(value.ndim == len(axes.split()), f"{value.ndim} axes")
     for axis, length in zip(axes.split(), value.shape, strict=True):
         known = length if axis == "*" else lengths.setdefault(axis, length)
@@ -92,12 +92,12 @@ def _integers(value, axes, lengths):
 
 def _fill(value, axes, lengths):
     _shaped(value, axes, lengths, "fiubUO")
-    require(value.dtype.kind != "O" or all(type(item) is str for item in value), "neither numbers nor words")
+    require(value.dtype.kind != "O" or all(type(item) is str for item in value), "neither numbers nor strings")
 
 
 def _labels(value, axes, lengths):
-    require(isinstance(value, np.ndarray) and value.ndim == 1 and len(value), "no array of labels")
-    require(value.dtype.kind in "fiubU" or all(type(item) is str for item in value), "neither numbers nor words")
+    require(isinstance(value, np.ndarray) and value.ndim == 1 and len(value), "not an array of labels")
+    require(value.dtype.kind in "fiubU" or all(type(item) is str for item in value), "neither numbers nor strings")
 
 
 def _coefficients(value, axes, lengths):
@@ -111,11 +111,11 @@ def _intercept(value, axes, lengths):
 
 def _names(value, axes, lengths):
     require(isinstance(value, np.ndarray) and value.ndim == 1 and all(type(item) is str for item in value), "no names")
-    require(len(value) == lengths.get("F", len(value)), "another number of names than columns")
+    require(len(value) == lengths.get("F", len(value)), "not one name per column")
 
 
 def _plain(value, axes, lengths):
-    require(is_plain(value), "no plain value")
+    require(is_plain(value), "not a plain value")
 
 
 def _categories(value, axes, lengths):
@@ -125,7 +125,7 @@ def _categories(value, axes, lengths):
 
 
 def _objects(value, axes, lengths):
-    """An object array with a whole number, None or a vector for each column."""
+    """An object array with an integer, None or a vector for each column."""
     require(isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == (lengths["F"],), "no values")
     for item in value:
         if isinstance(item, np.ndarray):
@@ -139,7 +139,7 @@ def _object(value, axes, lengths):
 
 
 def _part(value, axes, lengths):
-    require(isinstance(value, tuple) and len(value) == 3 and is_part(value), "no name, estimator and columns")
+    require(isinstance(value, tuple) and len(value) == 3 and is_part(value), "not a name, an estimator and columns")
 
 
 def _parts(value, axes, lengths):
@@ -149,7 +149,7 @@ def _parts(value, axes, lengths):
 
 
 def _dtype(value, axes, lengths):
-    require(isinstance(value, np.dtype) and value.kind in "OUfiub", "no type of numbers or words")
+    require(isinstance(value, np.dtype) and value.kind in "OUfiub", "not a type of numbers or strings")
 
 
 KINDS: dict[str, Callable[[Any, str, dict[str, int]], None]] = {

@@ -129,7 +129,7 @@ def packed_state(model: Any) -> dict[str, Any]:
     state = {name: _plain_columns(value) for name, value in sorted(vars(model).items()) if name not in parameters}
     unknown = [name for name in state if name not in kinds]
     if unknown:
-        raise ValueError(f"its attribute {unknown[0]} is not one that a model file keeps")
+        raise ValueError(f"its attribute {unknown[0]} is not supported in model files")
     _check_state(model, state, kinds)
     return {name: packed(value, kinds[name]) for name, value in state.items()}
 
@@ -161,7 +161,7 @@ def build_listed(cls: type, parameters: dict[str, Any], state: dict[str, Any]) -
         model._validate_params()
     unknown = [name for name in state if name not in kinds]
     if unknown:
-        raise ValueError(f"{unknown[0][:80]!r} is no attribute of it that a model file keeps")
+        raise ValueError(f"{unknown[0][:80]!r} is not an attribute that model files support")
     values = {name: unpacked(value, kinds[name]) for name, value in state.items()}
     _check_state(model, values, kinds)
     for name, value in values.items():
@@ -177,24 +177,25 @@ def _check_parameters(model: Any) -> None:
     name = type(model).__name__
     for parameter, value in model.get_params(deep=False).items():
         if parameter in _NONE:
-            require(value is None, f"its parameter {parameter} must be None, since a model file holds no code")
+            require(value is None, f"its parameter {parameter} must be None, because model files contain no code")
         elif parameter in _GROUPING:
             require(
-                value is None, f"its parameter {parameter} must be None, since groups of rare categories are not kept"
+                value is None,
+                f"its parameter {parameter} must be None, because groups of infrequent categories are not supported",
             )
         elif parameter == _PARTS.get(name):
             allowed = isinstance(value, list) and all(map(is_part, value)) and (value or name != "Pipeline")
             require(allowed, f"its {parameter} are not pairs or triples")
         elif parameter in _INNER.get(name, ()):
             allowed = value is None or isinstance(value, str) or is_estimator(value)
-            require(allowed, f"its {parameter} is no estimator")
+            require(allowed, f"its {parameter} is not an estimator")
         elif parameter == "n_jobs":
             allowed = value is None or (type(value) is int and abs(value) <= _MOST_JOBS)
             require(allowed, f"n_jobs={value!r} is not a number of at most {_MOST_JOBS}")
         elif parameter == "score_func":
             require(
                 value in [getattr(import_module(module), title) for title, module in FUNCTIONS.items()],
-                "its score_func is none of " + ", ".join(FUNCTIONS),
+                "its score_func must be one of " + ", ".join(FUNCTIONS),
             )
         else:
             allowed = is_plain(value) or (parameter == "dtype" and isinstance(value, type | np.dtype))
@@ -227,7 +228,9 @@ def _check_state(model: Any, state: dict[str, Any], kinds: dict[str, str]) -> No
     missing = [name for name, kind in kinds.items() if "?" not in kind and name not in state]
     if missing:
         version = ".".join(map(str, _sklearn_version()))
-        raise ValueError(f"it lacks {missing[0]}, which scikit-learn {version} needs: fit and save it with this one")
+        raise ValueError(
+            f"it lacks {missing[0]}, which scikit-learn {version} needs. Fit and save it again with this version"
+        )
     lengths: dict[str, int] = {}
     if "n_features_in_" in state:
         KINDS["count"](state["n_features_in_"], "", lengths)
@@ -239,7 +242,7 @@ def _check_state(model: Any, state: dict[str, Any], kinds: dict[str, str]) -> No
         try:
             KINDS[kind](value, axes, lengths)
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"its attribute {name} is not what it should be ({error})") from error
+            raise ValueError(f"its attribute {name} is not valid ({error})") from error
     _CHECKS.get(type(model).__name__, _nothing)(model, state)
 
 
@@ -255,30 +258,30 @@ def _check_onehot(model, state):
     _check_encoder(model, state)
     sizes, dropped = [len(each) for each in state["categories_"]], state["drop_idx_"]
     after = state["_drop_idx_after_grouping"]
-    require((dropped is None) == (after is None), "it drops categories in one attribute and not in another")
+    require((dropped is None) == (after is None), "its dropped categories are inconsistent")
     if dropped is not None:
         for size, first, second in zip(sizes, dropped, after, strict=True):
             require(first is None or (type(first) is not np.ndarray and first < size), "it drops a missing category")
             require(first == second, "it drops different categories in two attributes")
         sizes = [size - (one is not None) for size, one in zip(sizes, dropped, strict=True)]
-    require(state["_n_features_outs"] == sizes, "its output has another width than its categories")
+    require(state["_n_features_outs"] == sizes, "the width of its output does not match its categories")
 
 
 def _check_encoder(model, state):
-    require(not state["_infrequent_enabled"], "groups of rare categories are not kept")
+    require(not state["_infrequent_enabled"], "groups of infrequent categories are not supported")
     indices = state.get("_missing_indices", {})
     require(isinstance(indices, dict), "its missing categories are not in a dictionary")
     for column, index in indices.items():
         known = type(column) is int and 0 <= column < len(state["categories_"])
         require(
             known and isinstance(index, int | np.integer) and 0 <= index < len(state["categories_"][column]),
-            "a missing category of it is none of its categories",
+            "one of its missing categories is not among its categories",
         )
 
 
 def _check_bins(model, state):
     for count, edges in zip(state["n_bins_"], state["bin_edges_"], strict=True):
-        require(isinstance(edges, np.ndarray) and len(edges) == count + 1, "its edges are not one more than its bins")
+        require(isinstance(edges, np.ndarray) and len(edges) == count + 1, "it must have one more edge than bins")
     require(model.encode == "ordinal" or type(state.get("_encoder")).__name__ == "OneHotEncoder", "it has no encoder")
 
 
@@ -287,17 +290,17 @@ def _check_polynomial(model, state):
     low, high, width = state["_min_degree"], state["_max_degree"], state["n_features_in_"]
     require(low <= high <= _HIGHEST_DEGREE, "its degrees are out of range")
     asked = (0, model.degree) if isinstance(model.degree, int | np.integer) else tuple(model.degree)
-    require(asked == (low, high), "its degrees are not those of its parameter")
+    require(asked == (low, high), "its degrees do not match its parameter")
     ways = (lambda d: math.comb(width, d)) if model.interaction_only else (lambda d: math.comb(width + d - 1, d))
     total = sum(ways(d) for d in range(max(1, low), high + 1)) + bool(model.include_bias)
-    require(total == state["n_output_features_"], "its output has another width than its degree gives")
+    require(total == state["n_output_features_"], "the width of its output does not match its degree")
     require(state["_n_out_full"] <= _MOST_OUTPUTS and total <= _MOST_OUTPUTS, "its output is too wide")
 
 
 def _check_classifier(model, state):
     rows = 1 if len(state["classes_"]) == 2 else len(state["classes_"])
-    require(state["coef_"].shape[0] == rows, "its weights are not those of its classes")
-    require(np.size(state["intercept_"]) in (1, rows), "its intercepts are not those of its classes")
+    require(state["coef_"].shape[0] == rows, "its weights do not match its classes")
+    require(np.size(state["intercept_"]) in (1, rows), "its intercepts do not match its classes")
 
 
 def _check_columns(model, state):
@@ -316,7 +319,7 @@ _CHECKS = {
     "KBinsDiscretizer": _check_bins,
     "PolynomialFeatures": _check_polynomial,
     "QuantileTransformer": lambda model, state: require(
-        state["n_quantiles_"] == len(state["references_"]) > 0, "its quantiles are not as many as it says"
+        state["n_quantiles_"] == len(state["references_"]) > 0, "the number of its quantiles is wrong"
     ),
     "TfidfTransformer": lambda model, state: require(not model.use_idf or "idf_" in state, "it lacks idf_"),
     "PowerTransformer": lambda model, state: require(

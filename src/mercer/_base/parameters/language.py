@@ -251,7 +251,7 @@ def anything(name: str, default: Any, help: str, what: str) -> Parameter:
 
 
 def integer(name: str, default: Any, help: str, metavar: str = "N", flags: str = "", **more: Any) -> Parameter:
-    """A whole number."""
+    """A integer."""
     return Parameter(name, int, default, help, metavar, flags, **more)
 
 

@@ -26,32 +26,39 @@ MOST_HASHES = 2**16
 _SEEDED = (RANDOM_STATE, N_JOBS)
 HOMOGENEOUS = (
     KERNEL,
-    integer("order", 1, "Frequencies beside zero; a value becomes 2 order + 1 features.", least=1),
-    choice("window", "rectangular uniform least-squares", "rectangular", "How the sampled spectrum is smoothed."),
+    integer(
+        "order",
+        1,
+        "Number of frequencies besides zero; each value becomes 2 * order + 1 features. A higher order is closer to "
+        "the kernel and slower.",
+        least=1,
+    ),
+    choice("window", "rectangular uniform least-squares", "rectangular", "Smoothing of the sampled spectrum."),
     # values that differ by 5 % would already look alike at 0.1
-    number("period", None, "Length of a period; None takes the best for order and window.", least=0.1),
-    flag("signed", "Take values of both signs, by the signed form of the kernel."),
+    number("period", None, "Length of a period; None uses the best one for order and window.", least=0.1),
+    flag("signed", "Accept negative values, by the signed form of the kernel."),
     N_JOBS,
 )
 FOURIER = (
     KERNEL.but(default="rbf"),
-    integer("n_components", 256, "Features.", least=1),
-    flag("orthogonal", "Draw frequencies that are orthogonal to each other.", default=True),
-    integer("map_order", 2, "Order of the HomogeneousMap below exponentials of additive kernels.", least=1),
+    integer("n_components", 256, "Number of features; more features are closer to the kernel and slower.", least=1),
+    flag("orthogonal", "Draw orthogonal frequencies, which usually lowers the error.", default=True),
+    integer("map_order", 2, "Order of the HomogeneousMap inside exponentials of additive kernels.", least=1),
     *_SEEDED,
 )
 LANDMARKS = (
-    integer("n_components", None, "Features to keep.", least=1),
-    integer("n_landmarks", 1024, "Rows that every row is compared with.", least=1),
-    anything("landmarks", "rpcholesky", "How landmarks are found, or the landmarks themselves.",
+    integer("n_components", None, "Number of features to keep.", least=1),
+    integer("n_landmarks", 1024, "Number of landmarks that every row is compared with; more landmarks are closer to "
+        "the kernel and slower.", least=1),
+    anything("landmarks", "rpcholesky", "How landmarks are chosen, or the landmarks themselves.",
         "'uniform', 'kmeans++', 'rpcholesky', an array of row numbers, or rows"),
-    integer("max_candidates", None, "Rows among which landmarks are looked for.", least=1),
+    integer("max_candidates", None, "Maximum number of rows to choose landmarks from.", least=1),
 )  # fmt: skip
 _MAX_CANDIDATES = LANDMARKS[-1]
 NYSTROEM = (
     KERNEL,
     *pick(LANDMARKS, "n_components n_landmarks landmarks", n_landmarks=None),
-    flag("per_dimension", "Additive kernels only: features of single columns, by tables."),
+    flag("per_dimension", "Compute the features of each column on its own, by tables; for additive kernels only."),
     _MAX_CANDIDATES, *_SEEDED,
 )  # fmt: skip
 KERNEL_PCA = (
@@ -64,39 +71,40 @@ KERNEL_PCA = (
 SPARSE = (
     KERNEL,
     *pick(LANDMARKS, "n_landmarks landmarks", n_landmarks=512),
-    integer("n_nonzero", 8, "Landmarks per row, at most.", least=1),
-    choice("method", "omp mp nearest lasso", "omp", "How the landmarks of a row are found."),
-    number("alpha", ALPHA, "For the lasso: the smallest penalty tried, relative to the largest.", above=0, below=1),
+    integer("n_nonzero", 8, "Maximum number of landmarks per row.", least=1),
+    choice("method", "omp mp nearest lasso", "omp", "How the landmarks of each row are selected."),
+    number("alpha", ALPHA, "Smallest penalty that the lasso tries, relative to the largest.", above=0, below=1),
     _MAX_CANDIDATES, *_SEEDED,
 )  # fmt: skip
 SPARSE_ADDITIVE = (
     KERNEL,
-    integer("n_points", POINTS, "Points of the grid.", least=1),
-    anything("grid", "auto", "Where the points lie.",
+    integer("n_points", POINTS, "Number of grid points; more points are closer to the kernel and take more memory.",
+        least=1),
+    anything("grid", "auto", "How grid points are placed, or the points themselves.",
         "'auto', 'uniform', 'quantile', 'geometric', 'optimal', or an array of points"),
-    flag("signed", "Take values of both signs, by the signed form of the kernel."),
-    integer("n_neighbors", 2, "Points around a value that it is written on, an even number.", least=1, most=64),
+    flag("signed", "Accept negative values, by the signed form of the kernel."),
+    integer("n_neighbors", 2, "Number of grid points that represent a value, an even number.", least=1, most=64),
     *_SEEDED,
 )  # fmt: skip
 PROJECTED = (
-    anything("map", REQUIRED, "The map whose features are projected.", "a map"),
-    integer("n_components", 256, "Features after the projection.", least=1),
+    anything("map", REQUIRED, "Map whose features are projected.", "a map"),
+    integer("n_components", 256, "Number of features after the projection.", least=1),
     *_SEEDED,
 )
 WEIGHTED_MIN_HASH = (
-    integer("n_hashes", 256, "Hashes of a row.", least=1, most=MOST_HASHES),
-    integer("bits", 8, "Bits of a hash.", least=2, most=16),
+    integer("n_hashes", 256, "Number of hashes per row.", least=1, most=MOST_HASHES),
+    integer("bits", 8, "Bits per hash.", least=2, most=16),
     *_SEEDED,
 )
-N_PAIRS = integer("n_pairs", 50_000, "Pairs of rows whose kernel values are compared.", least=1)
+N_PAIRS = integer("n_pairs", 50_000, "Number of pairs of rows whose kernel values are compared.", least=1)
 REDUCTION = (
     KERNEL.but(default="linear"),
-    integer("n_dims", None, "Columns that are left.", least=1),
-    number("alpha", None, "Penalty of the columns, for method='convex'.", least=0),
-    number("tolerance", None, "Largest relative error of the kernel.", least=0),
-    anything("map", None, "The map that reduced rows are given to.", "a map, or None"),
-    choice("method", "merge supervised convex energy random", "merge", "How columns are found that are left."),
-    flag("refit", "Whether weights are fitted again to the columns that are left; None: where it helps.", default=None),
-    choice("pairs", "auto all uniform informative", "auto", "Which pairs of rows are compared, for method='convex'."),
+    integer("n_dims", None, "Number of columns to keep.", least=1),
+    number("alpha", None, "Penalty per column for method='convex'; a larger penalty keeps fewer columns.", least=0),
+    number("tolerance", None, "Largest relative error of the kernel; a larger tolerance keeps fewer columns.", least=0),
+    anything("map", None, "Map to apply to the reduced rows.", "a map, or None"),
+    choice("method", "merge supervised convex energy random", "merge", "How columns are merged or selected."),
+    flag("refit", "Fit the weights of the remaining columns again; None does so where it helps.", default=None),
+    choice("pairs", "auto all uniform informative", "auto", "Pairs of rows to compare for method='convex'."),
     N_PAIRS, *_SEEDED,
 )  # fmt: skip

@@ -111,16 +111,16 @@ def choose_columns(names: Sequence[str] | None, n_columns: int, rules: InputRule
     label = _position(rules.label, names, n_columns, source)
     id = _position(rules.id, names, n_columns, source)
     if label is not None and label == id:
-        raise ArgumentError(f"{source}: column {_title(label, names)} cannot be label and id at once.")
+        raise ArgumentError(f"{source}: column {_title(label, names)} cannot be both the label and the id.")
     kept = _kept(names, n_columns, rules, source)
     if {label, id} & set(kept):
-        raise ArgumentError(f"{source}: a column that is kept cannot be label or id at once.")
+        raise ArgumentError(f"{source}: a kept column cannot be the label or the id.")
     out = {column_position(each, names, n_columns, source) for each in rules.drop} | {label, id, *kept}
     if rules.columns:
         wanted = [column_position(each, names, n_columns, source) for each in rules.columns]
         twice = next((i for i in wanted if i in out or wanted.count(i) > 1), None)
         if twice is not None:
-            raise ArgumentError(f"{source}: column {_title(twice, names)} is asked for more than once.")
+            raise ArgumentError(f"{source}: column {_title(twice, names)} is named more than once.")
     elif names is None and out == {None}:
         return Chosen(range(n_columns), None, None, None, ())  # however many they are
     else:
@@ -139,7 +139,7 @@ def choose_columns(names: Sequence[str] | None, n_columns: int, rules: InputRule
 def _kept(names, n_columns: int, rules: InputRules, source: str) -> tuple[int, ...]:
     """Columns that go along: those that are said or, if nothing is said, those of the model that are there."""
     if names is None and rules.keep:
-        raise ArgumentError(f"{source} has no names of columns, without which --keep cannot keep any.")
+        raise ArgumentError(f"{source} has no column names, which --keep requires.")
     if rules.keep:
         return tuple(dict.fromkeys(column_position(each, names, n_columns, source) for each in rules.keep))
     known = features_of(rules.like)
@@ -156,16 +156,16 @@ def column_position(column: str | int, names: Sequence[str] | None, n_columns: i
     """
     matches = [i for i, name in enumerate(names or ()) if name == column]
     if len(matches) > 1:
-        raise ArgumentError(f"{source} has {len(matches)} columns named {column!r}. Give the position instead.")
+        raise ArgumentError(f"{source} has {len(matches)} columns named {column!r}. Use its position instead.")
     if matches:
         return matches[0]
     try:
         position = int(column)
     except ValueError:
-        known = f"its columns are {listed(names)}" if names else "its columns have no names, so give a position"
+        known = f"its columns are {listed(names)}" if names else "its columns have no names, so use a position"
         raise ArgumentError(f"{source} has no column named {column!r}; {known}.") from None
     if not -n_columns <= position < n_columns:
-        raise ArgumentError(f"{source} has {n_columns} columns, so there is no column {position}.")
+        raise ArgumentError(f"{source} has {n_columns} columns; there is no column {position}.")
     return position % n_columns
 
 
@@ -199,14 +199,14 @@ def _matched(wanted: list[int], names: Sequence[str], known: Features, source: s
     if missing:
         there = f"; it has {listed(unknown)} instead" if unknown else ""
         raise InputError(
-            f"{source} lacks the {_columns(missing)} that the model was fitted on{there}. Rename or add columns, or "
-            "give a table without names, which is taken by position."
+            f"{source} does not have the {_columns(missing)} that the model was fitted on{there}. Rename or add "
+            "columns, or pass a table without column names to match columns by position."
         )
     if unknown:
         drop = " ".join(f"--drop {name!r}" if " " in name or not name else f"--drop {name}" for name in unknown[:3])
         raise InputError(
-            f"{source} has the {_columns(unknown)} that the model was not fitted on. Leave what is no feature out, as "
-            f"in {drop}."
+            f"{source} has the {_columns(unknown)} that the model was not fitted on. Ignore columns that are not "
+            f"features, as in {drop}."
         )
     _refuse_twins([names[i] for i in wanted if names[i] in set(known.names)], names, source)
     return [here[name] for name in known.names]
@@ -216,10 +216,10 @@ def _other_table(missing: list[str], unknown: list[str], table: str, source: str
     """Two tables that are compared have other columns; --drop holds for both and cannot leave out what one has."""
     if missing:
         there = f"; it has {listed(unknown)} instead" if unknown else ""
-        differs = f"lacks the {_columns(missing)} of {table}{there}"
+        differs = f"does not have the {_columns(missing)} of {table}{there}"
     else:
         differs = f"has the {_columns(unknown)}, which {table} does not have"
-    return InputError(f"{source} {differs}. Rename columns, or name those that both tables have with --columns.")
+    return InputError(f"{source} {differs}. Rename columns, or name the common columns with --columns.")
 
 
 def _columns(names: Sequence[str]) -> str:
@@ -231,6 +231,6 @@ def _refuse_twins(chosen: Sequence[str], names: Sequence[str], source: str) -> N
     if twins:
         last = len(names) - 1 - list(reversed(names)).index(twins[0])
         raise InputError(
-            f"{source} has several columns of the same name: {listed(twins)}. Rename them, or leave one out by its "
-            f"position, as in --drop {last}."
+            f"{source} has duplicate column names: {listed(twins)}. Rename them, or ignore one by its position, as in "
+            f"--drop {last}."
         )

@@ -17,7 +17,7 @@ class Content:
     names : of the features, or None
     others : names of the columns that are no features
     ids : of the rows, or None
-    unlabelled : which rows have no label, or None if all have one
+    unlabeled : which rows have no label, or None if all have one
     lines : the line of a text that each row stands in, or None
     data : values of the columns that go along, by name: words of a text, or columns of Arrow
     """

@@ -32,7 +32,7 @@ def bytes_of(size: str | int) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?(?:I?B)?)\s*", str(size).upper(), re.ASCII)
     number = float(found[1]) * _UNITS[found[2]] if found and found[2] in _UNITS else 0
     if isinstance(size, bool) or not 1 <= number < 2**63:
-        raise InputError(f"max_unpacked must be a size like 500MB, 8GB or a number of bytes, not {size!r}.")
+        raise InputError(f"max_unpacked must be a size such as 500MB or 8GB, or a number of bytes; got {size!r}.")
     return int(number)
 
 
@@ -58,27 +58,27 @@ class Limit:
 
     @classmethod
     def of(cls, max_unpacked: str | int | None) -> "Limit":
-        """The limit that a user has set, or a quarter of the memory available."""
+        """The limit that a user has set, or a quarter of the available memory."""
         remedy = "If you trust the file, raise the limit with --max-unpacked SIZE (max_unpacked in Python)."
         if max_unpacked is not None:
-            return cls(bytes_of(max_unpacked), "the limit that was set", remedy)
+            return cls(bytes_of(max_unpacked), "the limit", remedy)
         return cls._share(remedy)
 
     @classmethod
     def fixed(cls) -> "Limit":
         """The limit of small files that nobody sets one for: ids, labels, boxes."""
-        return cls._share("Give the file in parts.")
+        return cls._share("Split the file.")
 
     @classmethod
     def _share(cls, remedy: str) -> "Limit":
-        return cls(available_memory() // SHARE, "a quarter of the memory available", remedy)
+        return cls(available_memory() // SHARE, "a quarter of the available memory", remedy)
 
     def check(self, n_bytes: float, name: str, what: str = "") -> None:
         """Refuse a file that takes so many bytes; ``what`` is the part of it that does, as in "one row of it"."""
         if n_bytes > self.n_bytes:
             subject = f"{name}: {what}" if what else name
             raise InputError(
-                f"{subject} would take {size_text(n_bytes)} of memory unpacked, more than {size_text(self.n_bytes)}, "
+                f"{subject} would need {size_text(n_bytes)} of memory unpacked, more than {size_text(self.n_bytes)}, "
                 f"{self.reason}. {self.remedy}"
             )
 
@@ -89,7 +89,7 @@ class Limit:
             count += len(part)
             if count > self.n_bytes:
                 raise InputError(
-                    f"{name} takes more than {size_text(self.n_bytes)} of memory unpacked, {self.reason}. {self.remedy}"
+                    f"{name} needs more than {size_text(self.n_bytes)} of memory unpacked, {self.reason}. {self.remedy}"
                 )
             parts.append(part)
         return b"".join(parts)

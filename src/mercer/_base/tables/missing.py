@@ -25,7 +25,7 @@ class Missing:
     cells : cells of features without a value
     rows : rows with such a cell or, where they are dropped, without a label
     columns : cells without a value of each column that has some, by name or number
-    unlabelled : rows that are dropped because they have no label
+    unlabeled : rows that are dropped because they have no label
     """
 
     policy: str
@@ -40,7 +40,7 @@ class Missing:
             reasons = [found] if self.cells else []
             if self.unlabelled:
                 reasons.append(f"{self.unlabelled} without a label")
-            return f"{self.rows} row{'s' if self.rows != 1 else ''} left out: {', '.join(reasons)}"
+            return f"{self.rows} row{'s' if self.rows != 1 else ''} dropped: {', '.join(reasons)}"
         filled = "the means of the training rows" if self.policy == "mean" else self.policy.removeprefix("fill:")
         return f"{found}, filled with {filled}"
 
@@ -57,8 +57,8 @@ def completed(rows: RowSource, rules: InputRules) -> RowSource:
         return rows
     if policy == "mean" and rules.like is not None and means is None:
         raise ArgumentError(
-            "The model was not fitted with --missing mean and knows no means to fill with. Fit it so, or say --missing "
-            "fill:VALUE or drop-rows."
+            "The model was not fitted with --missing mean, so it has no means to insert. Fit it with --missing mean, "
+            "or use --missing fill:VALUE or drop-rows."
         )
     return CompletedSource(rows, rules, policy, means)
 
@@ -90,7 +90,9 @@ class CompletedSource(RowSource):
             self.kept = np.flatnonzero(~gone)
             n_rows = len(self.kept)
             if not n_rows:
-                raise InputError(f"{inner.name} has no row without a missing value; --missing drop-rows leaves none.")
+                raise InputError(
+                    f"{inner.name} has a missing value in every row, so --missing drop-rows would drop them all."
+                )
         super().__init__((n_rows, inner.shape[1]), inner.name, rules, inner.feature_names, inner.other_columns)
         self.lines = inner.lines if inner.lines is None or self.kept is None else np.asarray(inner.lines)[self.kept]
 
@@ -208,8 +210,8 @@ class _Census:
         if not known.all():
             column = int(np.argmin(known))
             raise InputError(
-                f"{self._source.name}, column {self._title(column)} has no value at all, and so no mean to fill it "
-                f"with. Leave it out, as in --drop {column}."
+                f"{self._source.name}, column {self._title(column)} has no values, so its mean is undefined. Ignore "
+                f"it, as in --drop {column}."
             )
         return self._sums / known
 

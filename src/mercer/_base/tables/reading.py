@@ -60,7 +60,7 @@ def read_tables(sources: Sequence[str | Path | BinaryIO], **rules: Any) -> list[
 def _only_known(rules: dict[str, Any]) -> dict[str, Any]:
     unknown = set(rules) - {field.name for field in fields(InputRules)}
     if unknown:
-        raise TypeError(f"read_table has no rule named {', '.join(sorted(unknown))}.")
+        raise TypeError(f"read_table has no option named {', '.join(sorted(unknown))}.")
     return rules
 
 
@@ -76,12 +76,14 @@ def _read_one(source, rules: InputRules) -> Table:
         format = format_of(name, rules.format)
     rules = replace(rules, format=format, array=member or rules.array)
     if rules.array is not None and format != "npz":
-        raise ArgumentError(f"{name} is read as {format}, which has no member {rules.array!r}; only npz has members.")
+        raise ArgumentError(
+            f"{name} is read as {format}, which has no member {rules.array!r}; only npz files have members."
+        )
     with stream:
         found = READERS[format](stream, name, rules)
     X = found.X
     if X.shape[0] == 0 or X.shape[1] == 0:
-        raise InputError(f"{name} holds no data: {X.shape[0]} rows and {X.shape[1]} columns of numbers.")
+        raise InputError(f"{name} has no data: {X.shape[0]} rows and {X.shape[1]} columns of numbers.")
     rules.limit.check_array(X, 8 if rules.dtype == "float64" else 4, name)
     return Table(replace(found, X=settle_dtype(X, rules, name)), name, format)
 
@@ -108,7 +110,7 @@ def open_file(path: str, format: str, limit: Limit) -> BinaryIO:
     except FileNotFoundError:
         raise ArgumentError(f"There is no file {path}.") from None
     except IsADirectoryError:
-        raise ArgumentError(f"{path} is a directory; a file was expected.") from None
+        raise ArgumentError(f"{path} is a directory. Name a file.") from None
     except PermissionError:
         raise ArgumentError(f"{path} cannot be read: permission denied.") from None
 

@@ -101,7 +101,7 @@ class InputRules:
             self.fill_value  # noqa: B018 - refuses what is no number
         if self.format is not None and self.format not in FORMATS:
             hint = did_you_mean(self.format, FORMATS)
-            raise ArgumentError(f"The format {self.format!r} is not known. {hint}Use one of {', '.join(FORMATS)}.")
+            raise ArgumentError(f"Unknown format {self.format!r}. {hint}Use one of {', '.join(FORMATS)}.")
         if self.dtype not in (None, "float32", "float64"):
             raise ArgumentError(f"The dtype must be float32 or float64, not {self.dtype!r}.")
         if self.delimiter is not None and self.delimiter not in ("tab", "space", r"\t") and len(self.delimiter) != 1:
@@ -125,7 +125,7 @@ class InputRules:
         if how != "fill" or not separator or not math.isfinite(value):
             meant = (*_WORDS, f"fill:{text}") if math.isfinite(value) else _WORDS
             hint = did_you_mean(self.missing, meant).strip()
-            said = f"What becomes of missing values is {_POLICIES}, as in fill:0, not {self.missing!r}."
+            said = f"missing must be {_POLICIES}, as in fill:0; got {self.missing!r}."
             raise ArgumentError(f"{said} {hint}".rstrip())
         return value
 
@@ -139,15 +139,17 @@ def format_of(path: str | Path, format: str | None = None, among: tuple[str, ...
     if format is not None:
         return format
     if str(path) == "-":
-        raise ArgumentError(f"The format of - cannot be told from a name. Say it: one of {', '.join(among)}.")
+        raise ArgumentError(f"The format of - cannot be inferred from a name. Set it to one of {', '.join(among)}.")
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in PACKERS:
         suffixes.pop()
     found = _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
     if found is None:
         if Path(path).is_dir():
-            raise ArgumentError(f"{path} is a directory; a file was expected.")
-        raise ArgumentError(f"The format of {path} cannot be told from its name. Say it: one of {', '.join(among)}.")
+            raise ArgumentError(f"{path} is a directory. Name a file.")
+        raise ArgumentError(
+            f"The format of {path} cannot be inferred from its name. Set it to one of {', '.join(among)}."
+        )
     return found
 
 
@@ -165,7 +167,7 @@ def settle_dtype(X, rules: InputRules, name: str):
     import numpy as np
 
     if X.dtype.kind not in "fiub":
-        raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+        raise InputError(f"{name} holds values of type {X.dtype}; only real numbers are supported.")
     if rules.dtype is not None:
         return X.astype(rules.dtype, copy=False)
     if rules.format in ("csv", "tsv", "svmlight"):
@@ -180,7 +182,7 @@ def settle_dtype(X, rules: InputRules, name: str):
 
 
 def settle_labels(y):
-    """(labels, integers where they are whole numbers; which rows have none, or None if all have one)."""
+    """(labels, integers where they are integers; which rows have none, or None if all have one)."""
     import numpy as np
 
     missing = None
@@ -203,5 +205,7 @@ def whole_ids(ids, name: str):
     ids, missing = settle_labels(ids)
     if missing is not None or ids.dtype.kind not in "iuU":
         row = int(np.argmax(missing if missing is not None else ids != np.floor(ids)))
-        raise InputError(f"{name}, row {row} (counted from 0) has no id; ids are whole numbers or words, one per row.")
+        raise InputError(
+            f"{name}, row {row} (counted from 0) has no id. Every row needs an id, an integer or a string."
+        )
     return ids

@@ -51,7 +51,7 @@ def write_columns(target: str | Path, columns: Mapping[str, Any], *, format: str
 
     format = writable_format(target, format)
     if format == "npy":
-        raise ArgumentError("Named columns cannot be written as npy. Use npz, csv or tsv.")
+        raise ArgumentError("npy cannot store column names. Use npz, csv or tsv.")
     with open_for_writing(target) as stream:
         if format == "npz":
             np.savez(stream, **columns)
@@ -64,7 +64,7 @@ def writable_format(target: str | Path, format: str | None = None) -> str:
     """The format to write, as said or as the suffix tells; csv for the standard output."""
     format = "csv" if format is None and str(target) == "-" else format_of(target, format, _WRITABLE)
     if Path(target).suffix.lower() in PACKERS:
-        raise ArgumentError(f"{target}: nothing is written compressed. Leave out {Path(target).suffix}.")
+        raise ArgumentError(f"{target}: compressed output is not supported. Remove the suffix {Path(target).suffix}.")
     if format not in _WRITABLE:
         raise ArgumentError(f"{target} cannot be written as {format}. Use one of {', '.join(_WRITABLE)}.")
     return format

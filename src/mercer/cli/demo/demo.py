@@ -32,13 +32,14 @@ OPTIONS = (pathname("out", "mercer-demo.html", "The page to write.", "HTML", "-o
 
 @options(OPTIONS, examples=EXAMPLES, settings=COMMON)
 def demo(out, settings: Settings) -> None:
-    """Search, classify and compress on this computer in a minute, beside the usual ways.
+    """Search, classify and compress on this computer in a minute, next to common alternatives.
 
-    Three acts on data that comes with the dependencies: patches of photographs found by their colors, digits and source
-    code classified beside SVC, boosted trees and a random forest, and digits in a few bytes. Each prints a table and
-    sentences that are computed from it, losses included. A page with pictures is written at the end.
+    The demo has three acts, on data that comes with the dependencies: it finds patches of photographs by color; it
+    classifies digits and source code, next to SVC, boosted trees and a random forest; and it compresses digits to a few
+    bytes. Each act prints a table and the conclusions computed from it, losses included. A page with pictures is
+    written at the end.
 
-    Times are of one run, without compilation; they differ from computer to computer, and with what else it does.
+    Times are of a single run, without compilation. They vary between computers and with other load.
     """
     check_folder(out)
     started, acts, missing = time.perf_counter(), [], []

@@ -9,14 +9,14 @@ from mercer.cli.framework.commands import group
 
 ABOUT = """Find objects in images.
 
-A detector is learnt from images with boxes around the objects and from images without objects. It is a model of the
-whole object and of parts that may move, on gradients kept as one byte per cell.
+Train a detector on images with boxes around the objects and on images without objects. It models the whole object and
+its movable parts, on gradients stored in one byte per cell.
 """
 EXAMPLES = """
-A folder of photographs, and the boxes of the persons in some of them:
+Train on a folder of photographs and the boxes of the persons in some of them:
   mercer detect train --images photos --boxes boxes.csv --out person.mercer
 
-What it finds in others, as pictures and as lines; how good it is:
+Find persons in other photographs, as pictures and as csv lines; measure the detector:
   mercer detect run person.mercer new --out overlays
   mercer detect evaluate person.mercer --images test --boxes test.csv
 """

@@ -21,20 +21,22 @@ EXAMPLES = """
 
 @options((
     DETECTOR, PHOTOS, BOXES, BOX_LABEL,
-    pathname("plot", None, "Draw precision against recall.", "PNG"),
+    pathname("plot", None, "Plot precision against recall.", "PNG"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
-    """How good the detections are on images that the model has not seen.
+    """Measure a detector on unseen images with boxes.
 
-    AP is the area under precision against recall, and by the older rule of PASCAL VOC 2007 the mean precision at eleven
-    recalls. The miss rate is the geometric mean at nine rates of false positives per image, from 0.01 to 1. The best
-    threshold is that of the largest F1, for the option --threshold of mercer detect run, whose default is 0.
+    AP is the area under the precision-recall curve; by the older rule of PASCAL VOC 2007 it is the mean precision at
+    eleven recalls. The miss rate is the geometric mean at nine rates of false positives per image, from 0.01 to 1. The
+    best threshold gives the largest F1; pass it to mercer detect run with --threshold, whose default is 0.
     """
     check_plot(plot, model, str(boxes))
     detector = load_detector(model)
     paths, found = annotated(images, boxes, label)
     if not any(map(len, found)):
-        raise InputError(f"{boxes} has no box for the {len(paths)} images of {images}, so there is nothing to find.")
+        raise InputError(
+            f"{boxes} has no box for the {len(paths)} images of {images}, so there is nothing to evaluate."
+        )
     with progress(settings) as watch:
         report = detector.evaluate(paths, found)
     if plot is not None:

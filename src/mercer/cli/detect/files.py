@@ -28,5 +28,5 @@ def load_detector(path: str):
     """A detector that ``mercer detect train`` wrote."""
     from mercer.detection import PartDetector
 
-    otherwise = "which finds no objects. Make a detector with mercer detect train."
+    otherwise = "which is not a detector. Train one with mercer detect train."
     return load_fitted(path, PartDetector, "roots_", otherwise)

@@ -16,34 +16,35 @@ from mercer.cli.framework.shared import DETECTOR, IMAGES, STRICT
 from mercer.cli.images.files import note_skipped, paths_of
 
 EXAMPLES = """
-A line for each object: file, xmin, ymin, xmax, ymax, score:
+Print one line per object: file, xmin, ymin, xmax, ymax, score:
   mercer detect run person.mercer new/*.jpg > found.csv
 
-Pictures with boxes, in a folder; more objects, with more mistakes:
+Draw the boxes into pictures; a lower threshold finds more objects and makes more mistakes:
   mercer detect run person.mercer new --out overlays --threshold -0.02
 
-Boxes of the parts too:
+Print the boxes of the parts too:
   mercer detect run person.mercer new/1.jpg --json
 """
 
 
 @options((
     DETECTOR, IMAGES,
-    pathname("out", None, "Where pictures with boxes go.", "FOLDER", "-o"),
-    number("threshold", 0.0, "Objects score more than this.", "SCORE"),
+    pathname("out", None, "Folder for pictures with boxes.", "FOLDER", "-o"),
+    number("threshold", 0.0, "Minimum score of an object; a lower threshold finds more objects and makes more "
+        "mistakes.", "SCORE"),
     STRICT,
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def run(model, files, out, threshold, strict, settings: Settings) -> None:
-    """Find objects in images, and write their boxes as lines of csv, or with --json with the boxes of their parts.
+    """Find objects in images, and write their boxes as csv, or with --json with the boxes of their parts.
 
-    Images that cannot be read, or are smaller than the objects that the detector knows, are skipped and named.
+    Images that cannot be read, or that are smaller than the objects of the detector, are skipped and listed.
     """
     from mercer.vision import read_image
 
     if out is not None:
         require_extra("matplotlib", "plot", "--out")
         if out.exists() and not out.is_dir():
-            raise ArgumentError(f"--out is a folder, but {out} is a file.")
+            raise ArgumentError(f"--out must be a folder, but {out} is a file.")
     detector = load_detector(model)
     paths = paths_of(files)
     targets = [None] * len(paths) if out is None else _pictures(out, paths)
@@ -99,7 +100,9 @@ def _pictures(folder: Path, paths: list[Path]) -> list[Path]:
         found[target] = path
     for target in found:
         if target.exists() and any(target.samefile(path) for path in paths if path.exists()):
-            raise ArgumentError(f"{target} would be replaced by a picture with boxes. Name another folder with --out.")
+            raise ArgumentError(
+                f"{target} would be overwritten by a picture with boxes. Name another folder with --out."
+            )
     folder.mkdir(parents=True, exist_ok=True)
     return list(found)
 
@@ -107,5 +110,7 @@ def _pictures(folder: Path, paths: list[Path]) -> list[Path]:
 def _note_found(settings: Settings, n_found: int, n_images: int, seconds: float, out: Path | None) -> None:
     counts = f"{n_found} object{'s' * (n_found != 1)} in {n_images} image{'s' * (n_images != 1)}"
     where = "" if out is None else f", pictures in {out}"
-    hint = "" if n_found else ". A lower --threshold finds more; mercer detect evaluate says which is best"
+    hint = (
+        "" if n_found else ". A lower --threshold finds more objects; use mercer detect evaluate to find the best one"
+    )
     note(settings, f"{counts} in {took(seconds)}{where}{hint}")

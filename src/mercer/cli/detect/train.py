@@ -16,14 +16,14 @@ from mercer.cli.framework.shared import BOX_LABEL, BOXES, MODEL_OUT, PHOTOS
 from mercer.cli.models.learning import save_model
 
 EXAMPLES = """
-Boxes as csv, with the columns file, xmin, ymin, xmax, ymax:
+Train on boxes from csv, with the columns file, xmin, ymin, xmax, ymax:
   mercer detect train --images photos --boxes boxes.csv --parts 6 --components 2 --pq 256 --out person.mercer
 
-Annotations of PASCAL VOC or COCO; a picture of what was learnt:
+Train on PASCAL VOC or COCO annotations; plot the learned model:
   mercer detect train --images JPEGImages --boxes Annotations --label dog --out dog.mercer --plot dog.png
   mercer detect train --images photos --boxes instances.json --label dog --out dog.mercer
 
-A training that can be interrupted and goes on when it is said again:
+Save checkpoints; after an interruption, run the same command again to resume:
   mercer detect train --images photos --boxes boxes.csv --checkpoint state.npz --out person.mercer
 """
 
@@ -31,17 +31,17 @@ A training that can be interrupted and goes on when it is said again:
 _COMPONENTS, _PARTS, _WORDS, *_TRAINING = DETECTOR
 TRAIN = Group((
     PHOTOS, BOXES, MODEL_OUT, _COMPONENTS, _PARTS, _WORDS, BOX_LABEL,
-    flag("unpaired", "Views that do not mirror each other."),
+    flag("unpaired", "Train views without mirror images."),
     *_TRAINING,
-    pathname("plot", None, "Draw what was learnt.", "PNG"),
+    pathname("plot", None, "Plot the learned filters.", "PNG"),
 ))  # fmt: skip
 
 
 @options(examples=EXAMPLES, given=TRAIN, settings=COMMON)
 def train(given, settings: Settings) -> None:
-    """Learn to find objects from a folder of images and the boxes of the objects in them, and write a detector.
+    """Train a detector on a folder of images and the boxes of the objects in them.
 
-    Images of the folder without boxes are taken to show no object; there must be some.
+    Images without boxes count as images without objects; at least one is required.
     """
     out, plot = given.out, given.plot
     for file in (out, given.checkpoint):
@@ -70,8 +70,8 @@ def _model(given: Values, seed: int):
     n = given.n_components
     if n > 1 and n % 2 and not given.unpaired:
         raise ArgumentError(
-            f"--components is even, for views come in mirrored pairs, or 1 for one that is its own mirror image, not "
-            f"{n}. Say --unpaired for views without mirror images."
+            "--components must be even (views come in mirrored pairs) or 1 (a view that is its own mirror image); "
+            f"got {n}. Use --unpaired for views without mirror images."
         )
     said = {each.name: given[each.name] for each in DETECTOR}
     said |= {name: None if said[name] is None else str(said[name]) for name in ("cache", "checkpoint")}
@@ -79,7 +79,7 @@ def _model(given: Values, seed: int):
         **said | {"codewords": given.codewords or None},
         mirrored=not given.unpaired,
         storage="dense" if given.codewords else "bytes",
-        root_rounds=2 if given.n_parts else given.part_rounds,
+        n_root_rounds=2 if given.n_parts else given.n_part_rounds,
         random_state=seed,
     )
     with as_argument():
@@ -90,7 +90,7 @@ def _model(given: Values, seed: int):
 def _document(model, boxes, seconds: float, out: Path) -> dict[str, Any]:
     solved = [one["objective"] for one in model.history_ if one["step"] == "solve"]
     placed = [one["objects"] for one in model.history_ if "objects" in one]
-    # a single view is learnt from each object and from its mirror image
+    # a single view is learned from each object and from its mirror image
     n_views = 2 if model.mirrored and model.n_components == 1 else 1
     return {
         "images": len(boxes),

@@ -55,7 +55,7 @@ def check_output(out: Path | None, *inputs: str | Path) -> None:
     check_folder(out)
     for name in inputs:
         if out is not None and out.exists() and Path(name).exists() and out.samefile(name):
-            raise ArgumentError(f"{name} would be replaced by what is written to it. Name another file.")
+            raise ArgumentError(f"{name} is also an input file and would be overwritten. Name another output file.")
 
 
 def check_plot(plot: Path | None, *inputs: str | Path) -> None:
@@ -68,7 +68,7 @@ def check_plot(plot: Path | None, *inputs: str | Path) -> None:
 def check_standard_output(out: str | None, settings: Settings) -> None:
     """Refuse two results on one output."""
     if out == "-" and settings.json:
-        raise ArgumentError("--out - and --json both claim the standard output. Leave one of them out.")
+        raise ArgumentError("--out - and --json both write to standard output. Use only one of them.")
 
 
 def exclude(**said: Any) -> None:
@@ -78,7 +78,7 @@ def exclude(**said: Any) -> None:
     """
     names = [f"--{name.replace('_', '-')}" for name, value in said.items() if value not in (None, False)]
     if len(names) > 1:
-        raise ArgumentError(f"{' and '.join(names)} exclude each other. Leave one of them out.")
+        raise ArgumentError(f"{' and '.join(names)} cannot be combined. Use only one of them.")
 
 
 def first_said(options: dict[str, Any]) -> str | None:

@@ -13,6 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from mercer.cli.framework.errors import FAILURE, INTERRUPTED, report
 
+# earlier names of options, which stay accepted
+RENAMED_OPTIONS = {"--neighbours": "--neighbors", "--max-neighbours": "--max-neighbors"}
+
 
 class Verb(TyperCommand):
     """One command."""
@@ -20,6 +23,11 @@ class Verb(TyperCommand):
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
         """The parameters, where a flag has no type to show: ``--json``, not ``--json <bool>``."""
         return _without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Read the arguments; an option may also be given by its earlier name, which the help no longer shows."""
+        known = {name for each in self.get_params(ctx) for name in each.opts}
+        return super().parse_args(ctx, [_renamed(argument, known) for argument in args])
 
 
 class Verbs(TyperGroup):
@@ -77,6 +85,17 @@ def _flowing(docstring: str | None) -> str:
     """A docstring for the help: paragraphs without line breaks, which the terminal then sets to its own width."""
     paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _renamed(argument: str, known: set[str]) -> str:
+    """An argument with the name that its option has now.
+
+    >>> _renamed("--neighbours=5", {"-k", "--neighbors"})
+    '--neighbors=5'
+    """
+    name, equals, value = argument.partition("=")
+    now = RENAMED_OPTIONS.get(name)
+    return argument if now not in known else f"{now}{equals}{value}"
 
 
 def _without_flag_types(parameters: list[Any]) -> list[Any]:

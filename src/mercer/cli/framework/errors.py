@@ -1,4 +1,4 @@
-"""From any exception to one sentence on the standard error and an exit code.
+"""From any exception to one sentence on standard error and an exit code.
 
 0 success, 1 failure, 2 a command line that must be changed, 130 interrupted. ``--json`` makes the sentence a JSON
 object, ``--debug`` shows the traceback above it.
@@ -47,14 +47,14 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, MercerError):
         return _sentence(str(error)), FAILURE
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this. Use fewer rows, or --dtype float32.", FAILURE
+        return "Out of memory. Use fewer rows, or --dtype float32.", FAILURE
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[0].lower() + error.strerror[1:]
         return _sentence(f"{error.filename}: {reason}" if error.filename else reason), FAILURE
     if isinstance(error, typer.Abort):
-        return "Aborted: the standard input ended early.", FAILURE
+        return "Aborted: standard input ended early.", FAILURE
     what = _sentence(f"Unexpected {type(error).__name__}: {error}")
-    return f"{what} Run again with --debug to see where.", FAILURE
+    return f"{what} Run again with --debug to see the traceback.", FAILURE
 
 
 def _usage(error: Any) -> tuple[str, int]:

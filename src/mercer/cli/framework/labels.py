@@ -16,15 +16,17 @@ def labels_of(data, file: str | None, rules: dict[str, Any]):
     if file is None:
         if data.y is None:
             raise ArgumentError(
-                f"{data.name} has no labels. Name their column with --label, or a file of them with --labels."
+                f"{data.name} has no labels. Name the label column with --label, or a file of labels with --labels."
             )
         return data.y
     if rules["label"] is not None:
-        raise ArgumentError("--label and --labels both say where the labels are. Leave one of them out.")
+        raise ArgumentError("--label and --labels cannot be combined. Use only one of them.")
     n_rows = data.n_rows_in_file
     y = _read(file, rules, n_rows)
     if len(y) != n_rows:
-        raise InputError(f"{file} holds {len(y)} labels, but {data.name} has {n_rows} rows; they must agree.")
+        raise InputError(
+            f"{file} holds {len(y)} labels, but {data.name} has {n_rows} rows. There must be one label per row."
+        )
     return y if data.kept is None else y[data.kept]
 
 
@@ -32,12 +34,12 @@ def _read(file: str, rules: dict[str, Any], n_rows: int):
     path, separator, member = file.rpartition("::")
     if not separator or not path.lower().endswith(".npz"):
         path, member = file, ""
-    check_file(path, "Name the file of the labels.")
+    check_file(path, "Name the file of labels.")
     format = format_of(path)
     if format in ("npy", "npz"):
         return _array(path, member, Limit.of(rules["max_unpacked"]))
     if format == "svmlight":
-        raise ArgumentError(f"{file} is svmlight, which holds rows with their labels. Give it as DATA.")
+        raise ArgumentError(f"{file} is an svmlight file, which holds rows and labels. Pass it as DATA.")
     if format == "parquet" or rules["header"] is not None:
         return _column(path, format, rules)
     # words under words could be a header or a label; that there is one line more than rows decides
@@ -53,7 +55,7 @@ def _array(path: str, member: str, limit: Limit):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"{path} holds an array of shape {y.shape}; labels have one dimension.")
+        raise InputError(f"{path} holds an array of shape {y.shape}; labels must have one dimension.")
     labels, unlabelled = settle_labels(y)
     return _complete(labels, unlabelled, path)
 
@@ -73,5 +75,5 @@ def _column(path: str, format: str, rules: dict[str, Any]):
     with open(path, "rb") as stream:
         found = READERS[format](stream, path, InputRules(format=format, label=0, **kept))
     if found.X.shape[1]:
-        raise InputError(f"{path} has {found.X.shape[1] + 1} columns; a file of labels has one.")
+        raise InputError(f"{path} has {found.X.shape[1] + 1} columns; a file of labels must have one.")
     return _complete(found.y, found.unlabelled, path)

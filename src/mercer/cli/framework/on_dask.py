@@ -38,7 +38,7 @@ def _files(paths: list[str]) -> list[str]:
         found += files
     for file in found:
         if Path(file).suffix.lower() not in (".parquet", ".pq"):
-            raise ArgumentError(f"{file} is no Parquet file; --dask reads those only.")
+            raise ArgumentError(f"{file} is not a Parquet file, the only format that --dask reads.")
     return [str(Path(file).resolve()) for file in found]
 
 
@@ -52,7 +52,7 @@ def _client(distributed, address: str) -> Iterator[None]:
         client = distributed.Client(address, timeout=_SECONDS)
     except (OSError, ValueError) as error:
         raise ArgumentError(
-            f"No Dask scheduler answers at {address}. Start one with `dask scheduler`, or say --dask local."
+            f"There is no Dask scheduler at {address}. Start one with `dask scheduler`, or use --dask local."
         ) from error
     with client:
         yield

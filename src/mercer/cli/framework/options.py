@@ -79,7 +79,7 @@ def options(
 
 def _declared(each: Parameter) -> inspect.Parameter:
     """A parameter as typer reads it."""
-    about: dict[str, Any] = {"metavar": each.metavar, "help": each.help, "show_default": each.shown}
+    about: dict[str, Any] = {"metavar": each.metavar, "help": _help(each), "show_default": each.shown}
     about["rich_help_panel"] = each.panel
     if each.kind in (int, float, tuple) or each.words:
         about["parser"] = functools.partial(_parsed, each)
@@ -89,6 +89,20 @@ def _declared(each: Parameter) -> inspect.Parameter:
     default = inspect.Parameter.empty if each.default is REQUIRED else each.default
     annotation = Annotated[_annotation(each) | None if default is None else _annotation(each), said]  # type: ignore[valid-type]
     return inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(each: Parameter) -> str:
+    """The sentence of an option, with the choices that it does not name and the range that typer does not show.
+
+    >>> _help(number("tol", 1e-3, "Gap at which to stop.", above=0)), _help(choice("mode", "a b", "a", "The mode."))
+    ('Gap at which to stop. Must be a number > 0.', "The mode. Must be one of 'a', 'b'.")
+    """
+    if each.kind is str:
+        is_told = each.words == (each.metavar,) or all(word in each.help for word in each.words)
+    else:
+        bounds = (each.least, each.most) if each.words else ()
+        is_told = all(bound is None for bound in (each.above, each.below, *bounds))
+    return each.help if is_told else f"{each.help} Must be {each.constraint}."
 
 
 def _annotation(each: Parameter) -> Any:
@@ -137,7 +151,7 @@ class Settings:
 def _settings(ctx: typer.Context, **values: Any) -> Settings:
     """Put the options into effect for the verb; those said before the verb hold unless said again after it."""
     if values["threads"] == 0:
-        raise OptionError("--threads must be an integer other than 0, as -1 for every core; got 0.", ctx=ctx)
+        raise OptionError("--threads must be a nonzero integer, such as -1 for all cores; got 0.", ctx=ctx)
     said = {name: value for name, value in values.items() if _is_said(ctx, name)}
     settings = replace(ctx.obj if isinstance(ctx.obj, Settings) else Settings(), **said)
     ctx.obj = settings
@@ -154,14 +168,18 @@ def _is_said(ctx: typer.Context, name: str) -> bool:
 _LEVELS = "debug info warning error"
 COMMON = Group(
     (
-        flag("json", "Print one JSON document; errors are JSON too."),
-        flag("quiet", "Print the result and nothing else.", "-q"),
+        flag("json", "Print the result, or the error, as one JSON document."),
+        flag("quiet", "Print only the result.", "-q"),
         choice(
-            "log_level", _LEVELS, "warning", "Report on the standard error: debug, info, warning or error.", "LEVEL"
+            "log_level",
+            _LEVELS,
+            "warning",
+            "Minimum level of messages on standard error: debug, info, warning or error.",
+            "LEVEL",
         ),
-        integer("threads", None, "Threads to use; -1 is every core, -2 all but one.", shown="every core"),
-        integer("seed", 0, "Seed of everything random.", least=0),
-        flag("debug", "Show the traceback of an error."),
+        integer("threads", None, "Number of threads; -1 uses all cores, -2 all but one.", shown="all cores"),
+        integer("seed", 0, "Seed of the random number generator; the same seed gives the same result.", least=0),
+        flag("debug", "Show the full traceback if an error occurs."),
     ),
     _settings,
     panel="Common options (before or after the command)",
@@ -179,27 +197,28 @@ def _rules(drop: list[str] | None, columns: str | None, **others: Any) -> dict[s
     return others | {"drop": tuple(drop or ()), "columns": wanted}
 
 
-_FORMATS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; needed for -."
+_FORMATS = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; required for standard input (-)."
 INPUT = Group(
     (
         choice("format", " ".join(FORMATS), None, _FORMATS, "FORMAT", shown="by suffix"),
-        text("label", None, "Column of the labels, by name or position (-1 is the last); it is then no feature.",
+        text("label", None, "Column of the labels, by name or position (-1 is the last); it is not used as a feature.",
             "COLUMN"),
-        flag("header", "Whether the first csv line names the columns.", "--header/--no-header", None,
-            shown="by looking"),
-        text("delimiter", None, "What separates csv cells: a character, tab or space.", "CHAR", shown="by looking"),
-        choice("dtype", "float32 float64", None, "float32 or float64.", "TYPE",
-            shown="float64 where stored so, else float32"),
-        text("array", None, "Member of an npz file, also written FILE.npz::NAME.", shown="X, or the only one"),
-        text("id", None, "Column of the ids of the rows, by name or position; it is then no feature.", "COLUMN"),
-        texts("drop", None, "Column to leave out, by name or position; may be repeated.", "COLUMN"),
-        text("columns", None, "The columns that are features, by names or positions; all others are left out.",
+        flag("header", "Read column names from the first csv line, or not.", "--header/--no-header", None,
+            shown="detected"),
+        text("delimiter", None, "Delimiter of csv cells: a character, tab or space.", "CHAR", shown="detected"),
+        choice("dtype", "float32 float64", None, "Number type of the rows in memory.", "TYPE",
+            shown="float64 if stored as float64, else float32"),
+        text("array", None, "Member of an npz file, also written FILE.npz::NAME.", shown="X, or the only member"),
+        text("id", None, "Column of the row ids, by name or position; it is not used as a feature.", "COLUMN"),
+        texts("drop", None, "Column to ignore, by name or position; may be repeated.", "COLUMN"),
+        text("columns", None, "Columns to use as features, by names or positions; all others are ignored.",
             "A,B,...", shown="all"),
-        text("missing", None, "Cells without a value (empty, NA, N/A, nan, null): error, drop-rows, fill:VALUE, or "
-            "mean, that of the training rows.", "HOW", shown="error; mean for a model fitted so"),
+        text("missing", None, "What to do with missing values (empty, NA, N/A, nan, null): stop (error), drop the "
+            "row (drop-rows), insert a value (fill:VALUE), or insert the column mean of the training rows "
+            "(mean).", "HOW", shown="error; mean if the model was fitted with it"),
         integer("n_features", None, "Number of columns of an svmlight file.", shown="largest index", least=1),
-        text("max_unpacked", None, "Memory that a file may take once unpacked, as 8GB.", "SIZE",
-            shown="a quarter of the memory available"),
+        text("max_unpacked", None, "Maximum memory for an unpacked file, such as 8GB.", "SIZE",
+            shown="a quarter of the available memory"),
     ),
     _rules,
     panel="Input",

@@ -1,4 +1,4 @@
-"""What a verb prints: tables or JSON on the standard output, notes and progress on the standard error."""
+"""What a verb prints: tables or JSON on standard output, notes and progress on standard error."""
 
 __all__ = [
     "answer_json",
@@ -33,7 +33,7 @@ _WIDTH_OF_A_FILE = 120  # columns when the output is no terminal, so that tables
 
 
 def console(stderr: bool = False):
-    """A rich console on the standard output or error."""
+    """A rich console on standard output or error."""
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False)

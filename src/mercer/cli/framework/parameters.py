@@ -5,6 +5,7 @@ __all__ = ["named_values", "parameters_of"]
 from collections.abc import Iterable
 from typing import Any
 
+from mercer._base.files.renames import renamed
 from mercer._base.tables import ArgumentError
 
 Value = bool | int | float | str | None
@@ -20,17 +21,19 @@ def named_values(texts: Iterable[str], example: str) -> dict[str, Value]:
     for text in texts:
         name, separator, value = text.partition("=")
         if not name or not separator or not value:
-            raise ArgumentError(f"A parameter is NAME=VALUE, as in {example}, not {text!r}.")
+            raise ArgumentError(f"A parameter must have the form NAME=VALUE, as in {example}; got {text!r}.")
         found[name.strip()] = _value(value.strip())
     return found
 
 
 def parameters_of(estimator, texts: Iterable[str], example: str, hidden: set[str]) -> dict[str, Any]:
     """Names and values that are parameters of an estimator, without the hidden ones, which are said otherwise."""
-    found = named_values(texts, example)
+    found = renamed(type(estimator).__name__, named_values(texts, example))
     known = sorted(set(estimator.get_params(deep=False)) - hidden)
     for unknown in set(found) - set(known):
-        raise ArgumentError(f"{type(estimator).__name__} has no --param {unknown}. It has {', '.join(known)}.")
+        raise ArgumentError(
+            f"{type(estimator).__name__} has no parameter {unknown}. Its parameters are {', '.join(known)}."
+        )
     return dict(found)
 
 

@@ -20,7 +20,7 @@ def at_rate(model, bits: int | None, path: str):
     if bits is not None:
         made = bits_of(model)
         if not made:
-            raise ArgumentError(f"{path} holds {type(model).__name__}, which makes no bits. Leave --bits out.")
+            raise ArgumentError(f"{path} holds {type(model).__name__}, which does not produce bits. Remove --bits.")
         _position([made["bits"]], bits, path)
     return model
 
@@ -30,7 +30,7 @@ def _position(rates: list[int], bits: int | None, path: str) -> int:
     if bits is None:
         return len(rates) - 1
     if bits not in rates:
-        raise ArgumentError(f"{path} has codes of {', '.join(map(str, rates))} bits, not of {bits}.")
+        raise ArgumentError(f"{path} has codes of {', '.join(map(str, rates))} bits, not {bits}.")
     return rates.index(bits)
 
 
@@ -55,11 +55,11 @@ def read_message(path: str, name: str | None = None):
     """The message of bits in a file, which errors call by its name."""
     from mercer.serving import WireError, unpack_message
 
-    check_file(path, "Name a message of bits, .mrcw.")
+    check_file(path, "Name a bit message (.mrcw).")
     try:
         return unpack_message(Path(path).read_bytes())
     except WireError as error:
-        raise InputError(f"{name or path} is no message of bits. {error}") from error
+        raise InputError(f"{name or path} is not a valid bit message. {error}") from error
 
 
 def print_curve(settings: Settings, title: str, curve: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The state of the process while a verb runs: log, warnings and threads, all put back afterwards."""
+"""The state of the process while a verb runs: log, warnings and threads, all put back afterward."""
 
 __all__ = ["prepared"]
 

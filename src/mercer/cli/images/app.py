@@ -11,14 +11,14 @@ from mercer.cli.images.train import train
 
 ABOUT = """Classify images, and see why.
 
-Images are described patch by patch, patches become visual words, and a classifier with a kernel between histograms
-of words tells classes apart. mercer fit and mercer predict are for rows of numbers.
+Each image becomes a histogram of visual words, which describe its patches. A kernel classifier then compares the
+histograms. For rows of numbers, use mercer fit and mercer predict.
 """
 EXAMPLES = """
-A folder with one folder of images per class, a model, and a page that shows how good it is:
+Train on a folder with one subfolder of images per class; also writes a report page:
   mercer images train flowers --out flowers.mercer
 
-What other images show, how often that is right, and why:
+Predict, evaluate and explain other images:
   mercer images predict flowers.mercer new/*.jpg
   mercer images evaluate flowers.mercer test
   mercer images explain flowers.mercer new/rose.jpg --out rose.png

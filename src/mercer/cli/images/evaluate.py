@@ -23,14 +23,14 @@ EXAMPLES = """
 
 @options((
     IMAGE_MODEL, CLASS_FOLDER,
-    pathname("plot", None, "Draw the confusion matrix.", "PNG"),
+    pathname("plot", None, "Plot the confusion matrix.", "PNG"),
     STRICT,
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def evaluate(model, folder, plot, strict, settings: Settings) -> None:
-    """How good the predictions of a model are, on a folder of images that it has not seen.
+    """Measure an image classifier on a folder of unseen images.
 
-    Accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for each class
-    precision, recall and the average precision (AP) of its scores against all other classes.
+    Prints accuracy, balanced accuracy (the mean recall of the classes) and mAP (the mean average precision); and for
+    each class, precision, recall and the average precision (AP) of its scores against all other classes.
     """
     check_plot(plot, model)
     classifier = load_image_model(model)
@@ -51,7 +51,8 @@ def _judged(classifier, paths, truth, folder: str, strict: bool) -> tuple[dict[s
     classes = classifier.classes_.astype(str)
     if not np.isin(truth, classes).any():
         raise InputError(
-            f"No class of {folder} ({', '.join(np.unique(truth)[:5])}) is one of the model ({', '.join(classes[:5])})."
+            f"No class of {folder} ({', '.join(np.unique(truth)[:5])}) is a class of the model "
+            f"({', '.join(classes[:5])})."
         )
     encoding = classifier.encode(paths)
     check_some_kept(encoding, strict)

@@ -15,11 +15,11 @@ from mercer.cli.framework.shared import IMAGE_MODEL
 from mercer.cli.images.files import load_image_model
 
 EXAMPLES = """
-Why the class that is predicted, and why, or why not, another one:
+Explain the predicted class, and another class:
   mercer images explain scenes.mercer new/1.jpg --out why.png
   mercer images explain scenes.mercer new/1.jpg --class Forest --out why.png
 
-Where its words are, or the groups that --reduce has merged them into:
+Show where the visual words are, or the groups that --reduce merged:
   mercer images explain scenes.mercer new/1.jpg --words --out words.png
 """
 _WORDS = 5  # shown on either side
@@ -29,17 +29,17 @@ _CLASSES = 8  # whose scores are shown
 @options((
     IMAGE_MODEL,
     argument("file", "FILE", "An image."),
-    pathname("out", REQUIRED, "The picture to write.", "PNG", "-o"),
-    text("label", None, "The class to explain.", "NAME", "--class", shown="the predicted one"),
-    flag("words", "Draw which patches have the commonest words, instead of a class."),
+    pathname("out", REQUIRED, "Picture to write.", "PNG", "-o"),
+    text("label", None, "Class to explain.", "NAME", "--class", shown="the predicted class"),
+    flag("words", "Show the patches of the most frequent words instead of a class."),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def explain(model, file, out, label, words, settings: Settings) -> None:
-    """Draw which patches and words of an image spoke for a class, and which against it.
+    """Show which patches and words of an image count for a class, and which count against it.
 
     With an additive kernel between histograms of words, the score of a class is a sum over patches, which the picture
-    shows exactly. For Fisher vectors and other kernels, parts of the image are left out in turn, and the picture shows
-    what the score loses. With --words it shows where the words are that the image has most of, or the groups of words
-    that a reduction has merged.
+    shows exactly. For Fisher vectors and other kernels, parts of the image are removed in turn, and the picture shows
+    how much the score drops. With --words, the picture shows the most frequent words of the image, or the groups of
+    words that a reduction merged.
     """
     exclude(**{"words": words, "class": label})
     check_output(out, model, file)
@@ -51,7 +51,7 @@ def explain(model, file, out, label, words, settings: Settings) -> None:
         names = ", ".join(map(str, classifier.classes_[:20]))
         raise ArgumentError(f"The model has no class {label}. Its classes: {names}.")
     if Path(file).is_dir():
-        raise InputError(f"{file} is a folder; an explanation is of one image.")
+        raise InputError(f"{file} is a folder. Name a single image.")
     with progress(settings):
         found = classifier.locate_words(file) if words else classifier.explain(file, label)
         with open_for_writing(out) as stream:
@@ -106,5 +106,5 @@ def _print_explained(settings: Settings, document: dict[str, Any]) -> None:
     best = sorted(document["scores"].items(), key=lambda item: -item[1])[:_CLASSES]
     print_table(settings, f"{document['file']}: scores", ["class", "score"], [[n, f"{s:.4f}"] for n, s in best])
     rows = [[one["word"], one["patches"], f"{one['contribution']:+.4f}"] for one in document["words"]]
-    title = f"Words that speak for {document['class']} (+) or against it (-)"
+    title = f"Words that count for {document['class']} (+) or against it (-)"
     print_table(settings, title, ["word", "patches", "contribution"], rows)

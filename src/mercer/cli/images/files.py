@@ -31,8 +31,8 @@ def load_image_model(path: str):
     from mercer.vision import ImageClassifier
 
     otherwise = (
-        "no classifier of images. Make one with mercer images train; a model of rows is asked with mercer predict, a "
-        "detector with mercer detect run."
+        "not an image classifier. Train one with mercer images train; use mercer predict for a model of rows, and "
+        "mercer detect run for a detector."
     )
     return load_fitted(path, ImageClassifier, "classifier_", otherwise)
 
@@ -95,7 +95,7 @@ def pair_of(option: str, text: str) -> tuple[int, int]:
     """
     found = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", text)
     if not found:
-        raise ArgumentError(f"{option} is ROWSxCOLUMNS, as in 128x64, not {text}.")
+        raise ArgumentError(f"{option} must have the form ROWSxCOLUMNS, as in 128x64; got {text}.")
     return int(found[1]), int(found[2])
 
 

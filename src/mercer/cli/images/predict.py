@@ -15,11 +15,11 @@ from mercer.cli.framework.shared import IMAGE_MODEL, IMAGES, PROBA, SCORES, STRI
 from mercer.cli.images.files import check_some_kept, load_image_model, note_skipped, paths_of
 
 EXAMPLES = """
-A line for each image, its name and its class:
+Print the name and the class of each image:
   mercer images predict scenes.mercer new/*.jpg
   mercer images predict scenes.mercer new | cut -d, -f2 | sort | uniq -c
 
-The scores of all classes; probabilities, if the model was trained with --probability:
+Write the scores of all classes, or probabilities if the model was trained with --probability:
   mercer images predict scenes.mercer new --scores --out scores.csv
   mercer images predict scenes.mercer new/1.jpg --proba
 """
@@ -27,13 +27,13 @@ The scores of all classes; probabilities, if the model was trained with --probab
 
 @options((
     IMAGE_MODEL, IMAGES,
-    pathname("out", None, "Where the answers go.", "CSV", "-o", shown="the output"),
+    pathname("out", None, "File for the predictions.", "CSV", "-o", shown="the output"),
     SCORES, PROBA, STRICT,
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def predict(model, files, out, scores, proba, strict, settings: Settings) -> None:
-    """Write the class of each image, or its scores or probabilities, as lines of csv: the name of the image first.
+    """Write the name of each image with its class, scores or probabilities, as csv.
 
-    Images that cannot be read have no line; they are named on the standard error.
+    Images that cannot be read are skipped and listed on standard error.
     """
     exclude(scores=scores, proba=proba)
     check_output(out, model, *files)

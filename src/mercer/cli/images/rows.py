@@ -12,10 +12,10 @@ from mercer.cli.framework.shared import IMAGES
 from mercer.cli.images.files import pair_of, paths_of
 
 EXAMPLES = """
-Gradients of images that are made 128 x 128 pixels first, 16 x 16 cells of 36 numbers:
+Compute gradients of images scaled to 128 x 128 pixels, in 16 x 16 cells of 36 numbers:
   mercer images rows photos --as hog --size 128x128 -p cell_size=8 -p variant=dalal-triggs --out X.npy
 
-Colours, and transforms of neighbouring pixels in 2 x 2 parts:
+Compute color histograms, and census transforms in 2 x 2 parts:
   mercer images rows photos/*.jpg --as color -p bins=8 -p space=hsv --out X.csv
   mercer images rows photos --as centrist --grid 2x2 --out X.npy
 """
@@ -24,18 +24,18 @@ _USUAL_SIZE = "128x128"  # of hog, whose images must be alike
 
 @options((
     IMAGES,
-    pathname("out", REQUIRED, "The rows: npy, npz, csv or tsv.", "FILE", "-o"),
-    choice("kind", "hog centrist color", "hog", "hog, gradients in cells; centrist, census transforms; color, "
-        "histograms.", flags="--as"),
-    text("size", None, "Height and width that images are warped to first.", "HxW",
-        shown="as they are; 128x128 for hog"),
-    text("grid", None, "Parts of an image, of centrist and color.", "RxC", shown="1x1"),
-    texts("param", None, "Another parameter of HOG, CENTRIST, ColorHistogram.", "NAME=VALUE", "-p"),
+    pathname("out", REQUIRED, "File for the rows: npy, npz, csv or tsv.", "FILE", "-o"),
+    choice("kind", "hog centrist color", "hog", "Descriptor: gradients in cells (hog), census transforms (centrist) "
+        "or color histograms (color).", flags="--as"),
+    text("size", None, "Height and width to scale images to.", "HxW",
+        shown="original size; 128x128 for hog"),
+    text("grid", None, "Grid of parts of each image, for centrist and color.", "RxC", shown="1x1"),
+    texts("param", None, "Parameter of HOG, CENTRIST or ColorHistogram.", "NAME=VALUE", "-p"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def rows(files, out, kind, size, grid, param, settings: Settings) -> None:
-    """Write a row of numbers for each image, in the order of the files; images of a folder come by their names.
+    """Write one row of numbers per image, in the order of the files; images of a folder are sorted by name.
 
-    An image that cannot be read ends the command, for every row must be there.
+    An image that cannot be read stops the command, so that no row is missing.
     """
     check_output(out, *files)
     format = writable_format(str(out), None)
@@ -58,7 +58,9 @@ def _transformer(kind: str, grid: str | None, param: list[str]):
     given = parameters_of(made, param, "--param cell_size=8", {"image_shape", "n_jobs", "grid"})
     if grid is not None:
         if kind == "hog":
-            raise ArgumentError("--grid is for centrist and color; hog has cells, -p cell_size=8.")
+            raise ArgumentError(
+                "--grid works with centrist and color only. For hog, set the cell size with -p cell_size=8."
+            )
         given["grid"] = pair_of("--grid", grid)
     with as_argument():
         made.set_params(**given).fit(_blank())

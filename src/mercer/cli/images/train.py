@@ -22,19 +22,19 @@ from mercer.cli.images.files import folder_of_classes, note_skipped, said_comman
 from mercer.cli.models.learning import save_model
 
 EXAMPLES = """
-A folder with one folder of images per class; the model, and a report beside it (scenes.html):
+Train on a folder with one subfolder of images per class; also writes a report (scenes.html):
   mercer images train scenes --out scenes.mercer
 
-Fewer columns by merging words that rise and fall together, and a pyramid of cells:
+Merge correlated words into fewer columns; use a spatial pyramid:
   mercer images train scenes --reduce 600 --out small.mercer
   mercer images train scenes --pyramid 1x1,2x2 --kernel intersection --out scenes.mercer
 
-Fisher vectors; rows kept for the next time:
+Use Fisher vectors; cache the rows for the next run:
   mercer images train scenes --encoder fisher --words 64 --cache rows --out scenes.mercer
   mercer images train scenes --encoder fisher --words 256 --reduce 64 --kernel chi2 --out scenes.mercer
 
-Other patches, several words for each, words found quickly; which parameters there are, an unknown one tells:
-  mercer images train scenes --descriptor centrist -p soft=5 -p assignment=hnsw --out scenes.mercer
+Use other patches, several words per patch, and an approximate word search:
+  mercer images train scenes --descriptor centrist -p n_nearest=5 -p assignment=hnsw --out scenes.mercer
 """
 _WORDS = {"bow": 1000, "fisher": 64}
 
@@ -42,28 +42,32 @@ _WORDS = {"bow": 1000, "fisher": 64}
 *_LEARNER, _CACHE = IMAGE_OPTIONS
 TRAIN = Group((
     CLASS_FOLDER, MODEL_OUT, *_LEARNER,
-    integer("words", None, "Number of words.", shown="1000; 64 for fisher", least=1, panel="Words"),
-    choice("descriptor", "sift centrist", "sift", "What a patch is described by: sift, centrist.", panel="Words"),
-    integer("step", 4, "Pixels between patches.", least=1, panel="Words"),
-    integers("sizes", None, "Sizes of patches: of sift a quarter of a side in pixels, of centrist the side.", "N,...",
+    integer("words", None, "Number of visual words; more words describe images more finely and take "
+        "longer.", shown="1000; 64 for fisher", least=1, panel="Words"),
+    choice("descriptor", "sift centrist", "sift", "Descriptor of image patches.", panel="Words"),
+    integer("step", 4, "Distance between patches in pixels; a smaller step gives more patches and takes "
+        "longer.", least=1, panel="Words"),
+    integers("sizes", None, "Sizes of patches in pixels: a quarter of the side for sift, the side for "
+        "centrist.", "N,...",
         shown="4,8; 16,32 for centrist", panel="Words"),
-    integer("max_side", 640, "Images with a longer side, in pixels, are made smaller first.", least=1, panel="Words"),
-    text("pyramid", "1x1", "Grids of cells, each cell with a histogram of its own.", "RxC,...", panel="Words"),
-    texts("param", None, "Another parameter of BagOfWords or FisherVectors: assignment=hnsw, soft=5, terms=mean, "
-        "power=1 ...", "NAME=VALUE", "-p", panel="Words"),
+    integer("max_side", 640, "Maximum side of an image in pixels; larger images are scaled "
+        "down.", least=1, panel="Words"),
+    text("pyramid", "1x1", "Grids of cells; each cell adds its own histogram to the row.", "RxC,...", panel="Words"),
+    texts("param", None, "Parameter of BagOfWords or FisherVectors, such as assignment=hnsw, n_nearest=5, terms=mean "
+        "or power=1.", "NAME=VALUE", "-p", panel="Words"),
     _CACHE, STRICT,
-    pathname("report", None, "The report.", "HTML", shown="beside the model"),
-    flag("no_report", "Write no report."),
+    pathname("report", None, "The report.", "HTML", shown="next to the model"),
+    flag("no_report", "Do not write a report."),
 ))  # fmt: skip
 
 
 @options(examples=EXAMPLES, given=TRAIN, settings=COMMON)
 def train(ctx: typer.Context, given, settings: Settings) -> None:
-    """Learn to classify images from a folder with one folder per class, and write the model to a file.
+    """Train an image classifier on a folder with one subfolder per class, and write it to a file.
 
-    Patches of the images become visual words, and images histograms of these, or Fisher vectors. How good the model is
-    on images it has not seen is estimated by cross-validation, and a report, one page in HTML, shows it with figures.
-    Images that cannot be read are skipped and named.
+    Patches of the images become visual words, and each image becomes a histogram of words or a Fisher vector.
+    Cross-validation estimates the accuracy on unseen images, and a report shows it as an HTML page with figures. Images
+    that cannot be read are skipped and listed.
     """
     out = given.out
     check_folder(out)
@@ -93,7 +97,10 @@ def _page(out: Path, report: Path | None, no_report: bool) -> Path | None:
         return None
     page = out.with_suffix(".html") if report is None else report
     if page == out:
-        raise ArgumentError(f"--out and the report would both be written to {out}. Say --report, or --no-report.")
+        raise ArgumentError(
+            f"The model and the report would both be written to {out}. Name another file with "
+            "--report, or use --no-report."
+        )
     check_folder(page)
     try:
         require_extra("matplotlib", "plot", "The report of a training")
@@ -123,7 +130,7 @@ def _encoder(given: Values, descriptor):
 
     make = BagOfWords if given.encoder == "bow" else FisherVectors
     made = make(descriptor, given.words or _WORDS[given.encoder], pyramid=_grids(given.pyramid))
-    others = parameters_of(made, given.param or [], "--param soft=5", _HAVE_OPTIONS)
+    others = parameters_of(made, given.param or [], "--param n_nearest=5", _HAVE_OPTIONS)
     with as_argument():
         made.set_params(**others).check_parameters()
     return made
@@ -137,16 +144,16 @@ def _model(given: Values, encoder, seed: int):
     reduce, is_bag = given.reduce, isinstance(encoder, BagOfWords)
     if given.reduce_method is not None and reduce is None:
         raise ArgumentError(
-            f"--reduce-by {given.reduce_method} needs the number of columns or words to be left, --reduce N."
+            f"--reduce-by {given.reduce_method} needs --reduce N, the number of columns or words to keep."
         )
     with as_argument():
         additive = get_kernel(given.kernel or "chi2").additive
         if reduce is not None and is_bag and not additive:
-            raise InputError(f"--reduce needs a kernel that is a sum over columns, such as chi2, not {given.kernel}.")
+            raise InputError(f"--reduce needs an additive kernel such as chi2, not {given.kernel}.")
         most = encoder.n_words * (sum(rows * columns for rows, columns in encoder.pyramid) if is_bag else 1)
         if reduce is not None and reduce > most:
             raise InputError(
-                f"--reduce {reduce} is more than the {most:,} there are. Leave it out, or use more --words."
+                f"--reduce {reduce} is more than the {most:,} available. Use a smaller number, or more --words."
             )
         said = {each.name: given[each.name] for each in IMAGE_OPTIONS} | {"encoder": encoder}
         said["cache"] = None if given.cache is None else str(given.cache)
@@ -164,7 +171,7 @@ _BLANK = [[0.0]]  # an image that lets a descriptor check its parameters
 def _grids(text: str) -> tuple[tuple[int, int], ...]:
     found = [re.fullmatch(r"(\d{1,3})x(\d{1,3})", part) for part in text.split(",")]
     if not all(found):
-        raise ArgumentError(f"--pyramid is a list of ROWSxCOLUMNS, as in 1x1,2x2, not {text}.")
+        raise ArgumentError(f"--pyramid must be a list of ROWSxCOLUMNS, as in 1x1,2x2; got {text}.")
     return tuple((int(one[1]), int(one[2])) for one in found if one)
 
 

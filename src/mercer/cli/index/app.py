@@ -1,4 +1,4 @@
-"""``mercer index``: nearest neighbours under a kernel, in an index that lives in a directory."""
+"""``mercer index``: nearest neighbors under a kernel, in an index that lives in a directory."""
 
 __all__ = ["app"]
 
@@ -10,10 +10,10 @@ from mercer.cli.index.manage import compact, remove, stats
 from mercer.cli.index.search import exact, search
 from mercer.cli.index.stores import push
 
-ABOUT = """Search for the nearest rows under a kernel, in a few bytes per row, exactly on request.
+ABOUT = """Search for the nearest rows under a kernel, with a few bytes per row, or exactly.
 
-An index is a directory. What is added or removed is on the disk when the command ends, and a command that is
-interrupted or killed leaves a sound index. Many may search while one writes.
+An index is a directory. Changes are on disk when a command ends, and an interrupted command leaves the index
+intact. Several processes may search while one writes.
 """
 EXAMPLES = """
   mercer index build base.npy --kernel chi2 --bytes 16 --out base.index

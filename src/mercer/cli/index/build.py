@@ -19,18 +19,18 @@ from mercer.cli.index.parts.files import open_index
 from mercer.cli.models.learning import blaming, missing_facts
 
 BUILD_EXAMPLES = """
-Histograms, 16 bytes each; ids from a column, or from a file with one per line:
+Index histograms in 16 bytes each; read ids from a column, or from a file with one id per line:
   mercer index build base.npy --kernel chi2 --out base.index
   mercer index build spectra.parquet --kernel js --id name --out spectra.index
   mercer index build words.npz --kernel js --ids titles.txt --out words.index
 
-With columns that searches can ask for, as in --where "precursor > 300":
+Store columns for searches such as --where "precursor > 300":
   mercer index build spectra.csv --kernel js --id name --keep precursor,mode --out spectra.index
 
-What would be chosen, and why:
+Print the plan only:
   mercer index build sift.bvecs --bytes 8 --dry-run
 
-Shorter codes and no kept rows; longer search for a good code; kernel distances:
+Use shorter codes without the rows; try more codes; rank by kernel distance:
   mercer index build base.npy --bytes 8 --vectors none --out small.index
   mercer index build base.npy --bytes 8 --effort high --out good.index
   mercer index build base.npy --kernel rbf -p gamma=0.5 --measure distance --out rbf.index
@@ -39,7 +39,7 @@ ADD_EXAMPLES = """
   mercer index add base.index more.npy
   mercer index add spectra.index more.parquet --id name
 
-After an interruption that left the first 131072 rows in the index:
+Resume after an interruption that left the first 131072 rows in the index:
   mercer index add base.index more.npy --skip 131072
 """
 FIT_ROWS = 2**17  # as many as a fit looks at
@@ -52,22 +52,21 @@ INDEX = Group((_KERNEL, KERNEL_PARAM, *_OTHERS), panel="Index")
 
 @options((
     DATA,
-    pathname("out", None, "Directory of the index, new or empty.", "DIR", "-o"),
+    pathname("out", None, "Directory for the index, new or empty.", "DIR", "-o"),
     IDS, KEEP,
-    integer("fit_rows", None, "Rows, chosen at random, that embedding and code are learnt from.",
+    integer("fit_rows", None, "Number of random rows to learn the embedding and the codes from.",
         shown="131072, at most 1 GiB", least=2),
     flag("dry_run", "Print the plan and write nothing."),
 ), examples=BUILD_EXAMPLES, choices=INDEX, rules=INPUT, settings=COMMON)  # fmt: skip
 def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settings) -> None:
-    """Learn an embedding and a code from a sample of rows, and put all rows into a new index.
+    """Learn an embedding and a code from a sample of rows, and write all rows to a new index.
 
-    All rows are read once before anything is learnt, so that bad ones are found first; rows need not fit into memory.
-    --dry-run learns too, because the plan is measured, and stops before the directory is made. Rows are read as
-    float32 unless --dtype says otherwise.
+    All rows are checked before learning starts; they need not fit in memory. --dry-run also learns, because the plan is
+    measured, but writes nothing. Rows are read as float32 unless --dtype is set.
     """
     if not dry_run:
         if out is None:
-            raise ArgumentError("Say with --out where the index goes, or --dry-run to see the plan only.")
+            raise ArgumentError("Name the directory of the index with --out, or use --dry-run to print the plan only.")
         from mercer.search import check_new_place
 
         with as_argument():
@@ -110,15 +109,15 @@ def _new_index(choices: dict[str, Any], seed: int):
 
 
 @options((
-    DIR, DATA, IDS, KEEP.but(shown="those of the index that DATA has"),
-    integer("skip", 0, "Leave out the first N rows, and their ids.", least=0),
+    DIR, DATA, IDS, KEEP.but(shown="the columns of the index that DATA has"),
+    integer("skip", 0, "Skip the first N rows and their ids.", least=0),
 ), examples=ADD_EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def add(place, x, ids, keep, skip, rules, settings: Settings) -> None:
-    """Add rows to an index, under the embedding and code that it has.
+    """Add rows to an index, with its embedding and code.
 
-    Without --id or --ids, rows get whole numbers after the largest so far. All rows are read once before the first is
-    added. Every block of rows is on the disk before the next is begun: after an interruption, what was added stays, and
-    a note says how to go on.
+    Without --id or --ids, rows get consecutive integers after the largest id. All rows are checked before the first is
+    added. Each block is on disk before the next one starts: after an interruption, the added rows remain, and a note
+    says how to continue.
     """
     with open_index(place, "w") as index:
         given = with_columns(open_rows_to_add(settings, x, ids, keep, rules, index, skip), index)

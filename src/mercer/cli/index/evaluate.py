@@ -21,36 +21,37 @@ EXAMPLES = """
   mercer index evaluate base.index queries.npy
   mercer index evaluate base.index queries.npy -k 20 --ranks 1,5,20,100 --plot recall.png
 
-Several indexes of the same rows: recall against bytes:
+Compare several indexes of the same rows, recall against bytes:
   mercer index evaluate b4.index b8.index b16.index queries.npy --plot bytes.png
 
-True neighbours that are known:
+Use known true neighbors:
   mercer index exact base.index queries.npy -k 100 --out truth.npy
   mercer index evaluate base.index queries.npy --truth truth.npy
 """
 
 
 @options((
-    argument("files", "DIR... QUERIES", "One index or more, and at the end the queries.", kind=list),
-    integer("k", 10, "Of recall_k@k.", "K", "-k --neighbours", least=1),
-    integers("ranks", "1,10,100", "The ranks R of recall_1@R, with commas.", "R,..."),
-    text("truth", None, "Ids of the true nearest rows, a row for each query, nearest first: npy or ivecs.", "FILE",
+    argument("files", "DIR... QUERIES", "One or more indexes, followed by the queries.", kind=list),
+    integer("k", 10, "Number of nearest rows for recall_k@k.", "K", "-k --neighbors", least=1),
+    integers("ranks", "1,10,100", "Ranks R for recall_1@R, separated by commas.", "R,..."),
+    text("truth", None, "File of the ids of the true nearest rows, one row per query, nearest first: npy or "
+        "ivecs.", "FILE",
         shown="an exact search of each index"),
-    integer("n_queries", 1000, "Queries used, from the first on.", "N", "--rows", least=1),
-    pathname("plot", None, "Draw recall against R and, of several indexes, against bytes.", "PNG"),
+    integer("n_queries", 1000, "Number of queries to use, from the first.", "N", "--rows", least=1),
+    pathname("plot", None, "Plot recall against R and, for several indexes, against bytes.", "PNG"),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings) -> None:
-    """How many of the true nearest rows an index finds, by its codes and after re-ranking, and how fast.
+    """Measure how many true nearest rows an index finds, by its codes and after re-ranking, and how fast.
 
-    recall_1@R is the share of queries whose true nearest row is among the first R found; recall_k@k the mean share of
-    the true k nearest among the first k. A row that is exactly as near as the last of the true ones counts as one of
-    them. Every figure after re-ranking is that of a search for as many rows.
+    recall_1@R is the share of queries whose true nearest row is among the first R results. recall_k@k is the mean share
+    of the true k nearest rows among the first k results. A row exactly as near as the last true one counts as true.
+    Figures after re-ranking refer to a search for the same number of rows.
     """
     from mercer.search import evaluate_index, plot_recall
 
     *places, q = files
     if not places:
-        raise ArgumentError("Name the directories of one index or more, and at the end the file of the queries.")
+        raise ArgumentError("Name one or more index directories, followed by the query file.")
     check_plot(plot)
     found = {}
     for place in places:
@@ -64,7 +65,7 @@ def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings)
             with blaming(data):
                 found[place] = evaluate_index(index, queries, k, ranks, true_ids=known)
     if queries.shape[0] < data.shape[0]:
-        note(settings, f"The first {queries.shape[0]} of {data.shape[0]} queries; --rows takes more.")
+        note(settings, f"The first {queries.shape[0]} of {data.shape[0]} queries; use --rows for more.")
     _point_out_selves(settings, found)
     if plot is not None:
         with open_for_writing(plot) as stream:
@@ -74,16 +75,16 @@ def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings)
 
 def _check(index, place: str, k: int, truth: str | None) -> None:
     if not len(index):
-        raise InputError(f"{place} has no rows to be found.")
+        raise InputError(f"{place} has no rows.")
     if k > len(index):
-        raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {place}.")
+        raise ArgumentError(f"-k {k} exceeds the {len(index)} rows of {place}.")
     if truth is None and index.stats()["vectors"] is None:
-        raise ArgumentError(f"{place} keeps codes only, which cannot tell the true neighbours. Give them with --truth.")
+        raise ArgumentError(f"{place} holds codes only, so the true neighbors are unknown. Provide them with --truth.")
 
 
 def read_truth(file: str, n_queries: int, k: int):
     """The true nearest rows of queries: a table of ids, nearest first."""
-    check_file(file, "Name the file of the true neighbours.")
+    check_file(file, "Name the file of true neighbors.")
     limit = Limit.fixed()
     if file.lower().endswith(".npy"):
         ids = load_array(file, limit)
@@ -96,11 +97,13 @@ def read_truth(file: str, n_queries: int, k: int):
         with open_file(file, "ivecs", limit) as stream:
             ids = parse_vectors(limit.read(stream, file), file, "ivecs")
     if ids.ndim != 2 or ids.dtype.kind not in "iuU":
-        raise InputError(f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; a table of ids is needed.")
+        raise InputError(
+            f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; it must hold a table of ids."
+        )
     if len(ids) != n_queries:
-        raise InputError(f"{file} has true neighbours of {len(ids)} queries, but there are {n_queries}.")
+        raise InputError(f"{file} has true neighbors of {len(ids)} queries, but there are {n_queries}.")
     if ids.shape[1] < k:
-        raise ArgumentError(f"{file} has {ids.shape[1]} true neighbours of each query; -k {k} needs as many.")
+        raise ArgumentError(f"{file} has {ids.shape[1]} true neighbors per query, but -k {k} needs at least as many.")
     return ids[:, :k]
 
 
@@ -117,8 +120,7 @@ def _point_out_selves(settings: Settings, found: dict[str, Any]) -> None:
         if each.n_selves:
             note(
                 settings,
-                f"{each.n_selves} of the queries are rows of {place} themselves, or equal to one; such a row is "
-                "easily found.",
+                f"{each.n_selves} of the queries are rows of {place} or equal to one, which makes them easy to find.",
             )
 
 

@@ -15,15 +15,15 @@ from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.limits import check_limit
 
 EXAMPLES = """
-The 15 nearest of every row; those that found each other; those that are near enough:
+Link every row to its 15 nearest; keep mutual links only; keep similar pairs only:
   mercer index graph base.index -k 15 --out base.graphml
   mercer index graph base.index -k 15 --mutual --out edges.csv
   mercer index graph base.index -k 15 --min-similarity 0.8 --out base.graphml
 
-All pairs within a limit, proven; what hangs together, a line for each row:
+Find all pairs within a limit, exactly; write the connected component of each row:
   mercer index graph spectra.index --min-similarity 0.7 --exact --out network.graphml --components groups.csv
 
-Only rows whose columns fulfill a condition:
+Use only rows that meet a condition:
   mercer index graph spectra.index -k 10 --where "mode = 'positive'" --out positive.graphml
 """
 _SIZES_SHOWN = 10
@@ -31,26 +31,28 @@ _SIZES_SHOWN = 10
 
 @options((
     DIR,
-    integer("k", None, "Nearest others of each row; with a limit, those of them within it.", "K", "-k --neighbours",
+    integer("k", None, "Number of nearest neighbors per row; with a limit, only neighbors within it "
+        "count.", "K", "-k --neighbors",
         shown="all within a limit", least=1),
-    number("min_similarity", None, "Pairs at least so similar.", "S"),
-    number("max_distance", None, "Pairs at most so far.", "D"),
-    flag("mutual", "Only pairs of which each row has found the other."),
-    flag("exact", "Prove which rows are near, among the rows as they are kept."),
-    text("where", None, "A condition on the columns of the index: only rows that fulfill it.", "CONDITION"),
-    text("out", None, "Write the graph: graphml, or csv or tsv with a line for each edge; - is the output.", "FILE",
+    number("min_similarity", None, "Minimum similarity of a pair.", "S"),
+    number("max_distance", None, "Maximum distance of a pair.", "D"),
+    flag("mutual", "Keep only pairs in which each row is a neighbor of the other."),
+    flag("exact", "Find neighbors exactly, among the rows as stored."),
+    text("where", None, "Condition on the columns of the index; only rows that meet it are used.", "CONDITION"),
+    text("out", None, "File for the graph: graphml, or csv or tsv with one line per edge; - is standard "
+        "output.", "FILE",
         "-o"),
     choice("out_format", "graphml csv tsv", None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"),
-    text("components", None, "Write the component of each row (csv, tsv); - is the output.", "FILE"),
+    text("components", None, "File for the component of each row (csv, tsv); - is standard output.", "FILE"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def graph(
     place, k, min_similarity, max_distance, mutual, exact, where, out, out_format, components, settings: Settings
 ) -> None:
-    """The graph of near rows, and its connected components.
+    """Write the neighbor graph of the rows and its connected components.
 
-    An edge joins two rows if one is among the k nearest others of the other, or if they are within the limit. Rows are
-    found as by mercer index search, with --exact as by mercer index exact. Components are numbered by size, 0 is the
-    largest. Memory grows with the rows and the edges, not with the pairs of rows.
+    An edge joins two rows if one is among the k nearest neighbors of the other, or if they are within the limit. Rows
+    are found as in mercer index search, or with --exact as in mercer index exact. Components are numbered by size, from
+    0 for the largest. Memory grows with the number of rows and edges, not with the number of pairs.
     """
     _check(settings, out, out_format, components, k, min_similarity, max_distance)
     from mercer.search import edge_format, neighbor_graph
@@ -73,19 +75,19 @@ def _check(settings: Settings, out, out_format, components, *wanted) -> None:
     """What was said, before an index is opened."""
     if all(each is None for each in wanted):
         raise ArgumentError(
-            "Say how many neighbors with -k, how near with --min-similarity or --max-distance, or both."
+            "Set the number of neighbors with -k, a limit with --min-similarity or --max-distance, or both."
         )
     from mercer.search import edge_format, row_format
 
     if out_format is not None and out is None:
-        raise ArgumentError("--out-format is the format of --out. Name the file with --out.")
+        raise ArgumentError("--out-format needs --out. Name the file with --out.")
     for path, format_of in ((out, lambda path: edge_format(path, out_format)), (components, row_format)):
         if path is not None:
             check_standard_output(path, settings)
             format_of(path)
             check_folder(None if path == "-" else Path(path))
     if out is not None and out == components:
-        raise ArgumentError("--out and --components name the same file. Name two.")
+        raise ArgumentError("--out and --components name the same file. Name two different files.")
 
 
 def _tell(settings: Settings, place: str, found, files: dict[str, Any]) -> None:
@@ -98,7 +100,7 @@ def _tell(settings: Settings, place: str, found, files: dict[str, Any]) -> None:
     if "-" not in (files["out"], files["components_out"]):
         shown = ", ".join(f"{size:,}" for size in sizes[:_SIZES_SHOWN]) + (", ..." if sizes[_SIZES_SHOWN:] else "")
         counts = [
-            ["rows", f"{len(found.ids):,}, of which {alone:,} have no edge"],
+            ["rows", f"{len(found.ids):,}, {alone:,} without an edge"],
             ["edges", f"{len(found.values):,}"],
             ["components", f"{len(sizes):,}, of {shown} rows"],
         ]

@@ -27,16 +27,16 @@ COMPACT_EXAMPLES = """
 
 @options((
     DIR,
-    argument("words", "ID...", "Ids of the rows.", default=None, kind=list),
-    text("file", None, "File of ids, one per line, or npy; - is the input.", "FILE", "--ids"),
+    argument("words", "ID...", "Ids of the rows to remove.", default=None, kind=list),
+    text("file", None, "File of ids, one per line, or npy; - is standard input.", "FILE", "--ids"),
 ), examples=REMOVE_EXAMPLES, settings=COMMON)  # fmt: skip
 def remove(place, words, file, settings: Settings) -> None:
-    """Remove rows by their ids, all of them or, if one is not there, none.
+    """Remove rows by their ids; if an id does not exist, nothing is removed.
 
-    Other rows keep their ids. The space is given back by mercer index compact.
+    Other rows keep their ids. Use mercer index compact to free the space.
     """
     if (file is None) != bool(words):
-        raise ArgumentError("Name the rows to remove by their ids, or a file of ids with --ids; one of the two.")
+        raise ArgumentError("Name the rows to remove either by their ids or by a file of ids with --ids.")
     ids = read_ids(file) if file is not None else [as_id(word) for word in words or []]
     with open_index(place, "w") as index:
         wanted = list(dict.fromkeys(known_ids(index, ids, place, file)))
@@ -48,13 +48,13 @@ def remove(place, words, file, settings: Settings) -> None:
 
 @options((
     DIR,
-    flag("verify", "Read everything and compare all checksums; damage is named."),
+    flag("verify", "Read all files, verify their checksums and report any damage."),
 ), examples=STATS_EXAMPLES, settings=COMMON)  # fmt: skip
 def stats(place, verify, settings: Settings) -> None:
-    """What an index holds, how its codes were chosen, and what it takes on the disk.
+    """Print the contents of an index, the choice of its codes, and its size on disk.
 
-    Rows unlike the sample are those of which the embedding loses more than of almost all rows that it was learnt from:
-    if they become many, build the index again.
+    A row differs from the training sample if the embedding loses more of it than of almost all training rows. If there
+    are many such rows, build the index again.
     """
     with open_index(place, verify=verify) as index:
         if settings.json:
@@ -66,9 +66,9 @@ def stats(place, verify, settings: Settings) -> None:
 
 @options((DIR,), examples=COMPACT_EXAMPLES, settings=COMMON)
 def compact(place, settings: Settings) -> None:
-    """Give back the space of removed rows.
+    """Free the space of removed rows.
 
-    Checksums are compared first, so that damage is not copied. Searches that are under way are not disturbed.
+    Checksums are verified first, so that damage is not copied. Running searches are not disturbed.
     """
     with open_index(place, "w", verify=True) as index:
         before = bytes_on_disk(place)
@@ -78,4 +78,4 @@ def compact(place, settings: Settings) -> None:
     after = bytes_on_disk(place)
     found = {"index": place, "rows": rows, "bytes_before": before, "bytes": after, "seconds": watch.seconds}
     answer_json(settings, found)
-    note(settings, f"{place} has {rows} rows in {after:,} bytes; before, they took {before:,}.")
+    note(settings, f"{place} has {rows} rows in {after:,} bytes, down from {before:,}.")

@@ -26,18 +26,18 @@ SEARCH_EXAMPLES = """
   mercer index search base.index queries.npy --out found.csv
   mercer index search spectra.index new.parquet --id name --json
 
-Almost all of the true nearest rows, whatever it takes:
+Find almost all true nearest rows:
   mercer index search base.index queries.npy --recall 0.999
 
-All rows within a limit; only among some rows; by the codes alone:
+Find all rows within a limit; search only some rows; use the codes alone:
   mercer index search base.index queries.npy --min-similarity 0.9
   mercer index search base.index queries.npy --filter allowed.txt
   mercer index search base.index queries.npy --no-rerank
 
-Only rows whose columns fulfill a condition (those of mercer index build --keep):
+Search only rows that meet a condition on their columns (see mercer index build --keep):
   mercer index search spectra.index new.csv --where "precursor between 300 and 400 and mode = 'positive'"
 
-In PostgreSQL or Milvus, where mercer index push has brought the index:
+Search an index that mercer index push copied to PostgreSQL or Milvus:
   mercer index search queries.npy --store postgresql://me@host/shop --table images
   mercer index search queries.npy --store milvus://host:19530 --table images --store-filter 'year > 2000'
 """
@@ -73,64 +73,64 @@ class Question:
 
 
 QUESTION = Group((
-    integer("k", None, "Rows wanted for each query; with a limit, at most so many.", "K", "-k --neighbours",
+    integer("k", None, "Number of rows per query; with a limit, the maximum number.", "K", "-k --neighbors",
         shown="10, or all within a limit", least=1),
-    number("min_similarity", None, "All rows at least so similar.", "S"),
-    number("max_distance", None, "All rows at most so far.", "D"),
-    text("filter", None, "Ids that may be found, one per line, or npy; - is the input.", "FILE"),
-    text("where", None, "A condition on the columns of the index that rows must fulfill.", "CONDITION"),
+    number("min_similarity", None, "Return every row with similarity of at least S.", "S"),
+    number("max_distance", None, "Return every row within distance D.", "D"),
+    text("filter", None, "File of the ids to search among, one per line, or npy; - is standard input.", "FILE"),
+    text("where", None, "Condition on the columns of the index; only rows that meet it are found.", "CONDITION"),
 ), Question)  # fmt: skip
-QUERIES = argument("q", "QUERIES", "Rows: a file, FILE.npz::NAME, or - for the input.")
+QUERIES = argument("q", "QUERIES", "Queries: a file, FILE.npz::NAME, or - for standard input.")
 
 
 @options((
-    DIR.but(help="The directory of an index; none with --store."),
+    DIR.but(help="Directory of the index; omit it with --store."),
     QUERIES.but(default=None, shown=False),
-    flag("rerank", "Rank the best of the scan by exact values, or by the codes alone.", "--rerank/--no-rerank",
+    flag("rerank", "Rank the best candidates by exact values, or by the codes alone.", "--rerank/--no-rerank",
         default=True),
     RECALL,
     MATCHES_OUT, MATCHES_FORMAT,
 ), examples=SEARCH_EXAMPLES, question=QUESTION, at=STORE, rules=INPUT, settings=COMMON)  # fmt: skip
 def search(place, q, rerank, recall, out, out_format, question, at, rules, settings: Settings) -> None:
-    """The nearest rows of each query: candidates of lists, a graph or codes, and exact kernel values for them.
+    """Find the nearest rows of each query: candidates from lists, a graph or codes, ranked by the exact kernel.
 
-    The values are exact unless the index keeps no rows or --no-rerank is said; which rows are found depends on the
-    graph or the codes. --recall says what share of the true nearest is wanted; mercer index evaluate tells how well
-    the index does, mercer index exact finds the true nearest.
+    The values are exact unless the index keeps no rows or --no-rerank is set; which rows are found depends on the graph
+    or the codes. --recall sets the target share of true nearest rows. Use mercer index evaluate to measure the recall,
+    and mercer index exact to find the true nearest rows.
     """
     exclude(no_rerank=not rerank, recall=recall is not None)
     if recall is not None and (question.is_range or at.store is not None):
-        raise ArgumentError("--recall is for the nearest rows in the directory of an index: leave it out here.")
+        raise ArgumentError("--recall works only with -k in an index directory. Remove it.")
     if question.is_range and not rerank:
-        raise ArgumentError("Rows within a limit are told by their exact values. Leave out --no-rerank, or the limit.")
+        raise ArgumentError("A limit applies to exact values. Remove --no-rerank, or the limit.")
     if at.store is not None:
         if q is not None:
-            raise ArgumentError(f"With --store there is no directory: leave out {place}.")
+            raise ArgumentError(f"--store replaces the index directory. Remove {place}.")
         if question.is_range:
-            raise ArgumentError("A store finds the nearest rows, not all within a limit. Say -k instead.")
+            raise ArgumentError("A store cannot search within a limit. Use -k instead.")
         place, q = "", place
     elif q is None:
-        raise ArgumentError("Name the directory of an index and the file of the queries, or a store with --store.")
+        raise ArgumentError("Name an index directory and a query file, or a store with --store.")
     at_store = None if at.store is None else at
     _run(settings, replace(question, place=place, rerank=rerank, recall=recall, at=at_store), q, rules, out, out_format)
 
 
 @options((
     DIR, QUERIES,
-    flag("probable", "Faster, by relaxed bounds; the certificate says how sure it is."),
+    flag("probable", "Search faster with relaxed bounds; the certificate states the confidence."),
     CONFIDENCE.but(default=None, shown=f"{CONFIDENCE.default}, with --probable"),
-    flag("stored", "Exact on the rows as the index keeps them, should they be rounded."),
+    flag("stored", "Search exactly among the rows as stored, even if they are rounded."),
     MATCHES_OUT, MATCHES_FORMAT,
 ), examples=EXACT_EXAMPLES, question=QUESTION, rules=INPUT, settings=COMMON)  # fmt: skip
 def exact(place, q, probable, confidence, stored, out, out_format, question, rules, settings: Settings) -> None:
-    """The true nearest rows of each query, as brute force would find them, with a certificate.
+    """Find the true nearest rows of each query, as brute force would, with a certificate.
 
-    Bounds on the kernel rule out almost all rows; the others get their exact value. The certificate says for how many
-    rows that was. The bounds are computed by the first such command and kept beside the rows.
+    Bounds on the kernel rule out almost all rows; the kernel is computed for the others only. The certificate states
+    how many rows those are. The first such command computes the bounds and stores them in the index.
     """
     exclude(probable=probable, stored=stored)
     if confidence is not None and not probable:
-        raise ArgumentError("A confidence is of relaxed bounds: say --probable too, or leave out --confidence.")
+        raise ArgumentError("--confidence needs --probable. Add --probable, or remove --confidence.")
     way: bool | str = "probable" if probable else "stored" if stored else True
     sure = CONFIDENCE.default if confidence is None else confidence
     _run(settings, replace(question, place=place, exact=way, confidence=sure), q, rules, out, out_format)
@@ -141,7 +141,7 @@ def _run(
 ) -> None:
     format = None if out is None else output_format(out, out_format, settings)
     if q == "-" and question.filter == "-":
-        raise ArgumentError("QUERIES and --filter cannot both be the standard input. Put one of them into a file.")
+        raise ArgumentError("QUERIES and --filter cannot both be standard input. Read one of them from a file.")
     with _open(question) as index:
         question = _fitted(question, index)
         data = open_rows_for(settings, q, rules, index)
@@ -188,18 +188,18 @@ def _fitted(question: Question, index) -> Question:
         found = index.stats()
         question = replace(question, place=f"{found['name']} of {found['place']}")  # without a password
     if not len(index):
-        raise InputError(f"{question.place} has no rows to be found. Add some with mercer index add.")
+        raise InputError(f"{question.place} has no rows. Add rows with mercer index add.")
     limit = {"min_similarity": question.min_similarity, "max_distance": question.max_distance}
     check_limit(index, question.place, limit)
     k = question.k if question.k is not None or question.is_range else min(_NEIGHBOURS, len(index))
     if not question.is_range and len(index) < (k or 0):
-        raise ArgumentError(f"-k {k} asks for more rows than the {len(index)} of {question.place}.")
+        raise ArgumentError(f"-k {k} exceeds the {len(index)} rows of {question.place}.")
     if question.exact is True:
         rounded = index.stats()["rounded_rows"]
         if rounded:
             raise ArgumentError(
-                f"{question.place} keeps {rounded} of its rows rounded. Say --stored for answers that are exact on "
-                "the rows as they are kept."
+                f"{question.place} keeps {rounded} of its rows rounded. Use --stored to search exactly among the rows "
+                "as stored."
             )
     return replace(question, k=k)
 

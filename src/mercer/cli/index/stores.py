@@ -60,19 +60,19 @@ class StorePlace:
 def _place(**said: Any) -> StorePlace:
     place = StorePlace(**said)
     if place.store is None and (place.table, place.store_filter, place.ef) != (None, None, None):
-        raise ArgumentError("--table, --store-filter and --ef are for a search in a store. Name it with --store.")
+        raise ArgumentError("--table, --store-filter and --ef need a store. Name it with --store.")
     if place.store is not None and place.table is None:
-        raise ArgumentError("Say with --table which table or collection of the store holds the index.")
+        raise ArgumentError("Name the table or collection of the index with --table.")
     return place
 
 
 STORE = Group((
-    text("store", None, "Search in postgresql://... or milvus://... instead of a directory.", "URL"),
+    text("store", None, "Search in a database, postgresql://... or milvus://..., instead of a directory.", "URL"),
     TABLE,
     text("column", "embedding", "Column of the embedded rows.", "NAME", "--embedding-column"),
-    text("store_filter", None, "Rows that may be found, in SQL or as an expression of Milvus.", "CONDITION"),
-    integer("ef", None, "Candidates that a graph keeps while it is searched.", shown="as many as are asked for, 100 at "
-        "least", least=1),
+    text("store_filter", None, "Condition on the rows to search, in SQL or as a Milvus expression.", "CONDITION"),
+    integer("ef", None, "Number of candidates kept during a graph search; more candidates find more true neighbors "
+        "and are slower.", shown="the number of rows requested, at least 100", least=1),
 ), _place, panel="Store")  # fmt: skip
 
 
@@ -107,14 +107,15 @@ def allowed_in_store(place: StorePlace, index, file: str | None):
 
 PUSH = Group((
     DIR,
-    text("to", REQUIRED, "postgresql://..., milvus://HOST:PORT or milvus://FILE.db.", "URL"),
+    text("to", REQUIRED, "Database to copy the index to: postgresql://..., milvus://HOST:PORT or "
+        "milvus://FILE.db.", "URL"),
     TABLE.but(default=REQUIRED),
-    flag("replace", "Drop an index that is there under this name."),
-    choice("method", "hnsw exact", "hnsw", "hnsw: a graph; exact: a scan of all rows."),
-    integer("m", 16, "Neighbours of a row in the graph."),
-    integer("ef_construction", 128, "Candidates while the graph is built."),
-    flag("half", "Keep embedded rows in 16 bits: a halfvec."),
-    flag("rows", "Keep the rows as well, which exact values need.", "--rows/--no-rows", default=True),
+    flag("replace", "Replace an existing index with this name."),
+    choice("method", "hnsw exact", "hnsw", "Search method of the store: a graph (hnsw) or a scan of all rows (exact)."),
+    integer("m", 16, "Number of links per row of the graph."),
+    integer("ef_construction", 128, "Number of candidates kept while the graph is built."),
+    flag("half", "Store embedded rows in 16 bits (halfvec)."),
+    flag("rows", "Store the rows too, which exact values require.", "--rows/--no-rows", default=True),
     text("id_column", "id", "Column of the ids."),
     text("embedding_column", "embedding", "Column of the embedded rows."),
     text("row_column", "features", "Column of the rows themselves."),
@@ -123,10 +124,10 @@ PUSH = Group((
 
 @options(examples=PUSH_EXAMPLES, given=PUSH, settings=COMMON)
 def push(given, settings: Settings) -> None:
-    """Bring the embedding and all rows of an index into PostgreSQL (with pgvector) or Milvus.
+    """Copy the embedding and all rows of an index to PostgreSQL (with pgvector) or Milvus.
 
-    The store then finds candidates by inner products, which are about the kernel, and mercer index search --store ranks
-    them by the exact kernel. A table that is there gets two columns more; its rows are found by their ids.
+    The store then finds candidates by inner products, which approximate the kernel, and mercer index search --store
+    ranks them by the exact kernel. An existing table gets two more columns; its rows are matched by their ids.
     """
     how = {name: given[name] for name in _SAID_OF_A_PUSH}
     how |= {"dtype": "float16" if given.half else "float32", "vectors": "same" if given.rows else None}
@@ -140,7 +141,7 @@ def push(given, settings: Settings) -> None:
     facts = [
         ["rows", f"{found['rows']:,}"],
         ["embedded rows", f"{found['width']:,} numbers, {found['dtype']}, by {found['metric']}"],
-        ["kept rows", found["vectors"] or "none: exact values need a function of ids"],
+        ["kept rows", found["vectors"] or "none; exact values need a function of ids"],
         ["method", graph if found["method"] == "hnsw" else "exact"],
         ["fingerprint", found["fingerprint"]],
     ]

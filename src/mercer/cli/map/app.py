@@ -44,10 +44,10 @@ FIT_EXAMPLES = """
   mercer map fit X.npy --map homogeneous --kernel js --param order=3 --out js.mercer
   mercer map fit X.npy --map nystroem --kernel rbf --param kernel__gamma=0.5 --param n_landmarks=256 --out rbf.mercer
 
-Short dense rows from wide, sparse histograms:
+Project wide, sparse histograms to short dense rows:
   mercer map fit spectra.npz --map homogeneous --kernel js --project 256 --out js.mercer
 
-Bits for a wire:
+Encode rows as bits:
   mercer map fit X.npy --map universal:n_bits=256 --out bits.mercer
   mercer map fit X.npy --map qjl:n_projections=128,bits=2 --out bits.mercer
 """
@@ -57,22 +57,22 @@ APPLY_EXAMPLES = """
   mercer map apply chi2.mercer X.csv --label kind --out - | head
 """
 REPORT_EXAMPLES = """
-Maps that were fitted, on rows they have not seen:
+Report on fitted maps, on unseen rows:
   mercer map report chi2.mercer js.mercer X.npy --plot report.png
 
-Maps fitted here and now, their parameters behind a colon:
+Fit maps for the report, with parameters after a colon:
   mercer map report X.npy --kernel chi2 --map homogeneous --map homogeneous:order=3 --map nystroem:n_landmarks=256
 """
 
 _MAP = text(
-    "name", "homogeneous", "homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash, reduction, pq "
-    "for codes, or universal, qjl, compact, sign, klsh, rmmh for bits; parameters behind a colon.",
+    "name", "homogeneous", "Map: homogeneous, nystroem, kpca, sparse-additive, sparse, fourier, minhash, "
+    "reduction, or pq for codes, or universal, qjl, compact, sign, klsh, rmmh for bits. Parameters follow a colon.",
     "NAME[:P=V,...]", "--map -m",
 )  # fmt: skip
 
 
 @options((
-    argument("x", "X", "Rows to fit on: a file, FILE.npz::NAME, or - for the input."),
+    argument("x", "X", "Rows to fit the map to: a file, FILE.npz::NAME, or - for standard input."),
     MODEL_OUT, _MAP, MAP_KERNEL, MAP_PARAM, PROJECT,
 ), examples=FIT_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None:
@@ -95,19 +95,19 @@ def fit(x, out, name, kernel, param, project, rules, settings: Settings) -> None
 
 
 @options((
-    argument("model", "MODEL", "A file written by mercer map fit."),
-    argument("x", "X", "Rows to map: a file, FILE.npz::NAME, or - for the input."),
-    text("out", REQUIRED, "Where the features go (npy, npz, csv, tsv); - is the output.", "FILE", "-o"),
+    argument("model", "MODEL", "Model file written by mercer map fit."),
+    argument("x", "X", "Rows to map: a file, FILE.npz::NAME, or - for standard input."),
+    text("out", REQUIRED, "File for the features (npy, npz, csv, tsv); - is standard output.", "FILE", "-o"),
     OUT_FORMAT, DENSE,
 ), examples=APPLY_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
-    """Write the features of rows under a fitted map, in the order of the rows and without their labels.
+    """Write the features of rows under a fitted map, in the order of the rows and without labels.
 
-    Sparse features go to an npz file as scipy.sparse.save_npz writes it; the other formats need --dense.
+    Sparse features are written to npz in the format of scipy.sparse.save_npz; other formats need --dense.
     """
     check_standard_output(out, settings)
     if out_format is None and out.lower().endswith(".mrcw"):
-        raise ArgumentError(f"{out} is to be a message of bits, which mercer encode writes: mercer encode {model} {x}.")
+        raise ArgumentError(f"{out} would be a bit message. Use mercer encode instead: mercer encode {model} {x}.")
     format = writable_format(out, out_format)
     fitted = _load(model)
     data = open_data(settings, x, rules | {"needs_labels": False}, fitted)
@@ -123,22 +123,22 @@ def apply(model, x, out, out_format, dense, rules, settings: Settings) -> None:
 
 
 @options((
-    argument("files", "[MODEL]... X", "Fitted maps, if any, and at the end the rows.", kind=list),
+    argument("files", "[MODEL]... X", "Fitted maps, if any, followed by the rows.", kind=list),
     _MAP.but(name="maps", kind=list, default=None),
     MAP_KERNEL, PROJECT,
-    integer("rows", 1000, "Rows compared with each other.", least=2),
-    integer("top", 10, "Neighbours counted by the recall.", "K", least=1),
-    pathname("plot", None, "Draw the values and the errors.", "PNG"),
+    integer("rows", 1000, "Number of rows to compare with each other.", least=2),
+    integer("top", 10, "Number of neighbors that recall counts.", "K", least=1),
+    pathname("plot", None, "Plot the values and the errors.", "PNG"),
 ), examples=REPORT_EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def report(files, maps, kernel, project, rows, top, plot, rules, settings: Settings) -> None:
-    """How well maps approximate their kernels on a sample of rows.
+    """Measure how well maps approximate their kernels on a sample of rows.
 
-    The relative error is that of the matrix of all pairs in the Frobenius norm, the diagonal bias the mean excess of
-    K(x, x), and the recall the share of the K most similar other rows that the approximate kernel finds too.
+    The relative error compares the matrices of all pairs in the Frobenius norm. The diagonal bias is the mean excess of
+    K(x, x). The recall is the share of the K most similar other rows that the approximate kernel finds too.
     """
     *models, x = files
     if not models and not maps:
-        raise ArgumentError("There is nothing to report on. Name a model file before X, or a map with --map.")
+        raise ArgumentError("There is no map to report on. Name a model file before X, or a map with --map.")
     check_folder(plot)
     chosen = {text: build_map(text, kernel, [], project, settings.seed) for text in maps or []}
     chosen |= {Path(model).stem if models.count(model) == 1 else model: _load(model) for model in models}
@@ -165,7 +165,7 @@ def report(files, maps, kernel, project, rows, top, plot, rules, settings: Setti
 def _load(path: str):
     from mercer.maps import FeatureMap
 
-    return load_fitted(path, FeatureMap, "inner_", "not a fitted map. Make one with mercer map fit.")
+    return load_fitted(path, FeatureMap, "inner_", "not a fitted map. Fit one with mercer map fit.")
 
 
 def _check_same_columns(fitted: list[Any], models: list[str]) -> None:
@@ -174,7 +174,8 @@ def _check_same_columns(fitted: list[Any], models: list[str]) -> None:
     for path, found in zip(models, names, strict=False):
         if found and names[0] and found != names[0]:
             raise ArgumentError(
-                f"{path} was fitted on other columns than {models[0]}, or in another order. Report on them one by one."
+                f"{path} was fitted to different columns than {models[0]}, or in a different order. Run a separate "
+                "report for each."
             )
 
 
@@ -199,4 +200,4 @@ def _size(described: dict[str, Any], sparse: bool = False) -> str:
     return f"{described['features']} {'sparse ' if sparse else ''}features"
 
 
-app = group("Fit, apply and judge the maps that make a kernel linear.", EXAMPLES, fit, apply, report)
+app = group("Fit, apply and evaluate maps that make a kernel linear.", EXAMPLES, fit, apply, report)

@@ -85,7 +85,7 @@ def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any]
     if kernel is None and not of_kernel:
         return made
     if cls in _embeddings().values():
-        raise ArgumentError(f"The {title} makes bits of the rows themselves, under no kernel. Leave the kernel out.")
+        raise ArgumentError(f"The {title} encodes the rows themselves and takes no kernel. Remove the kernel.")
     from mercer.kernels import get_kernel
 
     its_own = made.resolved_kernel()
@@ -94,5 +94,5 @@ def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any]
     if "kernel" in defaults:
         return made.set_params(kernel=chosen)
     if chosen != its_own:
-        raise ArgumentError(f"The {title} is made for the {its_own.name} kernel, not for {chosen.name}.")
+        raise ArgumentError(f"The {title} works only with the {its_own.name} kernel, not with {chosen.name}.")
     return made

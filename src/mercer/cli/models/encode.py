@@ -1,4 +1,4 @@
-"""``mercer encode``: rows as a quantiser, a map or a learner stores them, and codes back to rows."""
+"""``mercer encode``: rows as a quantizer, a map or a learner stores them, and codes back to rows."""
 
 __all__ = ["EXAMPLES", "encode", "write_features"]
 
@@ -26,15 +26,15 @@ from mercer.cli.framework.shared import BITS, DENSE, OUT_FORMAT
 from mercer.cli.models.learning import answers, load_model, missing_facts, open_data, warm_up, with_gaps
 
 EXAMPLES = """
-A quantiser, the codes of rows under it, and the rows that the codes stand for:
+Fit a quantizer, encode rows, and decode the codes to approximate rows:
   mercer map fit X.npy --map pq:block_size=8,bits=8 --out pq.mercer
   mercer encode pq.mercer X.npy --out codes.npy
   mercer encode pq.mercer codes.npy --decode --out approximate.npy
 
-What a fitted model sees of the rows:
+Write the features that a fitted model computes:
   mercer encode digits.mercer X.npy --out features.npy
 
-Bits as a message to mercer serve; a shorter code of a model with several rates:
+Write bits as a message for mercer serve; use a shorter code of a model with several rates:
   mercer encode wire.mercer X.npy --out codes.mrcw
   mercer encode wire.mercer X.npy --bits 64 --out codes.mrcw
   curl -H 'Content-Type: application/octet-stream' --data-binary @codes.mrcw http://127.0.0.1:8321/v1/classify
@@ -43,23 +43,23 @@ _MESSAGE = "mrcw"  # the format of docs/wire-format.md
 
 
 @options((
-    argument("model", "MODEL", "A file of mercer map fit or, for what they learned on, of mercer fit or mercer wire "
-        "fit."),
-    argument("x", "DATA", "Rows, or codes to decode: a file, FILE.npz::NAME, or - for the input."),
-    text("out", REQUIRED, "Where the codes go (npy, npz, csv, tsv; mrcw for a message of bits); - is the output.",
+    argument("model", "MODEL", "Model file written by mercer map fit, mercer fit or mercer wire fit."),
+    argument("x", "DATA", "Rows, or codes to decode: a file, FILE.npz::NAME, or - for standard input."),
+    text("out", REQUIRED, "File for the codes (npy, npz, csv, tsv; mrcw for a bit message); - is standard output.",
         "FILE", "-o"),
     OUT_FORMAT.but(words=(*OUT_FORMAT.words, "mrcw")),
     BITS,
-    flag("decode", "From codes back to the rows they stand for."),
+    flag("decode", "Decode codes to approximate rows."),
     DENSE,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Settings) -> None:
-    """Write what a quantiser or a map turns rows into, or turn codes back into rows.
+    """Write the codes or features of rows under a quantizer or a map, or decode codes.
 
-    A quantiser gives codes, a byte per block of columns, two above 8 bits and half of one at 4; --decode turns codes
-    back into rows. A map gives its features, sparse ones as scipy.sparse.save_npz writes them; other formats then need
-    --dense. An embedding into bits gives packed bits, eight to a byte, lowest first; a file that ends in .mrcw is a
-    message that mercer serve takes. The order is that of the rows, and labels are left out.
+    A quantizer writes codes: one byte per block of columns, two above 8 bits and half a byte at 4 bits; --decode turns
+    codes back into approximate rows. A map writes its features; sparse features are written in the format of
+    scipy.sparse.save_npz, and other formats need --dense. An embedding into bits writes packed bits, eight to a byte,
+    lowest first; a file that ends in .mrcw is a message that mercer serve accepts. Rows keep their order, and labels
+    are not written.
     """
     check_standard_output(out, settings)
     format = _format(out, out_format)
@@ -67,14 +67,13 @@ def encode(model, x, out, out_format, bits, decode, dense, rules, settings: Sett
     specification = specification_of(encoder)
     if format == _MESSAGE and specification is None:
         raise ArgumentError(
-            f"{model} makes no bits that a client could make too, and a message holds such. Write npy, or fit an "
-            "embedding with mercer wire fit."
+            f"{model} does not produce bits for a message. Write npy, or fit an embedding with mercer wire fit."
         )
     if decode:
         columns = Features(n=encoder._n_features_out)
     data = open_data(settings, x, rules | {"needs_labels": False}, columns)
     if data.kept is not None and (format == _MESSAGE or (_is_quantiser(encoder) and not decode)):
-        raise ArgumentError("Codes have no empty value for the rows that were left out. Say --missing fill:0 or mean.")
+        raise ArgumentError("Codes have no missing value for dropped rows. Use --missing fill:0 or --missing mean.")
     ask = _decoder(encoder, data) if decode else encoder.transform
     n_numbers = encoder.n_features_in_ if decode else encoder._n_features_out
     warm_up(data, ask)
@@ -102,17 +101,20 @@ def _format(out: str, said: str | None) -> str:
 
 
 def _encoder(path: str, decode: bool, bits: int | None) -> tuple[Any, Features]:
-    """The quantiser or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
+    """The quantizer or map in a model file, of a learner the one it was fitted with, and the columns it takes."""
     loaded = load_model(path)
     model = at_rate(loaded, bits, path)
     encoder = getattr(model, "map_", model) if hasattr(model, "predictor_") else model
     if not hasattr(encoder, "inner_") or not hasattr(encoder, "transform"):
         raise ArgumentError(
-            f"{path} holds {type(model).__name__}, which encodes nothing. Make what does with mercer map fit, or "
-            "fit a learner with --map."
+            f"{path} holds {type(model).__name__}, which cannot encode rows. Fit a map with mercer map fit, or a "
+            "learner with --map."
         )
     if decode and not _is_quantiser(encoder):
-        raise ArgumentError(f"{path} holds a {type(encoder).__name__}; only the codes of a quantiser can be decoded.")
+        raise ArgumentError(
+            f"{path} holds a {type(encoder).__name__}, which cannot decode. Only the codes of a "
+            "quantizer can be decoded."
+        )
     return encoder, features_of(loaded)
 
 
@@ -128,7 +130,7 @@ def _decoder(encoder, data: RowSource):
         try:
             return encoder.inverse_transform(codes)
         except InputError as error:
-            raise InputError(f"{data.name} was not written by this quantiser: {error}") from error
+            raise InputError(f"{data.name} does not hold codes of this quantizer: {error}") from error
 
     return decoded
 
@@ -159,8 +161,8 @@ def write_features(blocks: Iterator[Any], data: RowSource, out: str, format: str
     shape = (data.n_rows_in_file, first.shape[1])
     if data.kept is not None and (is_sparse or first.dtype.kind != "f"):
         raise ArgumentError(
-            "Codes, bits and sparse features have no empty value for the rows that were left out. Say --missing fill:0 "
-            "or mean, or --dense."
+            "Codes, bits and sparse features have no missing value for dropped rows. Use --missing fill:0, --missing "
+            "mean or --dense."
         )
     found = {"shape": shape, "dtype": str(first.dtype), "sparse": is_sparse}
     everything = itertools.chain([first], blocks)
@@ -169,9 +171,7 @@ def write_features(blocks: Iterator[Any], data: RowSource, out: str, format: str
         write_rows(out, with_gaps(arrays, data, math.nan), shape, first.dtype, format=format)
         return found | {"bytes_per_row": first.dtype.itemsize * first.shape[1]}
     if format != "npz":
-        raise ArgumentError(
-            f"The features are sparse, and {format} would hold their zeros too. Write npz, or say --dense."
-        )
+        raise ArgumentError(f"The features are sparse, but {format} stores dense rows. Write npz, or use --dense.")
     import scipy.sparse
 
     whole = scipy.sparse.vstack(list(everything), format="csr")

@@ -30,21 +30,21 @@ _LABELS_SHOWN = 5
 
 @options((
     LEARNER_MODEL, DATA, LABELS,
-    pathname("plot", None, "Draw the confusion matrix, or predicted against true values.", "PNG"),
+    pathname("plot", None, "Plot the confusion matrix, or predicted against true values.", "PNG"),
     BITS,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def evaluate(model, x, labels, plot, bits, rules, settings: Settings) -> None:
-    """How good the predictions of a fitted model are, on labelled rows that it has not seen.
+    """Measure a fitted model on unseen labeled rows.
 
-    For classes: accuracy, balanced accuracy (the mean recall of the classes), mAP (the mean average precision), and for
-    each class precision, recall and the average precision (AP) of its scores against all other classes. For numbers:
-    R2, mean absolute error (MAE) and root mean squared error (RMSE).
+    For classes: accuracy, balanced accuracy (the mean recall of the classes) and mAP (the mean average precision); and
+    for each class, precision, recall and the average precision (AP) of its scores against all other classes. For
+    numbers: R2, mean absolute error (MAE) and root mean squared error (RMSE).
     """
     check_folder(plot)
     learner, columns = load_learner(model, bits)
     last = last_step(learner)
     if getattr(last, "multi_class_", None) == "labels" or getattr(last, "n_targets_", 0):
-        raise ArgumentError(f"{model} gives several answers for each row, and mercer evaluate judges one.")
+        raise ArgumentError(f"{model} predicts several values per row, but mercer evaluate supports only one.")
     data = open_data(settings, x, rules | {"needs_labels": labels is None}, columns)
     truth = labels_of(data, labels, rules)
     with progress(settings) as watch:
@@ -131,7 +131,7 @@ def _judge_values(learner, data: RowSource, truth):
     import numpy as np
 
     if _are_words(truth):
-        raise InputError(f"The model predicts numbers, but the labels of {data.name} are words.")
+        raise InputError(f"The model predicts numbers, but the labels of {data.name} are not numbers.")
     truth = truth.astype(np.float64)
     if not np.isfinite(truth).all():
         raise InputError(
@@ -179,12 +179,12 @@ def _print(settings: Settings, title: str, document: dict[str, Any]) -> None:
     names = [str(one["label"]) for one in document["classes"]]
     if len(names) <= _CONFUSION_UP_TO:
         lines = [[name, *counts] for name, counts in zip(names, document["confusion"].tolist(), strict=True)]
-        print_table(settings, "True classes (down) against predicted ones (across)", ["", *names], lines)
+        print_table(settings, "True classes (rows) and predicted classes (columns)", ["", *names], lines)
     else:
-        note(settings, "The confusion matrix: --json gives it, --plot draws it.")
+        note(settings, "Use --json to print the confusion matrix, or --plot to draw it.")
     if "unknown_rows" in document:
         n = document["unknown_rows"]
-        note(settings, f"{n} rows have labels that are no class of the model; they count as mistakes.")
+        note(settings, f"{n} rows have labels that are not classes of the model; they count as errors.")
 
 
 def _number(value: float | None, text: str = "{:.4f}") -> str:

@@ -1,4 +1,4 @@
-"""``mercer fit``: a classifier or regressor with a kernel, learned from labelled rows and written to a model file."""
+"""``mercer fit``: a classifier or regressor with a kernel, learned from labeled rows and written to a model file."""
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -31,60 +31,62 @@ from mercer.cli.models.learning import (
 )
 
 EXAMPLES = """
-Any table with a column of labels; scaling, kernel, width and C are chosen by trials:
+Fit any table with a label column; trials choose scaling, kernel, width and C:
   mercer fit train.csv --label species --out species.mercer
 
-Histograms, compared by a kernel of your choice:
+Name a kernel, here for histograms:
   mercer fit train.csv --label species --kernel chi2 --out species.mercer
 
-What would be done, and how much memory it would take:
+Print the plan and the memory it needs:
   mercer fit X.npy --labels y.npy --kernel intersection --dry-run
 
-C of a named kernel by cross-validation, and probabilities:
+Choose C by cross-validation and enable probabilities:
   mercer fit X.npy --labels y.npy --kernel chi2 --C auto --probability --out m.mercer
 
-A map of your choice; learning on codes of one byte per eight columns:
+Name a map; learn on codes of one byte per eight columns:
   mercer fit X.npy --labels y.npy --map nystroem:n_landmarks=512 --kernel rbf -p kernel__gamma=0.5 --out m.mercer
   mercer fit X.npy --labels y.npy --map pq:block_size=8 --out m.mercer
 
-Nothing to tune: a table for each column, of histograms as they are, or of any values in bins:
+Learn one table per column, without tuning, from histograms or from binned values:
   mercer fit train.csv --label species --solver icd --out species.mercer
   mercer fit train.csv --label species --solver icd --bins 200 --binning column --kernel auto --out species.mercer
 
-Molecules by their fingerprints, which the model then makes itself of others:
+Learn from the fingerprints of molecules, which the model computes itself:
   mercer fit molecules.csv --smiles smiles --label active --kernel min-max --out m.mercer
 
-More rows than one machine holds, on a Dask cluster:
+Learn from more rows than one machine holds, on a Dask cluster:
   mercer fit rows/*.parquet --label species --kernel chi2 --dask tcp://scheduler:8786 --out species.mercer
 """
 _FEW_CLASSES, _ROWS_PER_CLASS = 20, 10  # more classes than the one, fewer rows each than the other: hardly classes
 MOLECULES = Group(
-    (text("smiles", None, "Learn from molecules: the column of their SMILES.", "COLUMN"), *FINGERPRINTS),
+    (
+        text("smiles", None, "Column of SMILES; learn from the fingerprints of these molecules.", "COLUMN"),
+        *FINGERPRINTS,
+    ),
     Values,
     panel="Molecules",
 )
 
 
 @options((
-    DATA.but(kind=list, help="Rows: a file, FILE.npz::NAME, or - for the input; with --dask, files."),
+    DATA.but(kind=list, help="Rows: a file, FILE.npz::NAME, or - for standard input; with --dask, files."),
     MODEL_OUT.but(default=None),
     LABELS,
-    flag("dry_run", "Print the plan and stop."),
-    text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local for "
-        "one made here. DATA are then Parquet files that the workers can read.", "ADDRESS"),
+    flag("dry_run", "Print the plan and exit."),
+    text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local to "
+        "start one on this machine. DATA must be Parquet files that the workers can read.", "ADDRESS"),
 ), examples=EXAMPLES, choices=LEARNER, molecules=MOLECULES, rules=INPUT, settings=COMMON)  # fmt: skip
 def fit(x, out, labels, dry_run, dask, choices, molecules, rules, settings: Settings) -> None:
-    """Learn to classify or to predict numbers from labelled rows, and write the model to a file.
+    """Learn to classify or to predict numbers from labeled rows, and write the model to a file.
 
-    Without --kernel or --map, scalings of the columns, kernels, widths and penalties are tried on some of the rows, and
-    the table shows what each reached on rows that it had not seen. With them, the plan says how rows are encoded and
-    solved, and how much memory that takes; --dry-run stops there. Whole numbers and words are taken as classes,
-    fractions as numbers to predict, unless --task says otherwise. Use mercer evaluate to measure the model on other
-    rows.
+    Without --kernel or --map, the fit tries scalings of the columns, kernels, widths and penalties on some of the rows,
+    and prints the score of each on held-out rows. With --kernel or --map, it prints a plan: how rows are encoded and
+    solved, and how much memory that takes. --dry-run stops after the plan. Integer and text labels are classes and
+    fractions are numbers to predict, unless --task is set. Use mercer evaluate to measure the model on unseen rows.
     """
     if not dry_run:
         if out is None:
-            raise ArgumentError("Say with --out where the model goes, or --dry-run to see the plan only.")
+            raise ArgumentError("Name the model file with --out, or use --dry-run to print the plan only.")
         check_folder(out)
     fingerprints = _fingerprints(molecules)
     with _opened(settings, x, dask, rules | {"needs_labels": labels is None}, fingerprints) as data:
@@ -97,7 +99,9 @@ def _fingerprints(molecules: Values) -> Any:
     if column is None:
         said = next((each.name for each in FINGERPRINTS if molecules[each.name] != each.default), None)
         if said is not None:
-            raise ArgumentError(f"--{said.replace('_', '-')} is of molecules. Name the column of SMILES with --smiles.")
+            raise ArgumentError(
+                f"--{said.replace('_', '-')} applies to molecules only. Name the column of SMILES with --smiles."
+            )
         return None
     from mercer.features import MoleculeFingerprints
 
@@ -110,7 +114,7 @@ def _opened(
 ) -> Iterator[RowSource]:
     if dask is not None:
         if fingerprints is not None:
-            raise ArgumentError("--smiles reads molecules on one machine. Leave --dask out.")
+            raise ArgumentError("--smiles does not work with --dask. Remove --dask.")
         with rows_on_dask(paths, dask, rules) as data:
             say_about_missing(settings, data)
             yield data
@@ -143,18 +147,18 @@ def _fit(data, out, labels, dry_run, choices, rules, settings, fingerprints, in_
 
 
 def _point_out_quantities(settings: Settings, choices, y) -> None:
-    """Say what can be done about whole numbers that are hardly classes; refuse ids, which are none."""
+    """Say what can be done about integers that are hardly classes; refuse ids, which are none."""
     import numpy as np
 
     if choices.task is None and y.ndim == 1 and y.dtype.kind != "f":
         n_classes = len(np.unique(y))
         if n_classes > _FEW_CLASSES and n_classes > len(y) / 2:
             raise InputError(
-                f"The labels look like ids: {len(y):,} rows have {n_classes:,} different ones. Name another column, or "
-                "say --task classify if they are classes, --task regress if they are quantities."
+                f"The labels look like ids: {len(y):,} rows have {n_classes:,} different labels. Name another column, "
+                "or use --task classify for classes and --task regress for quantities."
             )
         if y.dtype.kind in "iu" and n_classes > _FEW_CLASSES and n_classes > len(y) / _ROWS_PER_CLASS:
-            note(settings, f"The labels are taken as {n_classes} classes. If they are quantities, say --task regress.")
+            note(settings, f"The labels are treated as {n_classes} classes. For quantities, use --task regress.")
 
 
 def _described(plan) -> dict[str, Any]:
@@ -182,7 +186,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
     rows = [_cells(line) for line in str(plan).splitlines()[1:]]
     if "trial_scores" in found:
         scores = (f"{name} {score:.4g}" for name, score in found["trial_scores"].items())
-        rows.insert(1, ["chosen by", ", ".join(scores) + " on training rows kept aside"])
+        rows.insert(1, ["chosen by", ", ".join(scores) + " on held-out training rows"])
     if "C" in found:
         rows.append(["C", f"{found['C']:.4g}"])
     if "gap" in found:

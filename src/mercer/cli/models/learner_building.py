@@ -20,11 +20,12 @@ _OF_KERNEL = "kernel__"
 # None where nothing was said and the estimator's own default holds
 LEARNER = Group((
     PARAMETERS["kernel"].unsaid("chosen by trials; chi2 with options of solvers; the map's own; intersection for icd"),
-    text("encoder", None, "A map by the names of mercer map fit; pq learns on the codes of a product quantiser, "
-        "universal, qjl, compact, sign, klsh and rmmh on bits.", "NAME[:P=V,...]", "--map -m",
+    text("encoder", None, "Map, by a name that mercer map fit lists; pq learns on the codes of a product quantizer; "
+        "universal, qjl, compact, sign, klsh and rmmh learn on bits.", "NAME[:P=V,...]", "--map -m",
         shown="chosen for the kernel and the rows"),
     MAP_PARAM,
-    choice("task", "classify regress", None, "classify or regress.", "TASK", shown="regress for fractions only"),
+    choice("task", "classify regress", None, "Task: classify or regress.", "TASK", shown="regress if labels are "
+        "fractions"),
     PARAMETERS["loss"].unsaid("squared_hinge; epsilon_insensitive"),
     PARAMETERS["C"].unsaid("chosen by trials; 1 for a named kernel; by the rows for icd"),
     PARAMETERS["scaling"].unsaid("chosen by trials"),
@@ -47,9 +48,9 @@ def build_learner(choices: Values, y, seed: int, in_memory: bool = True):
     """The estimator, not fitted, for labels ``y`` of rows that are in memory or on the workers of a cluster."""
     task = choices.task or ("regress" if y.dtype.kind == "f" else "classify")
     if task == "regress" and y.dtype.kind not in "iuf":
-        raise ArgumentError("The labels are words, which cannot be predicted as numbers. Leave --task out.")
+        raise ArgumentError("The labels are text and cannot be predicted as numbers. Remove --task.")
     if task == "classify" and y.dtype.kind == "f":
-        raise ArgumentError("The labels are fractions, not classes. Leave --task out, or say --task regress.")
+        raise ArgumentError("The labels are fractions, not classes. Remove --task, or use --task regress.")
     if choices.solver == "icd":
         _check(choices, _WITH_ICD)
         encoding, make = _levels(choices), _icd_class(task)
@@ -104,36 +105,33 @@ def _of(*names: str) -> Callable[[Values], str | None]:
 
 # in a sentence, {wrong} is what was found
 _WITHOUT_ICD: tuple[Rule, ...] = (
-    (_of("bins", "binning"), "{wrong} says how values become levels, which only --solver icd works on. Add --solver "
-        "icd, or leave {wrong} out."),
-    (lambda it: it.kernel == "auto", "--kernel auto belongs to --solver icd. Name a kernel, or add --solver icd."),
-    (lambda it: it.multi_class == "crammer_singer", "--multi-class crammer_singer belongs to --solver icd. Without it, "
-        "say --loss crammer_singer."),
+    (_of("bins", "binning"), "{wrong} works only with --solver icd. Add --solver icd, or remove {wrong}."),
+    (lambda it: it.kernel == "auto", "--kernel auto works only with --solver icd. Name a kernel, or add --solver icd."),
+    (lambda it: it.multi_class == "crammer_singer", "--multi-class crammer_singer works only with --solver icd. "
+        "Otherwise use --loss crammer_singer."),
 )  # fmt: skip
 _WITH_ICD: tuple[Rule, ...] = (
-    (lambda it: it.C == "auto", "--solver icd needs no tuning and has no --C auto. Leave --C out, or give a number."),
-    (_of("encoder"), "--map has no place with --solver icd, which makes levels of the values by itself. Leave --map "
-        "out, or --solver."),
-    (_of("expansion", "storage"), "{wrong} is about encoded rows, and --solver icd keeps levels of a byte or two in "
-        "memory. Leave it out."),
-    (lambda it: it.bins == "none" and it.binning not in (None, "auto"), "--bins none takes values as they are, and "
-        "leaves --binning {it.binning} nothing to do. Leave one of them out."),
-    (lambda it: it.kernel == "linear" and _of("bins", "binning")(it), "--kernel linear works on values, not on "
-        "levels. Leave {wrong} out, or --kernel."),
-    (lambda it: it.multi_class == "crammer_singer" and it.loss is not None, "--multi-class crammer_singer has a loss "
-        "of its own. Leave --loss out, or --multi-class."),
+    (lambda it: it.C == "auto", "--solver icd does not support --C auto. Remove --C, or set a number."),
+    (_of("encoder"), "--map does not work with --solver icd, which bins the values itself. Remove --map or --solver."),
+    (_of("expansion", "storage"), "{wrong} applies to encoded rows, which --solver icd does not use. Remove it."),
+    (lambda it: it.bins == "none" and it.binning not in (None, "auto"), "--bins none uses the values as levels, so "
+        "--binning {it.binning} has no effect. Remove one of them."),
+    (lambda it: it.kernel == "linear" and _of("bins", "binning")(it), "--kernel linear uses values, not levels. "
+        "Remove {wrong} or --kernel."),
+    (lambda it: it.multi_class == "crammer_singer" and it.loss is not None, "--multi-class crammer_singer has its "
+        "own loss. Remove --loss or --multi-class."),
 )  # fmt: skip
-_NO_TRIALS: Rule = (_of("scaling", "budget"), "{wrong} is about trials of kernels, and there are none: rows are on a "
-    "cluster, or a kernel, a map or an option of the solvers was given. Leave {wrong} out, or give none of these."
+_NO_TRIALS: Rule = (_of("scaling", "budget"), "{wrong} applies only to automatic fitting, which does not run on a "
+    "cluster or with a kernel, a map or a solver option. Remove {wrong}, or remove these."
 )  # fmt: skip
 _WITHOUT_TRIALS: dict[str, tuple[Rule, ...]] = {
     "classify": (_NO_TRIALS,),
-    "regress": (_NO_TRIALS, (lambda it: it.C == "auto", "--C auto with a kernel is for classes, and these labels are "
-        "numbers to predict. Leave --kernel out, or give a number.")),
+    "regress": (_NO_TRIALS, (lambda it: it.C == "auto", "--C auto with a kernel works only for classification. "
+        "Remove --kernel, or set a number.")),
 }  # fmt: skip
-_FOR_CLASSES = "{wrong} is for classes, and these labels are numbers to predict. Leave it out."
+_FOR_CLASSES = "{wrong} works only for classification, but the labels are numbers to predict. Remove it."
 _OF_TASK: dict[str, tuple[Rule, ...]] = {
-    "classify": ((lambda it: it.epsilon is not None, "--epsilon belongs to --task regress. Leave it out."),),
+    "classify": ((lambda it: it.epsilon is not None, "--epsilon works only with --task regress. Remove it."),),
     "regress": ((_of("multi_class", "class_weight", "probability"), _FOR_CLASSES),),
 }
 
@@ -167,19 +165,19 @@ def _encoding(choices: Values, seed: int, in_memory: bool) -> dict[str, Any]:
     of_solver = _of("loss", "multi_class", "expansion", "storage")(choices) or choices.solver != "auto"
     if in_memory and choices.kernel is None and not choices.param and not of_solver:
         return {"kernel": None}
-    return {"kernel": _kernel(choices, "chi2", "no map was named. Name it with --map.")}
+    return {"kernel": _kernel(choices, "chi2", "no map is named. Name one with --map.")}
 
 
 def _levels(choices: Values) -> dict[str, Any]:
     """The kernel and the bins, as keywords of the estimator."""
     from mercer.kernels import get_kernel
 
-    kernel = _kernel(choices, "intersection", "--solver icd has none. Leave it out.")
+    kernel = _kernel(choices, "intersection", "--solver icd uses none. Remove it.")
     resolved = get_kernel("intersection" if kernel == "auto" else kernel)
     if not resolved.additive or resolved.scalar(0.0, 1.0) != 0:
         raise ArgumentError(
-            "--solver icd needs a kernel that is a sum over columns, such as intersection or chi2, not "
-            f"{choices.kernel}. Name another one, or leave --solver out."
+            f"--solver icd needs an additive kernel, such as intersection or chi2, not {choices.kernel}. Name another "
+            "kernel, or remove --solver."
         )
     found: dict[str, Any] = {"kernel": kernel}
     if choices.bins is not None:
@@ -197,9 +195,9 @@ def _kernel(choices: Values, default: str, but: str):
     given = named_values(choices.param or [], "kernel__gamma=0.5")
     foreign = [key for key in given if not key.startswith(_OF_KERNEL)]
     if foreign:
-        raise ArgumentError(f"The parameter {foreign[0]!r} is one of a map, but {but}")
+        raise ArgumentError(f"The parameter {foreign[0]!r} belongs to a map, but {but}")
     if name == "auto" and given:
-        raise ArgumentError("--kernel auto compares kernels that have no parameters. Leave --param out.")
+        raise ArgumentError("--kernel auto compares kernels without parameters. Remove --param.")
     if name == "auto":
         return name
     with as_argument():

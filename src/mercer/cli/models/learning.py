@@ -43,7 +43,7 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
     """The rows of a file, read block by block.
 
     Columns are matched with those of ``like``, a fitted model or what it knows of its columns: by name where both have
-    names, else by position. What is taken by position, filled or dropped is said on the standard error.
+    names, else by position. What is taken by position, filled or dropped is said on standard error.
     """
     known = features_of(like)
     if known.fingerprints is not None:
@@ -51,8 +51,8 @@ def open_data(settings: Settings, x: str, rules: dict[str, Any], like: Any = Non
     data = open_rows(x, **rules, like=None if like is None else known)
     if known.n is not None and data.shape[1] != known.n:
         raise InputError(
-            f"{data.name} has {data.shape[1]} columns of numbers, but the model takes {known.n}. If one of the columns "
-            "is a label, name it with --label; leave others out with --drop."
+            f"{data.name} has {data.shape[1]} columns of numbers, but the model takes {known.n}. If one column is a "
+            "label, name it with --label; ignore other columns with --drop."
         )
     say_about_columns(settings, data, known)
     say_about_missing(settings, data)
@@ -66,12 +66,12 @@ def _open_molecules(settings: Settings, x: str, rules: dict[str, Any], fingerpri
     useless = [name for name in ("array", "columns", "delimiter", "drop", "dtype", "header", "missing", "n_features")
                if rules[name] not in (None, (), [], "")]  # fmt: skip
     if useless:
-        raise ArgumentError(f"--{useless[0].replace('_', '-')} has no use for molecules. Leave it out.")
+        raise ArgumentError(f"--{useless[0].replace('_', '-')} does not apply to molecules. Remove it.")
     check_file(x, "Name a file of molecules.")
     own = {name: rules[name] for name in ("format", "label", "id", "max_unpacked")}
     data = MoleculeRows.read(x, fingerprints, **own)
     if data.problems:
-        note(settings, f"Molecules left out: {len(data.problems):,}. {data.problems[0]}")
+        note(settings, f"Molecules skipped: {len(data.problems):,}. {data.problems[0]}")
     return data
 
 
@@ -80,7 +80,7 @@ def open_classes(settings: Settings, x: str, labels: str | None, rules: dict[str
     data = open_data(settings, x, rules | {"needs_labels": labels is None})
     y = labels_of(data, labels, rules)
     if y.dtype.kind == "f":
-        raise ArgumentError("The labels are fractions, not classes; bits are judged by how well they tell classes.")
+        raise ArgumentError("The labels are fractions, not classes, but bits are evaluated by classification.")
     return data, y
 
 
@@ -89,9 +89,9 @@ def say_about_columns(settings: Settings, data: RowSource, known: Features, mode
     if known.n is None or (known.names is None) == (data.feature_names is None):
         return
     if known.names is None:
-        note(settings, f"{model} has no names of columns; those of {data.name} are taken by position.")
+        note(settings, f"{model} has no column names; the columns of {data.name} are matched by position.")
     else:
-        note(settings, f"{data.name} has no names of columns; they are taken by position.")
+        note(settings, f"{data.name} has no column names; its columns are matched by position.")
 
 
 def say_about_missing(settings: Settings, data: RowSource) -> None:
@@ -135,7 +135,7 @@ def load_model(path: str):
     """Whatever a model file holds."""
     from mercer import load
 
-    check_file(path, "Name the file of a model; the verbs of mercer index ask an index.")
+    check_file(path, "Name a model file. For an index, use mercer index.")
     return load(path)
 
 
@@ -166,13 +166,13 @@ def load_learner(path: str, bits: int | None = None) -> tuple[Any, Features]:
     is_learner = hasattr(last, "predictor_") or (listed_name(type(last)) and hasattr(last, "predict"))
     if not is_learner or not hasattr(model, "n_features_in_"):
         is_of_images = type(model).__name__ == "ImageClassifier"
-        hint = "Ask it with mercer images." if is_of_images else "Make one with mercer fit."
-        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted learner of rows. {hint}")
+        hint = "Use mercer images." if is_of_images else "Fit one with mercer fit."
+        raise ArgumentError(f"{path} holds {type(model).__name__}, not a fitted classifier or regressor. {hint}")
     words = word_columns(model)
     if words:
         raise ArgumentError(
-            f"{path} encodes words (column {listed(words, 5)}), and the command line reads tables of numbers. Ask it "
-            f"from Python, with a data frame: mercer.load({path!r}).predict(frame)."
+            f"{path} encodes text (column {listed(words, 5)}), but the command line reads tables of numbers only. Use "
+            f"it from Python, with a data frame: mercer.load({path!r}).predict(frame)."
         )
     return without_names(model), columns
 

@@ -18,46 +18,47 @@ from mercer.cli.framework.shared import BITS, DATA, LEARNER_MODEL, OUT_FORMAT, P
 from mercer.cli.models.learning import answers, load_learner, missing_facts, open_data, spread, warm_up, with_gaps
 
 EXAMPLES = """
-One label per line:
+Print one label per line:
   mercer predict iris.mercer new.csv
   mercer predict iris.mercer new.csv | sort | uniq -c
 
-To a file; the scores of all classes; probabilities, if the model was fitted with --probability:
+Write labels, scores of all classes, or probabilities if the model was fitted with --probability:
   mercer predict digits.mercer X.npy --out labels.npy
   mercer predict digits.mercer X.npy --scores --out scores.npy
   mercer predict iris.mercer new.csv --proba --out proba.csv
 
-With the ids of the rows beside; rows that lack a value get an empty answer:
+Write ids with the labels; rows with a missing value get an empty label:
   mercer predict iris.mercer new.csv --id plant --missing drop-rows --out labels.csv
 
-By codes of 64 bits, if the model was fitted by mercer wire fit:
+Use codes of 64 bits, for a model fitted by mercer wire fit:
   mercer predict wire.mercer X.npy --bits 64
 """
 
 
 @options((
     LEARNER_MODEL, DATA,
-    text("out", None, "Where the answers go (npy, npz, csv, tsv); - is the output.", "FILE", "-o", shown="the output"),
+    text("out", None, "File for the predictions (npy, npz, csv, tsv); - is standard "
+        "output.", "FILE", "-o", shown="the output"),
     OUT_FORMAT, SCORES, PROBA, BITS,
 ), examples=EXAMPLES, settings=COMMON, rules=INPUT)  # fmt: skip
 def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Settings) -> None:
     """Write the label of each row under a fitted model, or its scores or probabilities.
 
-    Rows are read and answered in blocks. Labels in csv are one per line; scores and probabilities have the names of the
-    classes above them. A model of two classes has one score, which is positive for the class named above it. Columns
-    are matched by name with those that the model was fitted on; --id puts the ids of the rows beside the answers.
+    Rows are processed in blocks. Labels in csv are one per line; scores and probabilities have a header with the class
+    names. A model of two classes has one score, which is positive for the class in the header. Columns are matched by
+    name with those of the training table. --id writes the ids of the rows next to the predictions.
     """
     exclude(scores=scores, proba=proba)
     check_standard_output(out, settings)
     format = writable_format(out or "-", out_format)
     what = "scores" if scores else "probabilities" if proba else "labels"
     if rules["id"] is not None and format == "npy":
-        raise ArgumentError("npy has no place for ids beside the answers. Write npz, csv or tsv, or leave --id out.")
+        raise ArgumentError("npy cannot store ids with the predictions. Write npz, csv or tsv, or remove --id.")
     learner, columns = load_learner(model, bits)
     ask, titles = _question(learner, what, model)
     data = open_data(settings, x, rules | {"needs_labels": False}, columns)
     if data.kept is not None and what == "labels" and format in ("npy", "npz") and out is not None:
-        raise ArgumentError(f"{format} has no empty label for the rows that were left out. Write csv or tsv.")
+        raise ArgumentError(f"{format} has no empty label for dropped rows. Write csv or tsv.")
     warm_up(data, ask)
     with progress(settings) as watch:
         found = answers(data, ask, bytes_per_row=8 * len(titles))
@@ -79,7 +80,7 @@ def _question(learner, what: str, model: str):
     if what == "labels":
         return learner.predict, ["label"]
     if not hasattr(learner, "classes_"):
-        raise ArgumentError(f"{model} predicts numbers; it has no classes to give {what} of. Leave the option out.")
+        raise ArgumentError(f"{model} predicts numbers, so it has no {what} of classes. Remove the option.")
     names = [str(name) for name in learner.classes_]
     if what == "scores":
         has_one_score = len(names) == 2 and getattr(last_step(learner), "multi_class_", None) != "labels"

@@ -9,13 +9,13 @@ from mercer.cli.wire.fit import fit
 from mercer.cli.wire.rates import rates
 from mercer.cli.wire.specification import specification
 
-ABOUT = """Classify rows that arrive as a few hundred bits.
+ABOUT = """Classify rows sent as a few hundred bits.
 
-A model has one embedding, and a classifier for each of several lengths of its code. mercer encode makes the bits,
-mercer predict and mercer evaluate use them, mercer serve takes them from others, and mercer wire ask sends them.
+A model has one embedding and a classifier for each of several code lengths. mercer encode writes the bits, mercer
+predict and mercer evaluate use them, mercer serve receives them, and mercer wire ask sends them.
 """
 EXAMPLES = """
-A classifier at three rates, its codes as a message, and a service that takes them:
+Fit a classifier at three rates, write codes as a message, and serve the model:
   mercer wire fit train.npz --rates 64,128,256 --input drawing:8x8:16 --out wire.mercer
   mercer encode wire.mercer new.npy --bits 128 --out codes.mrcw
   mercer serve wire.mercer
@@ -23,7 +23,7 @@ A classifier at three rates, its codes as a message, and a service that takes th
 
   mercer wire specification wire.mercer --bits 128
 
-Which code is good enough, and what it costs:
+Compare codes and rates:
   mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
 """
 

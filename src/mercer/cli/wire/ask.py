@@ -16,24 +16,25 @@ from mercer.cli.serve import token_of
 EXAMPLES = """
   mercer wire ask http://127.0.0.1:8321 new.npy
   mercer wire ask http://127.0.0.1:8321 new.npy --bits 64 --token-file token.txt
-  mercer wire ask http://127.0.0.1:8321 new.npy --neighbours 5
+  mercer wire ask http://127.0.0.1:8321 new.npy --neighbors 5
 """
 _BYTES_PER_ROW = 1024  # of an answer, roughly
 
 
 @options((
-    argument("url", "URL", "The address that mercer serve has printed."),
+    argument("url", "URL", "Address that mercer serve printed."),
     DATA,
-    integer("bits", None, "Bits of a code, one of the rates of the service.", shown="the most", least=1),
-    integer("neighbours", None, "Find the nearest K rows of its index instead.", "K", least=1),
-    text("token_file", None, "A file with the token of the service.", "FILE",
+    integer("bits", None, "Bits per code, one of the rates of the service.", shown="the largest", least=1),
+    integer("neighbors", None, "Find the K nearest rows of the index of the service instead of "
+        "classes.", "K", least=1),
+    text("token_file", None, "File with the token of the service.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
-def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None:
+def ask(url, x, bits, neighbors, token_file, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
 
-    The embedding is fetched from the service and rows are encoded here: nothing but bits is sent. With --neighbours a
-    line has the ids of the nearest rows, nearest first.
+    The command fetches the embedding from the service and encodes the rows locally, so only bits are sent. With
+    --neighbors, each line holds the ids of the nearest rows, nearest first.
     """  # fmt: skip
     from mercer.serving import Client, ServiceError
 
@@ -41,7 +42,7 @@ def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None
         client = Client(url, token=token_of(settings, token_file), bits=bits)
     except ValueError as error:
         raise ArgumentError(str(error)) from error
-    question = client.classify if neighbours is None else lambda rows: client.neighbours(rows, neighbours)
+    question = client.classify if neighbors is None else lambda rows: client.neighbours(rows, neighbors)
     try:
         embedding = client.embedding
         names = client.columns
@@ -50,14 +51,14 @@ def ask(url, x, bits, neighbours, token_file, rules, settings: Settings) -> None
         with progress(settings):
             found = list(answers(data, lambda rows: question(_dense(rows)), bytes_per_row=_BYTES_PER_ROW))
     except ServiceError as error:
-        away = f" Is there a service at {url}?" if error.status is None else ""
+        away = f" Is a service running at {url}?" if error.status is None else ""
         raise MercerError(f"{error}{away}") from error
-    sent = f"{data.shape[0]} rows asked in {embedding.n_bits} bits, {embedding.n_bytes} bytes, each"
+    sent = f"{data.shape[0]} rows asked in {embedding.n_bits} bits, {embedding.n_bytes} bytes each"
     if settings.json:
         document = {"url": url, "data": data.name, "rows": data.shape[0], "bits": embedding.n_bits}
         print_json(document | {"embedding": embedding.fingerprint} | missing_facts(data) | _document(found, data))
     else:
-        lines = [line for part in found for line in (part.labels if neighbours is None else part.ids).tolist()]
+        lines = [line for part in found for line in (part.labels if neighbors is None else part.ids).tolist()]
         words = [line if isinstance(line, list) else [line] for line in spread(lines, data, [""])]
         if data.ids_in_file is not None:
             words = [[id, *line] for id, line in zip(data.ids_in_file.tolist(), words, strict=True)]

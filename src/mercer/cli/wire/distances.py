@@ -14,7 +14,7 @@ from mercer.cli.framework.rates import at_rate, read_message
 from mercer.cli.models.learning import load_model
 
 EXAMPLES = """
-Each row of one message against each row of another; the rows of one with each other:
+Compute distances between the rows of two messages, or within one message:
   mercer encode wire.mercer X.npy --out codes.mrcw
   mercer wire distances wire.mercer codes.mrcw others.mrcw
   mercer wire distances wire.mercer codes.mrcw --confidence 0.99 --out distances.csv
@@ -22,17 +22,17 @@ Each row of one message against each row of another; the rows of one with each o
 
 
 @options((
-    argument("model", "MODEL", "A model with universal bits, of mercer wire fit."),
-    argument("codes", "CODES", "A message of mercer encode, .mrcw."),
+    argument("model", "MODEL", "Model with universal bits, written by mercer wire fit."),
+    argument("codes", "CODES", "Bit message (.mrcw) written by mercer encode."),
     argument("others", "OTHERS", "Another one.", default=None, shown="CODES"),
-    number("confidence", 0.95, "Of the interval that the bits leave open.", "SHARE"),
-    pathname("out", None, "Where they go.", "CSV", "-o", shown="the output"),
+    number("confidence", 0.95, "Confidence level of the distance intervals.", "SHARE"),
+    pathname("out", None, "File for the distances.", "CSV", "-o", shown="the output"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def distances(model, codes, others, confidence, out, settings: Settings) -> None:
-    """Write the distances of rows as their bits tell them, a line of csv for each pair: row, row, distance, low, high.
+    """Write the distances that bits imply as csv, one line per pair: row, row, distance, low, high.
 
-    Universal bits keep small distances and say only "far" of large ones: inf. The distances are those between the rows
-    that were encoded, and the interval from low to high holds them with the confidence said.
+    Universal bits preserve small distances; a large distance is reported as inf. Distances refer to the original rows,
+    and the interval from low to high contains them at the given confidence.
     """
     check_folder(out)
     loaded = load_model(model)
@@ -42,7 +42,7 @@ def distances(model, codes, others, confidence, out, settings: Settings) -> None
     for name, message in ((codes, left), (others, right)):
         if not embedding.specification_.fingerprint.startswith(message.fingerprint8):
             raise InputError(
-                f"{name} has bits of another embedding, {message.fingerprint8}, than {model}, "
+                f"{name} holds bits of a different embedding, {message.fingerprint8}, than {model}, "
                 f"{embedding.specification_.fingerprint[:16]}."
             )
     found = embedding.distance_from_codes(left.codes, None if others is None else right.codes, confidence)
@@ -60,7 +60,7 @@ def _embedding(part, path: str):
     found = getattr(part, "map_", part)
     if not hasattr(found, "distance_from_codes"):
         raise ArgumentError(
-            f"{path} has a {type(found).__name__}, whose bits tell no distances. Universal bits do: mercer wire fit "
-            "--embedding universal."
+            f"{path} has a {type(found).__name__}, whose bits do not estimate distances. Fit universal bits with "
+            "mercer wire fit --embedding universal."
         )
     return found

@@ -1,4 +1,4 @@
-"""``mercer wire fit``: a classifier of bits at several rates, learned from labelled rows."""
+"""``mercer wire fit``: a classifier of bits at several rates, learned from labeled rows."""
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -17,11 +17,11 @@ from mercer.cli.map.building import build_embedding
 from mercer.cli.models.learning import blaming, missing_facts, open_classes, rows_to_fit, save_model
 
 EXAMPLES = """
-Codes of 32 to 1024 bits, everything else by cross-validation:
+Fit codes of 32 to 1024 bits; cross-validation chooses everything else:
   mercer wire fit train.npz --out wire.mercer
   mercer wire fit train.csv --label species --out wire.mercer
 
-Rates and embedding of your choice; what a row is, for the page of mercer serve:
+Name rates and embedding; describe a row for the page of mercer serve:
   mercer wire fit X.npy --labels y.npy --rates 64,128,256 --input drawing:8x8:16 --out wire.mercer
   mercer wire fit X.npy --labels y.npy --embedding universal:n_bits=512,delta=2.5 --out wire.mercer
   mercer wire fit X.npy --labels y.npy --embedding qjl:bits=2 --rates 128,256 --C 1 --out wire.mercer
@@ -33,21 +33,21 @@ _MAXIMUM = {"drawing": 1, "image": 255}  # of a pixel, if it is not said
 
 @options((
     DATA, MODEL_OUT, LABELS,
-    text("embedding", "universal", "universal for distances, qjl for inner products, or compact, learned from the "
-        "rows; parameters behind a colon.", "NAME[:P=V,...]"),
-    integers("rates", None, "Bits of a code, shortest to longest.", "N,...", shown="powers of two from 32 projections "
-        "on, to 1024 bits"),
-    text("kind", "vector", "What a row is, for the page of mercer serve: drawing:HxW[:MAX] or image:HxW[:MAX], pixels "
-        "from 0 to MAX (1; 255) line by line, or vector.", "KIND", "--input"),
-    C_OR_AUTO.but(help="Weight of the losses; auto cross-validates for each rate."),
-    integer("folds", 5, "Parts of the cross-validation.", least=2),
+    text("embedding", "universal", "Embedding: universal (for distances), qjl (for inner products) or compact "
+        "(learned from the rows). Parameters follow a colon.", "NAME[:P=V,...]"),
+    integers("rates", None, "Code lengths in bits, shortest to "
+        "longest.", "N,...", shown="powers of two, from 32 projections to 1024 bits"),
+    text("kind", "vector", "Content of a row, for the page of mercer serve: drawing:HxW[:MAX] or image:HxW[:MAX] for "
+        "pixels from 0 to MAX (default 1 and 255) line by line, or vector.", "KIND", "--input"),
+    C_OR_AUTO.but(help="Weight of the losses against the regularizer; auto cross-validates for each rate."),
+    integer("folds", 5, "Number of cross-validation folds.", least=2),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def fit(x, out, labels, embedding, rates, kind, C, folds, rules, settings: Settings) -> None:
     """Learn to classify rows by the bits of an embedding, at several rates, and write the model to a file.
 
-    A client sends what its line allows, and the classifier of that length answers. The delta of universal bits, if it
-    is not said, and the C of each rate are chosen by cross-validation, whose accuracies are printed; that takes its
-    time, which --C shortens. How good the model is on rows it has not seen, mercer evaluate --bits tells.
+    A client sends as many bits as its connection allows, and the classifier of that code length answers.
+    Cross-validation chooses the delta of universal bits, unless it is set, and the C of each rate, and its accuracies
+    are printed; set --C to save time. Use mercer evaluate --bits to measure the model on unseen rows.
     """
     check_folder(out)
     wanted = None if rates is None else sorted(set(rates))
@@ -96,15 +96,12 @@ def _projections(template, text: str, rates: list[int] | None, n_columns: int) -
     uneven = [rate for rate in rates or [] if rate % unit]
     if uneven:
         near = " or ".join(str(unit * n) for n in (uneven[0] // unit, uneven[0] // unit + 1) if n)
-        raise ArgumentError(
-            f"A projection takes {unit} bits of a code here, and --rates wants {uneven[0]}, which is not a multiple of "
-            f"it. Use {near}."
-        )
+        raise ArgumentError(f"--rates {uneven[0]} is not a multiple of the {unit} bits of a projection. Use {near}.")
     if f"{name}=" not in text:
         template.set_params(**{name: max(1, (rates[-1] if rates else _BITS) // unit)})
     longest = unit * getattr(template, name)
     if rates and rates[-1] > longest:
-        raise ArgumentError(f"The embedding has {longest} bits, and --rates wants {rates[-1]}. Raise {name}.")
+        raise ArgumentError(f"The embedding has {longest} bits, but --rates asks for {rates[-1]}. Raise {name}.")
     return None if rates is None else [rate // unit for rate in rates]
 
 
@@ -124,7 +121,9 @@ def _input(text: str, data: RowSource) -> dict[str, Any] | None:
         return None if data.feature_names is None else {"type": "vector", "names": list(data.feature_names)}
     found = _PICTURE.fullmatch(text)
     if found is None:
-        raise ArgumentError(f"--input is drawing:HxW:MAX, image:HxW:MAX or vector, as in drawing:8x8:16, not {text}.")
+        raise ArgumentError(
+            f"--input must be drawing:HxW:MAX, image:HxW:MAX or vector, as in drawing:8x8:16; got {text}."
+        )
     kind, height, width = found[1], int(found[2]), int(found[3])
     colours = (1,) if kind == "drawing" else (1, 3)
     if data.shape[1] not in [n * height * width for n in colours]:
@@ -134,6 +133,6 @@ def _input(text: str, data: RowSource) -> dict[str, Any] | None:
         )
     maximum = float(found[4]) if found[4] else _MAXIMUM[kind]
     if maximum == 0:
-        raise ArgumentError(f"--input {text}: the largest value of a pixel must be above 0.")
+        raise ArgumentError(f"--input {text}: the maximum pixel value must be greater than 0.")
     maximum = int(maximum) if maximum == int(maximum) else maximum
     return {"type": kind, "height": height, "width": width, "maximum": maximum}

@@ -13,34 +13,35 @@ from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
 from mercer.cli.models.learning import blaming, missing_facts, open_classes, whole
 
 EXAMPLES = """
-Which code, at which rate, costs how much accuracy? After some minutes, a table and a figure:
+Measure the accuracy of every code at every rate, which takes some minutes; plot it:
   mercer wire rates train.npz --bits 32,64,128,256 --plot rates.png
 
-Some codes, one value of C, fewer splits: sooner there.
-  mercer wire rates X.npy --labels y.npy --codes unquantised,raw,compact,pq --bits 64,256 --C 1 --splits 2
+Compare some codes only, with one value of C and fewer splits, which is faster:
+  mercer wire rates X.npy --labels y.npy --codes unquantized,raw,compact,pq --bits 64,256 --C 1 --splits 2
 
-Local descriptors of 36 numbers, bits for each:
+Encode local descriptors of 36 numbers, each in the given bits:
   mercer wire rates hog.npy --labels y.npy --block-size 36 --bits 9,18,36
 """
 
 
 @options((
     DATA, LABELS,
-    integers("bits", "32,64,128,256,512,1024", "Bits of a row, or of a block with --block-size.", "N,..."),
-    text("codes", None, "unquantised, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, universal (delta by "
-        "cross-validation), universal-F (F times the delta of the rule), compact, pq.", "NAME,...",
+    integers("bits", "32,64,128,256,512,1024", "Bits per row, or per block with --block-size.", "N,..."),
+    text("codes", None, "Codes to compare: unquantized, raw (each number in a few bits), raw-mean, qjl-1 to qjl-4, "
+        "universal (delta by cross-validation), universal-F (F times the default delta), compact, pq.", "NAME,...",
         shown="all but universal-F"),
-    integer("block_size", None, "Columns of local descriptors, coded one by one.", least=1),
-    integer("splits", 5, "Random splits of the rows.", least=1),
-    number("train_size", 0.7, "Share that is learned from.", "SHARE", least=0.01, most=0.99),
+    integer("block_size", None, "Number of columns of each local descriptor; descriptors are encoded one by "
+        "one.", least=1),
+    integer("splits", 5, "Number of random splits of the rows.", least=1),
+    number("train_size", 0.7, "Share of the rows to train on.", "SHARE", least=0.01, most=0.99),
     C_OR_AUTO,
-    pathname("plot", None, "Draw accuracy against bits.", "PNG"),
+    pathname("plot", None, "Plot accuracy against bits.", "PNG"),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules, settings: Settings) -> None:
-    """Compare codes by the accuracy that a linear classifier has on them, at several lengths.
+    """Compare the accuracy of a linear classifier on several codes, at several lengths.
 
-    Rows are split at random several times; everything a code learns, it learns from the training part. Beside the
-    codes stand the numbers as they are, and each of them quantised on its own, which is sometimes all one needs.
+    Rows are split at random several times; codes learn from the training part only. For comparison, the table includes
+    the unquantized numbers and each number quantized on its own, which is sometimes sufficient.
     """
     check_plot(plot)
     data, y = open_classes(settings, x, labels, rules)

@@ -18,18 +18,16 @@ EXAMPLES = """
 
 
 @options((
-    argument("model", "MODEL", "A file of mercer wire fit, or of another model that makes bits."),
+    argument("model", "MODEL", "Model file written by mercer wire fit, or another model that produces bits."),
     BITS,
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def specification(model, bits, settings: Settings) -> None:
-    """Print the embedding of a model in whole numbers, from which any program makes the same bits, and its fingerprint.
+    """Print the embedding of a model as integers, from which any program makes the same bits, and its fingerprint.
 
-    The output is the JSON document that mercer serve gives at /v1/embedding. Messages carry the beginning of the
-    fingerprint, and a service refuses the bits of another embedding.
+    The output is the JSON document that mercer serve returns at /v1/embedding. Messages carry the beginning of the
+    fingerprint, and a service rejects the bits of another embedding.
     """
     found = specification_of(at_rate(load_model(model), bits, model))
     if found is None:
-        raise ArgumentError(
-            f"{model} makes no bits, so it has no specification. Make a model that does with mercer wire fit."
-        )
+        raise ArgumentError(f"{model} does not produce bits, so it has no specification. Fit one with mercer wire fit.")
     print_json({"specification": found.to_dict(), "fingerprint": found.fingerprint})

@@ -20,17 +20,17 @@ RANGE_RESULTS = 2**22  # codes that a range search may return, if it has more th
 
 
 def hamming_top_k(codes, queries, k=10, n_jobs=None):
-    """The k codes nearest to each query in Hamming distance, equal distances by row number.
+    """Find the k nearest codes of each query in Hamming distance; ties are ordered by row number.
 
     Parameters
     ----------
     codes : ndarray of shape (n, n_bytes), uint8
-        Packed bits, as the binary codes of Mercer give them.
+        Packed bits, as the binary codes of Mercer return them.
     queries : ndarray of shape (m, n_bytes), uint8
     k : int
-        Codes per query; all of them if there are fewer.
+        Number of codes per query; all of them if there are fewer.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def hamming_top_k(codes, queries, k=10, n_jobs=None):
     if codes.shape[1] != queries.shape[1]:
         raise InputError(
             f"hamming_top_k compares codes of equal length, but codes have {codes.shape[1]} bytes and queries "
-            f"{queries.shape[1]}. Encode both by the same fitted hash."
+            f"{queries.shape[1]}. Encode both with the same fitted hash."
         )
     K.check(k, "hamming_top_k")
     k = min(int(k), len(codes))
@@ -98,7 +98,8 @@ def _as_codes(codes, name):
     codes = np.asarray(codes)
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] < 1:
         raise InputError(
-            f"hamming_top_k needs {name} as bytes of packed bits, a uint8 array of shape (rows, bytes >= 1); got shape "
-            f"{codes.shape} and type {codes.dtype}. Pack booleans by numpy.packbits(bits, axis=1, bitorder='little')."
+            f"hamming_top_k needs {name} as bytes of packed bits, a uint8 array of shape (rows, bytes >= 1); got "
+            f"shape {codes.shape} and type {codes.dtype}. Pack booleans with numpy.packbits(bits, axis=1, "
+            "bitorder='little')."
         )
     return np.ascontiguousarray(codes)

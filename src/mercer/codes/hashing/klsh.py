@@ -36,21 +36,23 @@ class KLSH(LandmarkHash):
     Parameters
     ----------
     kernel : str or Kernel
-        By what rows are compared.
+        Kernel that compares rows.
     n_bits : int
-        Bits of a code.
+        Bits per code.
     n_landmarks : int
-        Rows that every row is compared with, a uniform sample; all training rows if there are no more than that.
+        Number of landmarks that every row is compared with, a uniform sample. If there are fewer training rows, all of
+        them are used.
     n_sampled : int or None
-        Landmarks that one direction sums, fewer than there are landmarks. None: 30, or a quarter of the landmarks.
+        Number of landmarks in the sum of each direction, less than n_landmarks. None uses 30, or a quarter of the
+        landmarks.
     center : bool
-        Centre the kernel at the mean of the landmarks, as [kulis09kernelized] does. [bourrier15explicit] (15) leaves it
-        out; but with a kernel that is never negative, all rows are then on one side of most sums of landmarks, and
-        most bits say nothing. A warning tells.
+        Center the kernel at the mean of the landmarks, as in [kulis09kernelized]. [bourrier15explicit] (15) does not,
+        but with a non-negative kernel all rows are then on the same side of most directions, so most bits carry no
+        information. A warning reports this.
     random_state : int, RandomState or None
-        Draws landmarks and directions.
+        Seed of the landmarks and directions.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
@@ -61,7 +63,7 @@ class KLSH(LandmarkHash):
     coefficients_ : ndarray of shape (n_landmarks, n_bits)
         Bit b of x is 1 where ``K(x, landmarks_) @ coefficients_[:, b] + intercept_[b] > 0``.
     intercept_ : ndarray of shape (n_bits,)
-        Zeros unless the kernel is centred.
+        Zeros unless the kernel is centered.
 
     See Also
     --------
@@ -86,14 +88,14 @@ class KLSH(LandmarkHash):
     def _functions(self, gram, dtype_char, random_state):
         """(coefficients, intercept) with coefficients = K^(-1/2) e_S.
 
-        Of the centred kernel <psi(x) - m, psi(y) - m> with m the mean of the landmarks, the centred Gram matrix has the
+        Of the centered kernel <psi(x) - m, psi(y) - m>, m the mean of the landmarks, the centered Gram matrix has the
         vector of ones in its null space, so that the columns of w sum to zero and
 
             sum_i w_i K_centred(x, y_i) = sum_i w_i K(x, y_i) - sum_i w_i mean_j K(y_i, y_j).
         """
         means = gram.mean(axis=0)
-        # Rounding is relative to this matrix even where the centred one is far smaller. The null vector of ones above
-        # all must not be kept: K(x, y_i) is not centred, and its sum would drown all else.
+        # Rounding is relative to this matrix even where the centered one is far smaller. The null vector of ones above
+        # all must not be kept: K(x, y_i) is not centered, and its sum would drown all else.
         rounding = (RANK_TOLERANCE[dtype_char] or len(gram) * EPSILON) * np.sqrt(np.square(gram).sum())
         if self.center:
             gram = gram - means - means[:, None] + means.mean()
@@ -113,8 +115,8 @@ class KLSH(LandmarkHash):
     def _warn_negative(self, positive, trace):
         if positive - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues
             warnings.warn(
-                f"KLSH: {self.kernel_!r} is not positive definite on the landmarks. Negative eigenvalues, which sum to "
-                f"{trace - positive:.3g} beside {positive:.3g}, are left out.",
+                f"KLSH: {self.kernel_!r} is not positive definite on the landmarks. Its negative eigenvalues, which "
+                f"sum to {trace - positive:.3g} beside {positive:.3g}, are ignored.",
                 ApproximationWarning,
                 stacklevel=4,
             )
@@ -122,7 +124,7 @@ class KLSH(LandmarkHash):
     def _warn_constant(self, bits):
         constant = int((bits == bits[0]).all(axis=0).sum())
         if 2 * constant > bits.shape[1]:
-            hint = "Rows that differ are needed." if self.center else "Use center=True."
+            hint = "Use rows that differ." if self.center else "Use center=True."
             warnings.warn(
                 f"KLSH: {constant} of {bits.shape[1]} bits are the same for all landmarks. {hint}",
                 ApproximationWarning,
@@ -136,8 +138,8 @@ class KLSH(LandmarkHash):
             size = max(1, min(SAMPLED, n_landmarks // 4))
         elif size >= n_landmarks:
             raise InputError(
-                f"KLSH draws directions as sums of fewer landmarks than there are: n_sampled={size} of {n_landmarks} "
-                "landmarks would be one direction only. Use a smaller n_sampled, or None."
+                f"n_sampled of KLSH must be smaller than the number of landmarks: n_sampled={size} of {n_landmarks} "
+                "landmarks gives a single direction. Use a smaller n_sampled, or None."
             )
         members = np.zeros((n_landmarks, int(self.n_bits)))
         for bit in range(members.shape[1]):

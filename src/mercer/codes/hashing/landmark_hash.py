@@ -73,6 +73,6 @@ class LandmarkHash(BinaryHash):
         Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
         n_bits = len(checked_array(self, "intercept_", "float64", ndim=1))
         if not Z.shape[0] or not n_bits:
-            raise ValueError("landmarks_ must have a row, and intercept_ a number.")
+            raise ValueError("landmarks_ must have at least one row, and intercept_ at least one number.")
         checked_array(self, "coefficients_", "float64", shape=(Z.shape[0], n_bits))
         kernel.check_values(Z, "landmarks_")

@@ -6,7 +6,7 @@ Notation ([bourrier15explicit] Sec. 3.2)
     alpha_i epsilon_i  coefficients_   dual coefficients with their labels, zero elsewhere      (landmarks, n_bits)
     b                  intercept_                                                               (n_bits,)
     C                  C               cost of a row inside the margin, (17)
-A hyperplane of maximum margin between two random halves of a few rows keeps away from all of them: neighbours seldom
+A hyperplane of maximum margin between two random halves of a few rows keeps away from all of them: neighbors seldom
 end on different sides.
 """
 
@@ -27,33 +27,32 @@ BITS_PER_TASK = 16
 class RMMH(LandmarkHash):
     """Signs of support vector machines trained on random labels, as packed bits.
 
-    Every bit draws an even number of rows from one pool of landmarks, labels one half of them +1 and the other -1, and
-    separates them by a support vector machine with the kernel (scikit-learn's SVC). The pool bounds the kernel values
-    that a new row costs, whatever the number of bits.
+    Every bit draws an even number of rows from one pool of landmarks, labels half of them +1 and half -1, and separates
+    them with a kernel support vector machine (scikit-learn's SVC). The size of the pool limits the number of kernel
+    values per new row, for any number of bits.
 
     Parameters
     ----------
     kernel : str or Kernel
-        By what rows are compared.
+        Kernel that compares rows.
     n_bits : int
-        Bits of a code.
+        Bits per code.
     n_landmarks : int
-        Size of the pool, a uniform sample; all training rows if there are no more than that.
+        Size of the pool, a uniform sample. If there are fewer training rows, all of them are used.
     n_sampled : int or None
-        Rows of one machine, an even number of at most as many as the pool has. None: 32, or fewer if the pool is
-        smaller.
+        Number of rows per bit, an even number of at most n_landmarks. None uses 32, or fewer if the pool is smaller.
     C : float
-        Cost of errors, see SVC. The default leaves hardly any to rows with K(x, x) = 1.
+        Weight of the losses, see SVC. The default tolerates hardly any errors on rows with K(x, x) = 1.
     random_state : int, RandomState or None
-        Draws the pool, the samples and the labels.
+        Seed of the pool, the samples and the labels.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
     kernel_ : Kernel
     landmarks_ : ndarray or csr_array of shape (n_used, n_features)
-        The rows of the pool that are a support vector of any machine.
+        The rows of the pool that are a support vector of at least one bit.
     landmark_indices_ : ndarray of shape (n_used,)
         Their positions in X.
     coefficients_ : ndarray of shape (n_used, n_bits)
@@ -81,11 +80,12 @@ class RMMH(LandmarkHash):
         keep_arguments(self, locals())
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         if self.n_sampled is not None and self.n_sampled % 2:
             raise InputError(
-                f"RMMH labels half of a sample +1 and half -1: n_sampled must be even, got n_sampled={self.n_sampled}."
+                "n_sampled of RMMH must be even, because half of each sample is labeled +1 and half -1; got "
+                f"n_sampled={self.n_sampled}."
             )
 
     def _functions(self, gram, dtype_char, random_state):
@@ -103,7 +103,7 @@ class RMMH(LandmarkHash):
         return coefficients, intercept
 
     def _samples(self, n_landmarks, random_state):
-        """Rows of the pool for each bit, the first half of them labelled -1; shape (n_bits, n_sampled)."""
+        """Rows of the pool for each bit, the first half of them labeled -1; shape (n_bits, n_sampled)."""
         size = self.n_sampled
         if size is None:
             size = min(SAMPLED, n_landmarks // 2 * 2)

@@ -31,30 +31,30 @@ CHUNK_ROWS = 8192  # rows whose features exist at once, if the working memory al
 class SignHash(BinaryHash):
     """Signs of random projections, of the rows or of their features under a map, as packed bits.
 
-    Hamming distances stand for angles: n_bits theta / pi in the mean.
+    Hamming distances estimate angles: their mean is n_bits theta / pi.
 
     Parameters
     ----------
     map : FeatureMap or None
-        Any map of Mercer, cloned and fitted by ``fit``; None for the rows themselves.
-        ``KernelPCA(kernel, n_components=E, center=True)`` is a good one for dense rows, E as n_bits or, from 128 bits
-        on, a half or a quarter of it. Without ``center``, the features of a kernel that is never negative are within a
-        right angle of each other, and most directions have them on one side.
+        Map whose features are projected; ``fit`` clones and fits it. None projects the rows themselves. For dense rows,
+        ``KernelPCA(kernel, n_components=E, center=True)`` is a good choice, with E equal to n_bits, or from 128 bits
+        on, to a half or a quarter of it. Without ``center``, the features of a non-negative kernel are within a right
+        angle of each other, so most directions have them on the same side.
     n_bits : int
-        Bits of a code.
+        Bits per code.
     orthogonal : bool
-        Directions orthogonal to each other in groups of as many as there are dimensions [ji12super]: the same mean,
-        and less variance for angles below pi / 2. Otherwise they are independent.
+        Draw directions that are orthogonal in groups as large as the number of dimensions [ji12super], which keeps the
+        mean and lowers the variance for angles below pi / 2. Otherwise, directions are independent.
     random_state : int, RandomState or None
-        Draws the directions. The map has its own.
+        Seed of the directions. The map has its own seed.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
     map_ : the fitted map, or None
     kernel_ : Kernel
-        Whose angles the codes stand for.
+        The kernel whose angles the codes estimate.
     directions_ : ndarray of shape (features, n_bits)
         Bit b of x is 1 where phi(x)' directions_[:, b] > 0. With the inner product H = F'F of the map these are F' r
         for normal r.
@@ -121,10 +121,10 @@ class SignHash(BinaryHash):
         check_kind(self, "kernel_", Kernel)
         fitted = check_kind(self, "map_", FeatureMap, optional=True)
         if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
         if not checked_array(self, "directions_", "float64", shape=(width, None)).size:
-            raise ValueError("directions_ must have a column.")
+            raise ValueError("directions_ must have at least one column.")
 
 
 def normal_directions(width, count, random_state):
@@ -135,7 +135,7 @@ def normal_directions(width, count, random_state):
 def orthogonal_directions(width, count, random_state):
     """Columns of unit length and uniform direction, orthogonal within groups of ``width``, shape (width, count).
 
-    The Q of the QR factorisation of a normal matrix, made unique (and uniformly distributed) by R_kk > 0.
+    The Q of the QR factorization of a normal matrix, made unique (and uniformly distributed) by R_kk > 0.
     """
     groups = []
     with single_threaded():

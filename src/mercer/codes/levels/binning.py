@@ -18,7 +18,7 @@ from mercer._base.errors import InputError
 from mercer._base.parameters.codes import MOST_LEVELS
 
 DEFAULT_BINS = 100
-MOST_AS_IS = 1_023  # whole numbers up to this are levels already
+MOST_AS_IS = 1_023  # integers up to this are levels already
 PERCENTILE = 97.5
 MOST_RATIO = 10.0  # between the ranges of columns on one scale
 MANY_ZEROS, MOST_RATIO_OF_BINS = 0.25, 100.0  # share of zeros from which rows count as histograms with empty bins
@@ -95,8 +95,8 @@ def _as_they_are(X, who):
     else:
         found = "fractions"
     raise InputError(
-        f"{who} with bins=None takes whole numbers from 0 to {MOST_LEVELS:,} as levels, got {found}. Use bins='auto' "
-        "or a number of bins."
+        f"{who} with bins=None needs integers from 0 to {MOST_LEVELS:,} as levels, got {found}. Use bins='auto' or a "
+        "number of bins."
     )
 
 
@@ -125,7 +125,7 @@ class _Values:
         self.largest = float(self.flat.max()) if self.flat.size else 0.0
 
     def are_counts(self, most):
-        """Whether all values are whole numbers from 0 to ``most``."""
+        """Whether all values are integers from 0 to ``most``."""
         if self.smallest < 0 or self.largest > most:
             return False
         return bool((self.flat == np.rint(self.flat)).all())

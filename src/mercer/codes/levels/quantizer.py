@@ -24,21 +24,23 @@ MOST_GRAM = 2**28  # kernel values between the levels of columns, of kernels tha
 
 
 class LevelQuantizer(FeatureMap):
-    """Rows as small whole numbers, one per column, with an additive kernel of these levels as inner product.
+    """Encode values as small integers, with an additive kernel of these levels as inner product.
 
-    On whole numbers up to v the intersection kernel is the inner product of unary codes of length v [wu10fast]. Here a
+    On integers up to v the intersection kernel is the inner product of unary codes of length v [wu10fast]. Here a
     level is a one-hot word and the inner product does the rest, so that nothing is ever unrolled.
 
     Parameters
     ----------
     bins : "auto", int or None
-        Number v of bins; levels go from 0 to v. "auto" takes whole numbers from 0 to 1,023 on one scale as they are,
-        and 100 bins otherwise. None takes the values as levels, which must be whole numbers from 0 to 65,535.
+        Number v of bins; levels go from 0 to v, and more bins follow the values more closely. "auto" uses integers from
+        0 to 1,023 on one scale as levels, and 100 bins otherwise. None uses the values as levels, which must be
+        integers from 0 to 65,535.
     binning : {"auto", "global", "column", "adaptive"}
-        One scale for all columns [wu10fast] (13); a scale for each; edges at the quantiles of each. "auto" takes a
-        scale for each column if their ranges differ by more than 10 times, else one for all.
+        One scale for all columns [wu10fast] (13); one scale per column; or edges at the quantiles of each column.
+        "auto" uses one scale per column if their ranges differ by more than a factor of 10, and one scale for all
+        otherwise.
     kernel : str or Kernel
-        Additive with k(0, y) = 0: the intersection, chi2, Hellinger, Jensen-Shannon, a power mean.
+        Additive kernel with k(0, y) = 0: the intersection, chi2, Hellinger, Jensen-Shannon or a power mean.
     n_jobs : int or None
 
     Attributes
@@ -46,10 +48,10 @@ class LevelQuantizer(FeatureMap):
     kernel_ : Kernel
     inner_ : CumulativeSum or BlockFactor
     rule_ : str
-        What was done: "whole numbers", "global", "column" or "adaptive".
+        How values became levels: "whole numbers", "global", "column" or "adaptive".
     n_bins_ : int
     lows_, widths_ : ndarrays of shape (columns,)
-        The value of level 0 of each column, and how far level ``n_bins_`` lies above it.
+        The value of level 0 of each column, and the distance of level ``n_bins_`` from it.
     edges_, edge_starts_ : None or ndarrays
         Edges of adaptive bins.
     levels_, starts_ : ndarrays
@@ -70,7 +72,7 @@ class LevelQuantizer(FeatureMap):
     >>> X = np.array([[0, 3], [2, 1], [5, 0]])
     >>> quantizer = LevelQuantizer().fit(X)
     >>> quantizer.rule_, quantizer.transform(X).tolist()
-    ('whole numbers', [[0, 3], [2, 1], [5, 0]])
+    ('integers', [[0, 3], [2, 1], [5, 0]])
     >>> quantizer.approximate_kernel(X).astype(int).tolist()
     [[3, 1, 0], [1, 3, 2], [0, 2, 5]]
     """
@@ -81,7 +83,7 @@ class LevelQuantizer(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Choose the bins, and find the levels of every column. ``y`` is ignored."""
+        """Choose the bins and find the levels of each column. ``y`` is ignored."""
         self.check_parameters()
         X = self._checked(X, reset=True)
         self.kernel_, self.is_sparse_ = self.resolved_kernel(), sparse.issparse(X)
@@ -93,7 +95,7 @@ class LevelQuantizer(FeatureMap):
         return self
 
     def transform(self, X):
-        """The levels of the rows: uint8 or uint16, dense or, if the quantiser was fitted to sparse rows, CSR."""
+        """The levels of the rows: uint8 or uint16, dense or, if the quantizer was fitted to sparse rows, CSR."""
         if is_dask(X):
             return transform_chunks(self, X)
         return self.encode_rows(self._checked(X, reset=False))
@@ -110,20 +112,20 @@ class LevelQuantizer(FeatureMap):
         return CodeRows(np.minimum(levels, tops.astype(levels.dtype)), tops + 1)
 
     def describe(self):
-        """What the values became, in a few words.
+        """Describe briefly how values become levels.
 
         >>> LevelQuantizer(50).fit([[0.5, 0.0], [2.0, 1.0]]).describe()
         '50 bins from 0 to 1.925 for all columns'
         """
         check_is_fitted(self)
         if self.rule_ == "whole numbers":
-            text = f"whole numbers as they are, up to {self.n_bins_:,}"
+            text = f"integers as levels, up to {self.n_bins_:,}"
         elif self.rule_ == "global":
             low, high = self.lows_[0], self.lows_[0] + self.widths_[0]
             text = f"{self.n_bins_:,} bins from {low:.4g} to {high:.4g} for all columns"
         else:
             text = f"{self.n_bins_:,} {'quantile ' if self.rule_ == 'adaptive' else ''}bins for each column"
-        return text + ("; negative values in columns of their own" if len(self.lows_) > self.n_features_in_ else "")
+        return text + ("; negative values in separate columns" if len(self.lows_) > self.n_features_in_ else "")
 
     # ---------------------------------------------------------------------------------------------------- levels
 
@@ -203,12 +205,12 @@ class LevelQuantizer(FeatureMap):
         return X
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         who = type(self).__name__
         super().check_parameters()
         if self.bins is None and self.binning != "auto":
             raise InputError(
-                f"{who} takes values as they are with bins=None and cannot apply binning={self.binning!r}."
+                f"{who} with bins=None uses the values as levels and cannot apply binning={self.binning!r}."
             )
         kernel = self.resolved_kernel()
         if not kernel.additive or kernel.scalar(0.0, 1.0) != 0:
@@ -222,7 +224,7 @@ class LevelQuantizer(FeatureMap):
         check_kind(self, "is_sparse_", bool)
         w = len(checked_array(self, "lows_", "float64", ndim=1))
         if w not in (self.n_features_in_, 2 * self.n_features_in_ if self.is_sparse_ else self.n_features_in_):
-            raise ValueError("lows_ must have a number per column.")
+            raise ValueError("lows_ must have one number per column.")
         checked_array(self, "widths_", "float64", shape=(w,), lowest=0)
         check_whole(self, "n_bins_", 1, MOST_LEVELS)
         levels = checked_array(self, "levels_", "int64", ndim=1, lowest=0, highest=self.n_bins_)
@@ -233,7 +235,7 @@ class LevelQuantizer(FeatureMap):
         if not self.is_sparse_ and not np.array_equal(
             levels, np.concatenate([np.arange(count) for count in np.diff(self.starts_)])
         ):
-            raise ValueError("levels_ must be all levels of every column.")
+            raise ValueError("levels_ must hold all levels of every column.")
         keys = np.repeat(np.arange(w), np.diff(self.starts_)) * (self.n_bins_ + 1) + levels
         if (np.diff(keys) <= 0).any() or self.inner_.n_features != len(levels):
             raise ValueError("levels_ must ascend in every column, and fit inner_.")
@@ -248,4 +250,4 @@ class LevelQuantizer(FeatureMap):
 def _check_ascending(starts, n, end, name):
     valid = isinstance(starts, np.ndarray) and starts.dtype == np.int64 and starts.shape == (n + 1,)
     if not valid or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
-        raise ValueError(f"{name} must ascend from 0 to {end}, one per column and one more.")
+        raise ValueError(f"{name} must ascend from 0 to {end}, with one entry more than columns.")

@@ -20,13 +20,13 @@ def as_code_rows(codes, n_words, bits):
         codes, dtype, width = np.asarray(codes), code_type(bits), code_columns(len(n_words), bits)
         if codes.ndim != 2 or codes.shape[1] != width or not _are_codes(codes, dtype):
             raise InputError(
-                f"ProductQuantizer has codes of {width} whole numbers from 0 to {np.iinfo(dtype).max} per row, got an "
-                f"array of shape {codes.shape} and type {codes.dtype}."
+                f"The codes of this ProductQuantizer have {width} integers from 0 to {np.iinfo(dtype).max} per row, "
+                f"got an array of shape {codes.shape} and type {codes.dtype}."
             )
         codes = CodeRows(unpack_words(codes.astype(dtype, copy=False), len(n_words), bits), n_words)
     if not np.array_equal(codes.n_words, n_words):
         raise InputError(
-            f"These CodeRows are not of this ProductQuantizer, which has {len(n_words)} blocks and "
+            f"These CodeRows do not belong to this ProductQuantizer, which has {len(n_words)} blocks and "
             f"{int(n_words.sum())} words; they have {codes.codes.shape[1]} and {codes.shape[1]}."
         )
     return codes
@@ -48,14 +48,14 @@ def check_state(quantizer):
     if not isinstance(kernel, Kernel):
         raise ValueError("kernel_ must be a kernel.")
     if not isinstance(sizes, np.ndarray) or sizes.dtype != np.int64 or sizes.ndim != 1 or sizes.min(initial=1) < 1:
-        raise ValueError("block_sizes_ must be a vector of whole numbers >= 1.")
+        raise ValueError("block_sizes_ must be a vector of integers >= 1.")
     if type(d) is not int or int(sizes.sum()) != _n_coordinates(quantizer.rotation_, d):
-        raise ValueError("block_sizes_, rotation_ and n_features_in_ do not fit together.")
+        raise ValueError("block_sizes_, rotation_ and n_features_in_ are inconsistent.")
     is_linear = isinstance(kernel, Linear)
     most = 2 ** int(quantizer.bits)
     _check_codebooks(quantizer.inner_, sizes if is_linear else sizes * COMPONENTS, most)
     if is_linear != (quantizer.tables_ is None) or is_linear != (quantizer.reconstruction_ is None):
-        raise ValueError("tables_ and reconstruction_ belong to the kernels that are not linear.")
+        raise ValueError("tables_ and reconstruction_ are only for kernels that are not linear.")
     if not is_linear:
         _check_kernel_state(quantizer, sizes, d, most)
 
@@ -71,7 +71,7 @@ def _n_coordinates(rotation, d):
             raise ValueError("rotation_ must be a permutation of the columns.")
         return d
     if rotation.dtype != np.float32 or rotation.ndim != 2 or rotation.shape[1] != d or not np.isfinite(rotation).all():
-        raise ValueError("rotation_ must be a finite float32 matrix with a column per column of X.")
+        raise ValueError("rotation_ must be a finite float32 matrix with one column per column of X.")
     return len(rotation)
 
 
@@ -88,7 +88,7 @@ def _check_codebooks(inner, sizes, most):
 def _check_kernel_state(quantizer, sizes, d, most):
     rotation, inner, means = quantizer.rotation_, quantizer.inner_, quantizer.reconstruction_
     if rotation is not None and rotation.ndim == 2:
-        raise ValueError("rotation_ must leave columns whole where the kernel is not linear.")
+        raise ValueError("rotation_ must not mix columns unless the kernel is linear.")
     check_kernel(quantizer.kernel_, None)
     check_tables(quantizer.points_, quantizer.tables_, d)
     sides = 1 if quantizer.kernel_.positive_definite_on == "non-negative" else 2
@@ -98,7 +98,7 @@ def _check_kernel_state(quantizer, sizes, d, most):
         raise ValueError("tables_ must be finite.")
     _check_codebooks(means, sizes, most)
     if not np.array_equal(means.layout.starts, inner.layout.starts):
-        raise ValueError("reconstruction_ must have a row for each word.")
+        raise ValueError("reconstruction_ must have one row per word.")
 
 
 # ----------------------------------------------------------------------------------------------------- warnings
@@ -110,8 +110,8 @@ def warn_few_words(n_words, wanted):
     if few.any():
         warnings.warn(
             f"ProductQuantizer: {np.count_nonzero(few)} of {len(n_words)} blocks have fewer than {wanted} different "
-            f"training rows (the fewest {n_words.min()}) and as many words. Use fewer bits, larger blocks or more "
-            "rows.",
+            f"training rows (the minimum is {n_words.min()}), so they have fewer words. Use fewer bits, larger blocks "
+            "or more rows.",
             ApproximationWarning,
             stacklevel=3,
         )
@@ -122,8 +122,8 @@ def warn_smaller(X, bytes_per_row, codebook_bytes):
     csr_bytes, code_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.shape[0] * bytes_per_row
     if csr_bytes < code_bytes:
         warnings.warn(
-            f"ProductQuantizer: these rows take {csr_bytes:,} bytes as a CSR matrix and {code_bytes:,} bytes as codes, "
-            f"to which the codebooks add {codebook_bytes:,}. Keep them sparse, or use larger blocks.",
+            f"ProductQuantizer: these rows take {csr_bytes:,} bytes as a CSR matrix and {code_bytes:,} bytes as "
+            f"codes, plus {codebook_bytes:,} bytes of codebooks. Keep them sparse, or use larger blocks.",
             ApproximationWarning,
             stacklevel=3,
         )

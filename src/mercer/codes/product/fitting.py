@@ -17,7 +17,7 @@ STRIP_BYTES = 2**25  # training values that exist at once, in float32
 
 @dataclass
 class Words:
-    """What is learnt of the blocks.
+    """What is learned of the blocks.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ K(x, y) = sum_j k(x_j, y_j) ~ sum_j psi_j(x_j)' psi_j(y_j), so squared distances
 kernel's feature space, words are means there, and F_m holds the coordinates of the words of block m.
 
 Two maps give three numbers per column: the tables of :mod:`mercer.maps.landmarks.per_dimension` and the homogeneous
-map. With the tables codes are about as accurate for chi2 and Jensen-Shannon, where the quantiser and not the map is the
+map. With the tables codes are about as accurate for chi2 and Jensen-Shannon, where the quantizer and not the map is the
 weaker part, and more so for the intersection, where it is the map: they follow the values of the column. They also
 serve sums of kernels of different homogeneity.
 """
@@ -27,14 +27,14 @@ def check_kernel(kernel, rotation):
     """Raise unless blocks of columns can stand for the kernel."""
     if not kernel.additive:
         raise InputError(
-            f"ProductQuantizer needs the linear kernel or an additive one, a sum over columns, got {kernel!r}. For "
-            "other kernels quantise kernel principal components: make_pipeline(KernelPCA(kernel), ProductQuantizer())."
+            f"ProductQuantizer needs the linear kernel or an additive kernel; got {kernel!r}. For other kernels, "
+            "quantize kernel principal components: make_pipeline(KernelPCA(kernel), ProductQuantizer())."
         )
     if np.any(kernel.scalar(np.array([0.5, 1.0, 2.0]), np.zeros(3))):
         raise InputError(f"ProductQuantizer needs an additive kernel with k(x, 0) = 0, which {kernel!r} is not.")
     if rotation not in (None, "permutation"):
         raise InputError(
-            f"ProductQuantizer(rotation={rotation!r}) mixes columns, which leaves only the linear kernel as it is; for "
+            f"ProductQuantizer(rotation={rotation!r}) mixes columns, which only the linear kernel allows; for "
             f"{kernel!r} use rotation='permutation' or None."
         )
 
@@ -58,8 +58,8 @@ def warn_beyond(count):
     """Say how many values lay beyond the tables."""
     if count:
         warnings.warn(
-            f"ProductQuantizer: {count} values lie beyond twice the largest training value of their column and are "
-            "taken as that. Fit on data that covers their range.",
+            f"ProductQuantizer: {count} values exceed twice the largest training value of their column and are "
+            "clipped to it. Fit on data that covers their range.",
             ApproximationWarning,
             stacklevel=5,
         )

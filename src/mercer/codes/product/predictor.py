@@ -1,4 +1,4 @@
-"""What a quantiser folds weights of the factor space into."""
+"""What a quantizer folds weights of the factor space into."""
 
 __all__ = ["CodePredictor"]
 
@@ -13,7 +13,7 @@ from mercer.spaces.predictors import CHUNK_ROWS, Predictor, predictor_class
 
 @predictor_class
 class CodePredictor(Predictor):
-    """f(x) = phi(x)' F' u: encode, then score by the weights of the factor space.
+    """f(x) = phi(x)' F' u: encode the row, and score it by the weights of the factor space.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class CodePredictor(Predictor):
 
     Examples
     --------
-    What a classifier that learnt on codes predicts with:
+    What a classifier that learned on codes predicts with:
 
     >>> import numpy as np
     >>> from mercer import ProductQuantizer
@@ -49,7 +49,7 @@ class CodePredictor(Predictor):
         """Scores of raw rows, shape (n,) or (n, C)."""
         if not hasattr(X, "iloc"):
             return super().__call__(X)
-        # a data frame goes to the quantiser as it is, which checks the names of the columns
+        # a data frame goes to the quantizer as it is, which checks the names of the columns
         return self._scores_of_parts(X.iloc, len(X), self.quantizer.rows, np.float64)
 
     def scores(self, X):

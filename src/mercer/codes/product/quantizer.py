@@ -1,4 +1,4 @@
-"""Product quantisation: a row as one word per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
+"""Product quantization: a row as one word per block of columns. [jegou11product], [vedaldi12sparse] Sec. 3
 
 Notation ([vedaldi12sparse])
     paper      code            meaning                                                    shape
@@ -39,39 +39,41 @@ SAMPLES_PER_WORD = 256  # training rows per word, beyond which faiss samples too
 
 
 class ProductQuantizer(FeatureMap):
-    """Rows as one word per block of columns, with an inner product on the words that stands for a kernel.
+    """Encode rows as one codeword per block of columns, with an inner product that approximates a kernel.
 
-    Columns are cut into blocks, each with a codebook of 2**bits words found by k-means; a row is coded by the nearest
-    word of every block: half a byte, a byte or two for each. With the default kernel, the inner product of the codes is
-    that of the decoded rows. With an additive kernel the words are means in the feature space of the kernel, so that
-    the codes approximate that kernel.
+    The columns are split into blocks, each with a codebook of 2**bits codewords found by k-means. A row is encoded by
+    the nearest codeword of each block, which takes half a byte, one byte or two bytes. With the default kernel, the
+    inner product of two codes is that of the decoded rows. With an additive kernel, codewords are means in the feature
+    space of the kernel, and the codes approximate this kernel.
 
     Parameters
     ----------
     block_size : int
-        Columns per block, the last block having fewer where they do not divide the width.
+        Number of columns per block; the last block is smaller if the width is not a multiple. Larger blocks give
+        shorter and coarser codes.
     n_blocks : int or None
-        Number of blocks of nearly equal size, instead of ``block_size``.
+        Number of blocks of nearly equal size, an alternative to ``block_size``.
     bits : int from 1 to 16
-        Bits of a word; 2**bits words per block. Words of 4 bits lie two to a byte, that of block m in bits 0 to 3 of
-        byte m // 2 for even m, in bits 4 to 7 for odd m; others of up to 8 bits take a byte, longer ones two.
+        Bits per codeword; each block has 2**bits codewords. Two 4-bit codewords share a byte: that of block m is in
+        bits 0 to 3 of byte m // 2 for even m, and in bits 4 to 7 for odd m. Other codewords of up to 8 bits take one
+        byte, longer ones two.
     kernel : str or Kernel
-        ``"linear"``, or an additive kernel (chi2, intersection, Jensen-Shannon, ...). Then 3 coordinates per column,
-        tabulated as by ``NystroemMap(per_dimension=True)``, take the place of the column.
+        ``"linear"``, or an additive kernel (chi2, intersection, Jensen-Shannon, ...), for which 3 tabulated coordinates
+        replace each column, as in ``NystroemMap(per_dimension=True)``.
     rotation : {None, "permutation", "random", "opq", "allocation"}
-        What happens to the columns before they are cut. A random permutation; a random rotation; the rotation found
-        together with the words [ge13optimized]; principal directions dealt out so that blocks are equally hard. The
-        last three multiply every row by a matrix, are limited to 4096 columns, and leave the linear kernel only as it
-        is.
+        Transformation of the columns before they are split: a random permutation; a random rotation; a rotation learned
+        with the codewords [ge13optimized]; or principal directions distributed so that blocks are equally hard to
+        encode. The last three multiply every row by a matrix, are limited to 4096 columns, and support only the linear
+        kernel.
     max_samples : int or None
-        Training rows, drawn without replacement. None: 256 per word, as many as faiss uses.
+        Maximum number of training rows, drawn without replacement. None uses 256 per codeword, as faiss does.
     n_iter : int
-        Passes of k-means.
+        Number of k-means iterations.
     random_state : int, RandomState or None
-        Draws the training rows, the words that k-means starts from, and random rotations. The initial rotation of
-        ``"opq"`` is the allocation where blocks have one size, else faiss's own.
+        Seed of the training sample, of the initial codewords and of random rotations. The initial rotation of ``"opq"``
+        is the allocation if all blocks have the same size, and that of faiss otherwise.
     n_jobs : int or None
-        Threads. They do not change the codebooks.
+        Number of threads. It does not affect the codebooks.
 
     Attributes
     ----------
@@ -81,10 +83,10 @@ class ProductQuantizer(FeatureMap):
     block_sizes_ : ndarray of shape (M,)
         Columns (with ``rotation="opq"``, coordinates) of each block.
     rotation_ : None, ndarray of shape (d,) or (coordinates, d)
-        The column that stands at each place, or the matrix that a row is multiplied by.
+        The column at each position, or the matrix that multiplies each row.
     reconstruction_ : None or BlockFactor
-        With a kernel that is not linear, the mean training row of each word, which stands for it in
-        :meth:`inverse_transform`.
+        For a kernel that is not linear, the mean training row of each codeword, which :meth:`inverse_transform`
+        returns.
     points_, tables_ : None or ndarrays
         The coordinates of such a kernel, see :class:`NystroemMap`.
 
@@ -131,7 +133,7 @@ class ProductQuantizer(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Learn the words of every block. ``y`` is ignored."""
+        """Learn the codewords of every block. ``y`` is ignored."""
         self.check_parameters()
         X = self._checked(X, reset=True)
         self._check_width(X.shape[1])
@@ -155,7 +157,7 @@ class ProductQuantizer(FeatureMap):
         return self
 
     def transform(self, X):
-        """The codes: the nearest word of each block, of equally near ones the first.
+        """Encode rows by the nearest codeword of each block; ties go to the first.
 
         Returns
         -------
@@ -166,14 +168,14 @@ class ProductQuantizer(FeatureMap):
         return self.encode_rows(self._checked(X, reset=False))
 
     def inverse_transform(self, codes):
-        """The rows that codes stand for, float32 of shape (n, d).
+        """Decode codes to approximate rows, float32 of shape (n, d).
 
-        With the linear kernel these are the words, rotated back. With another kernel a word is a mean in its feature
-        space and has no row; the mean of the training rows that it codes stands for it.
+        With the linear kernel, these are the codewords, rotated back. With other kernels, codewords are means in
+        feature space, and the mean of the training rows with the same codeword is returned instead.
 
         Parameters
         ----------
-        codes : what :meth:`transform` gave, as whole numbers of any type; or CodeRows
+        codes : what :meth:`transform` gave, as integers of any type; or CodeRows
         """
         rows = as_code_rows(codes, self.n_words_, self.bits)
         source = self.inner_ if self.reconstruction_ is None else self.reconstruction_
@@ -297,7 +299,7 @@ class ProductQuantizer(FeatureMap):
         return X
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         kernel = self.resolved_kernel()
         if not isinstance(kernel, Linear):
@@ -307,7 +309,7 @@ class ProductQuantizer(FeatureMap):
         check_width(self.rotation, d)
         if self.n_blocks is not None and self.n_blocks > d:
             raise InputError(
-                f"ProductQuantizer cannot cut {d} columns into n_blocks={self.n_blocks} blocks. Use at most {d}."
+                f"ProductQuantizer cannot split {d} columns into n_blocks={self.n_blocks} blocks. Use at most {d}."
             )
 
     def _check_loaded(self):
@@ -316,5 +318,5 @@ class ProductQuantizer(FeatureMap):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # codes are whole numbers
+        tags.transformer_tags.preserves_dtype = []  # codes are integers
         return tags

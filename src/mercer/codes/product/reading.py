@@ -92,8 +92,8 @@ def dense_single(X):
         single = np.ascontiguousarray(X, dtype=np.float32)
     if X.dtype != np.float32 and not np.isfinite(single).all():
         raise InputError(
-            f"ProductQuantizer works in float32, whose numbers end at {np.finfo(np.float32).max:.3g}, but X has "
-            f"{X[~np.isfinite(single)][0]:.6g}. Scale the data."
+            f"ProductQuantizer computes in float32, whose largest number is {np.finfo(np.float32).max:.3g}, but X "
+            f"contains {X[~np.isfinite(single)][0]:.6g}. Scale the data."
         )
     return single
 

@@ -17,8 +17,8 @@ from mercer.spaces.blocks import even_slices
 
 ROTATIONS = (None, "permutation", "random", "opq", "allocation")
 WIDEST = 4096  # columns of a full rotation: its matrix has as many rows, 64 MiB in float32
-LEARNT_ROWS = 2**14  # rows from which directions are learnt: a few per direction at the widest
-OPQ_ROWS = 2**15  # rows from which words and rotation are learnt together
+LEARNT_ROWS = 2**14  # rows from which directions are learned: a few per direction at the widest
+OPQ_ROWS = 2**15  # rows from which words and rotation are learned together
 MOST_OPQ_BITS = 8  # of the words found with the rotation: more would be as many as there are rows to find them from
 OPQ_ITERATIONS = 15  # fewer than faiss's 50, which begins with a random rotation
 SUM_ROWS, SUM_STRIPS = 1024, 16  # the covariance is a sum over blocks of rows, in strips of columns
@@ -41,7 +41,7 @@ def check_width(rotation, d):
     if rotation in ("random", "opq", "allocation") and d > WIDEST:
         raise InputError(
             f"ProductQuantizer(rotation={rotation!r}) keeps a matrix of {d} x {d} numbers and multiplies every row by "
-            f"it; that is done up to {WIDEST} columns. Use rotation='permutation' or None."
+            f"it, which is limited to {WIDEST} columns. Use rotation='permutation' or None."
         )
 
 
@@ -115,7 +115,7 @@ def _opq(rows, start, sizes, bits):
     """The rotation with the smallest error of the codes, found together with them. [ge13optimized]
 
     It begins with the directions dealt out (``start``), not with faiss's random rotation, from which it ends in codes
-    that find fewer neighbours (measured: `python -m benchmarks search-rotations`). faiss needs blocks of one size:
+    that find fewer neighbors (measured: `python -m benchmarks search-rotations`). faiss needs blocks of one size:
     where the last would be smaller, the coordinates are more than the columns, and its own rotation has to do.
     """
     faiss = load_faiss()

@@ -1,6 +1,6 @@
 """The words of a block: k-means by faiss, one block per task.
 
-One block is small work for several threads (5,000 rows of 8 numbers), a quantiser has many blocks, and k-means on one
+One block is small work for several threads (5,000 rows of 8 numbers), a quantizer has many blocks, and k-means on one
 thread has one answer: so faiss runs on the thread that calls it, and blocks run side by side.
 """
 

@@ -1,1 +1,1 @@
-"""Bits for a wire: universal, quantized and learned embeddings, specified in whole numbers."""
+"""Bits for a wire: universal, quantized and learned embeddings, specified in integers."""

@@ -19,7 +19,7 @@ from mercer.kernels import Linear
 from mercer.maps.base import FeatureMap
 from mercer.maps.dask import is_dask, transform_chunks
 
-WORTH_CENTERING = 2  # rows are centred if that makes the largest number this many times smaller: a bit more for all
+WORTH_CENTERING = 2  # rows are centered if that makes the largest number this many times smaller: a bit more for all
 HEADROOM = 2  # new rows may be this many times as large as training rows before they are clipped
 
 
@@ -48,7 +48,7 @@ class BitEmbedding(FeatureMap):
 
     @property
     def specification_(self):
-        """The fitted embedding in whole numbers, from which any client makes the same bits: a `Specification`."""
+        """The fitted embedding in integers, from which any client makes the same bits: a `Specification`."""
         if "_parsed" not in self.__dict__:  # after loading; a service asks for it with every request
             check_is_fitted(self)
             self._parsed = Specification.from_dict(json.loads(self.specification_json_))
@@ -77,7 +77,7 @@ class BitEmbedding(FeatureMap):
         return (int(high) << 32) | int(low), random_state
 
     def _find_rounding(self, X, may_center):
-        """Centre and scale of the numbers, so that the largest of the training rows fits 16 bits with room."""
+        """Center and scale of the numbers, so that the largest of the training rows fits 16 bits with room."""
         size = self._block_size(X.shape[1])
         center = scale = None
         largest = _largest(X, size)
@@ -114,7 +114,7 @@ class BitEmbedding(FeatureMap):
         if self.block_size is not None and n_columns % int(self.block_size):
             raise InputError(
                 f"{type(self).__name__} has blocks of {self.block_size} columns; X has {n_columns} columns, which is "
-                "not a multiple of it."
+                "not a multiple of the block size."
             )
 
     # --------------------------------------------------------------------------------------------------- encoding
@@ -153,9 +153,9 @@ class BitEmbedding(FeatureMap):
         try:
             specification = self.specification_
         except (InputError, TypeError, ValueError) as error:
-            raise ValueError(f"specification_json_ is not the specification of an embedding: {error}") from error
+            raise ValueError(f"specification_json_ is not a valid specification of an embedding: {error}") from error
         if specification.n_features != self.n_features_in_:
-            raise ValueError("n_features_in_ must be that of the specification.")
+            raise ValueError("n_features_in_ must match the specification.")
 
 
 @dataclass
@@ -174,11 +174,11 @@ class Rounding:
         return None, self.scale * 2.0**self.exponent, self.center
 
     def whole(self, length):
-        """A length of the (standardised) data in the whole numbers of projections: a step."""
+        """A length of the (standardized) data in the integers of projections: a step."""
         return int(np.clip(np.rint(length * 2.0**self.exponent * self.unit), 1, LARGEST_STEP))
 
     def length(self, projection):
-        """A length in the whole numbers of projections in the units of the (standardised) data."""
+        """A length in the integers of projections in the units of the (standardized) data."""
         return projection / self.unit / 2.0**self.exponent
 
 

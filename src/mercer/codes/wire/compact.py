@@ -24,8 +24,8 @@ from mercer.kernels import Linear
 from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, Identity
 
-SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learnt
-TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # a rotation is learnt from the larger of the one and so many each
+SAMPLE_BLOCKS = 2**15  # training blocks from which directions are learned
+TURNED_BLOCKS, BLOCKS_PER_DIRECTION = 2**12, 8  # a rotation is learned from the larger of the one and so many each
 # [gong13iterative] Sec. 3.2 has 50 iterations. Of few directions the best of several rotations is taken, because they
 # differ; of many they hardly do, and take their time.
 FEW_DIRECTIONS, STARTS, ITERATIONS, FEWER_ITERATIONS = 64, 4, 50, 20
@@ -37,7 +37,7 @@ class CompactEmbedding(BitEmbedding):
     spend no bit on directions in which rows hardly differ. [gong13iterative]
 
     The first principal directions of the training rows, as many as there are bits, are turned by the rotation R that
-    minimises |B - V R|, B the signs of V R: alternately B = sign(V R), and R from the singular vectors of B'V. With
+    minimizes |B - V R|, B the signs of V R: alternately B = sign(V R), and R from the singular vectors of B'V. With
     more bits than directions, several rotations of all directions are learned, each from a random start.
 
     A code of other length has other projections: unlike those of `UniversalEmbedding` and `QuantizedJL`, a shorter code
@@ -46,23 +46,23 @@ class CompactEmbedding(BitEmbedding):
     Parameters
     ----------
     n_bits : int
-        Bits of each block.
+        Bits per code of each block.
     block_size : int or None
-        Columns of the local descriptors that a row is made of; each is embedded on its own, by the same projections,
-        and their codes are stacked. None: the whole row is one.
+        Number of columns of each local descriptor in a row. All descriptors share the projections, and their codes are
+        concatenated. None encodes the whole row.
     standardize : bool
-        Subtract the mean and divide by the standard deviation of each column of a block first.
+        Subtract the mean of each column of a block and divide by its standard deviation.
     random_state : int, RandomState or None
-        Draws training rows and where rotations begin.
+        Seed of the training sample and of the initial rotations.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
     scale_ : float
-        What a sign stands for: the mean magnitude of the projections of the training rows.
+        The value of a sign: the mean magnitude of the projections of the training rows.
     kernel_ : Linear
-        Inner products of codes stand for those of rows less their mean.
+        Inner products of codes estimate those of the centered rows.
 
     See Also
     --------
@@ -133,8 +133,8 @@ class CompactEmbedding(BitEmbedding):
         entries = self._block_size(n_columns) * self.n_bits
         if entries > 2**26:
             raise InputError(
-                f"CompactEmbedding keeps a matrix of bits x columns, 2^26 numbers at most, got {self.n_bits} bits of "
-                f"{self._block_size(n_columns)} columns. Use fewer bits, blocks (block_size), or QuantizedJL."
+                f"CompactEmbedding supports at most 2^26 numbers in its matrix of bits x columns; got {self.n_bits} "
+                f"bits and {self._block_size(n_columns)} columns. Use fewer bits, blocks (block_size), or QuantizedJL."
             )
 
 

@@ -1,4 +1,4 @@
-"""The table that turns random bits into nearly normal whole numbers, for the embeddings of docs/wire-format.md.
+"""The table that turns random bits into nearly normal integers, for the embeddings of docs/wire-format.md.
 
 TABLE[i] is 8192 times the mean of |x| in part i of 1,024 equally likely parts, x standard normal, scaled so that the
 mean of the squares is 8192^2 (to six digits). It is a part of the format: computed once and printed in the manual,

@@ -1,6 +1,6 @@
-"""Rows to bits by a specification: rounding to 16 bits, projections, quantisers. docs/wire-format.md, sections 2 to 5
+"""Rows to bits by a specification: rounding to 16 bits, projections, quantizers. docs/wire-format.md, sections 2 to 5
 
-What is exact, and how it is fast: rows and matrix are whole numbers of 16 bits, so a product in float64 is exact. A
+What is exact, and how it is fast: rows and matrix are integers of 16 bits, so a product in float64 is exact. A
 product in float32 errs by at most (d + 2) 2^-24 |z| |a|, in any order of summation; only projections that a threshold
 is so near to are computed again.
 """
@@ -81,7 +81,7 @@ class Projector:
         return codes
 
     def rounded(self, X):
-        """Blocks of rows as 16-bit whole numbers in float32, shape (rows * blocks, features)."""
+        """Blocks of rows as 16-bit integers in float32, shape (rows * blocks, features)."""
         spec = self.specification
         X = X.toarray() if sparse.issparse(X) else X
         Z = X.reshape(-1, spec.features).astype(np.float64)
@@ -93,7 +93,7 @@ class Projector:
         return np.clip(Z, -LARGEST, LARGEST, out=Z).astype(np.float32)
 
     def exact(self, Z):
-        """Projections of rounded blocks, float64 whole numbers, shape (blocks, projections)."""
+        """Projections of rounded blocks, float64 integers, shape (blocks, projections)."""
         spec = self.specification
         if spec.matrix != "structured":
             return Z.astype(np.float64) @ self.matrix[: spec.projections].T.astype(np.float64)

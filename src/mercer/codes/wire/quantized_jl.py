@@ -1,10 +1,10 @@
-"""Quantised Johnson-Lindenstrauss embeddings: random projections in a few bits each. [boufounos15universal] Sec. II-C
+"""Quantized Johnson-Lindenstrauss embeddings: random projections in a few bits each. [boufounos15universal] Sec. II-C
 
 Notation
     paper     code            meaning
     M, B      n_projections, bits
-    S         saturation_     largest value of a projection <a, x> that the quantiser tells apart
-    Delta     2 S / 2^B       step of the quantiser
+    S         saturation_     largest value of a projection <a, x> that the quantizer tells apart
+    Delta     2 S / 2^B       step of the quantizer
     R = M B                   bits of a code
 Deviation from the paper: entries of A are standard normal, so (6) holds for distances of q / sqrt(M).
 """
@@ -24,40 +24,40 @@ from mercer.maps.landmarks.choice import sample_rows
 from mercer.spaces import BitRows, BlockFactor, CodeRows, Identity
 
 SAMPLE_ROWS = 4096  # training rows whose projections decide offsets and saturation
-# Steps of the uniform quantiser with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
+# Steps of the uniform quantizer with the least mean squared error for normal numbers of variance 1, 1 to 8 bits.
 # [max60quantizing] (1 to 5 bits; the rest by the same calculation)
 BEST_STEPS = (1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308)
-WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds a whole number of projections
+WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds an integer of projections
 
 
 class QuantizedJL(BitEmbedding):
-    """Random projections, each quantised to a few bits: codes whose inner products stand for those of the rows. (6)
+    """Random projections, each quantized to a few bits: codes whose inner products estimate those of the rows. (6)
 
     Parameters
     ----------
     n_projections : int
-        M, projections of each block. The first ones do not depend on how many there are.
+        M, the number of projections per block. Shorter codes are prefixes of longer ones.
     bits : int, 1 to 8
         B, bits per projection. The rate is R = M B.
     saturation : float or "auto"
-        S, in the units of projections <a, x>, a standard normal: larger ones are cut off. ``"auto"``: what loses least
-        for normal projections of the spread of the training rows (1.6 standard deviations for 1 bit, 2.7 for 4).
+        S, in units of standard normal projections <a, x>; larger values are clipped. ``"auto"`` minimizes the loss for
+        normal projections with the spread of the training rows (1.6 standard deviations for 1 bit, 2.7 for 4).
     variant : {"plain", "dithered", "sigma-delta"}
-        ``"dithered"``: uniform noise of one step, the same for all rows, is added first. ``"sigma-delta"``: what a
-        projection loses is added to the next one.
+        How projections are rounded. ``"dithered"`` first adds uniform noise of one step, the same for all rows.
+        ``"sigma-delta"`` adds the rounding error of each projection to the next one.
     center : bool
-        Subtract from each projection its mean over the training rows: bits are then spent on differences between rows.
+        Subtract the mean over the training rows from each projection, so that bits encode differences between rows.
     block_size : int or None
-        Columns of the local descriptors that a row is made of; each is embedded on its own, by the same projections,
-        and their codes are stacked. None: the whole row is one.
+        Number of columns of each local descriptor in a row. All descriptors share the projections, and their codes are
+        concatenated. None encodes the whole row.
     matrix : {"dense", "structured"}
-        ``"structured"``: three Hadamard transforms with random signs, faster for rows of thousands of columns.
+        ``"structured"`` uses three Hadamard transforms with random signs, which are faster for thousands of columns.
     standardize : bool
-        Subtract the mean and divide by the standard deviation of each column of a block first.
+        Subtract the mean of each column of a block and divide by its standard deviation.
     random_state : int, RandomState or None
-        Draws the seed of the projections, and training rows.
+        Seed of the projections and of the training sample.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------

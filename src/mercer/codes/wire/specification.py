@@ -1,4 +1,4 @@
-"""What an embedding into bits is, written down in whole numbers: see docs/wire-format.md, sections 3 to 6."""
+"""What an embedding into bits is, written down in integers: see docs/wire-format.md, sections 3 to 6."""
 
 __all__ = ["KINDS", "LARGEST_STEP", "MATRICES", "Specification", "padded_length"]
 
@@ -43,8 +43,8 @@ class Specification:
     exponent : int or None, numbers are multiplied by 2^exponent before they are rounded to 16 bits
     scale : None or array of factors, instead of the exponent
     center : None or array that is subtracted first
-    offsets : None or array of whole numbers that are subtracted from projections
-    entries : None, or for a learned matrix its whole numbers of 16 bits, (projections, features)
+    offsets : None or array of integers that are subtracted from projections
+    entries : None, or for a learned matrix its integers of 16 bits, (projections, features)
 
     Examples
     --------
@@ -100,18 +100,18 @@ class Specification:
         _require(array.shape == (size,) and np.isfinite(array).all(), f"{name} as {size} finite numbers", array.shape)
         if name == "offsets":
             whole = (array == np.floor(array)) & (np.abs(array) < 2.0**52)
-            _require(self.kind != "universal" and whole.all(), "whole offsets, and none for universal bits", name)
+            _require(self.kind != "universal" and whole.all(), "integer offsets, and none for universal bits", name)
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
     def _freeze_entries(self):
         learned = self.matrix == "learned"
-        _require((self.entries is not None) == learned, "entries for a learned matrix, and for no other", self.matrix)
+        _require((self.entries is not None) == learned, "entries for a learned matrix only", self.matrix)
         if self.entries is None:
             return
         array, shape = np.asarray(self.entries), (self.projections, self.features)
         fits = array.shape == shape and array.dtype.kind in "iu" and np.abs(array.astype(np.int64)).max() < 2**15
-        _require(fits, f"entries as whole numbers of 16 bits in the shape {shape}", array.shape)
+        _require(fits, f"entries as 16-bit integers in the shape {shape}", array.shape)
         array = np.array(array, dtype="<i2")
         array.flags.writeable = False
         object.__setattr__(self, "entries", array)
@@ -140,7 +140,7 @@ class Specification:
 
     @property
     def unit(self):
-        """Standard deviation of a random projection of a row of norm 1, in whole numbers."""
+        """Standard deviation of a random projection of a row of norm 1, in integers."""
         return self.padded if self.matrix == "structured" else UNIT
 
     def shortened(self, projections):
@@ -221,7 +221,7 @@ def _from_text(text, name, dtype="<f8"):
 
 def _require_whole(value, name, least, most):
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    _require(whole and least <= value <= most, f"{name} as a whole number from {least} to {most}", value)
+    _require(whole and least <= value <= most, f"{name} as an integer from {least} to {most}", value)
 
 
 def _require(fits, wanted, got):

@@ -1,10 +1,10 @@
-"""Universal embeddings: one bit of a wrapped quantiser per random projection. [boufounos15universal]
+"""Universal embeddings: one bit of a wrapped quantizer per random projection. [boufounos15universal]
 
 Notation ([boufounos15universal] Sec. II-D)
     paper     code           meaning
     M         n_bits         bits of a code (of each block)
-    A, w                     drawn from a seed: nearly normal whole numbers, and a dither in [0, Delta)
-    Delta     delta_         step of the quantiser: distances up to about 0.63 delta are told apart
+    A, w                     drawn from a seed: nearly normal integers, and a dither in [0, Delta)
+    Delta     delta_         step of the quantizer: distances up to about 0.63 delta are told apart
     g(d)      expected_distance(d)   expected share of bits that differ at the distance d, (9)
 Deviation from the paper: (8) is of the share of the bits that differ, not of their number; all arithmetic is in whole
 numbers (docs/wire-format.md), so that a client in any language finds the same bits.
@@ -36,35 +36,35 @@ FARTHEST = 2.0  # in deltas: g is 1/2 there to nine digits
 
 
 class UniversalEmbedding(BitEmbedding):
-    """Bits that resolve small Euclidean distances and no others: a share g(d) of them differs at the distance d.
+    """Bits that preserve small Euclidean distances: a share g(d) of them differs at the distance d.
 
-    Bit b of x is floor((<a_b, x> + w_b) / delta) mod 2, (7). Bits are spent on distances up to about 0.63 delta; rows
-    farther apart differ in half of the bits, however far that is. The share of equal bits stands for a kernel close to
-    RBF of width delta / pi, (18), so that a linear machine on the bits does what an RBF machine does:
-    ``KernelClassifier(map=UniversalEmbedding(512))``. For the distances of another kernel, embed first:
+    Bit b of x is floor((<a_b, x> + w_b) / delta) mod 2, (7). Bits preserve distances up to about 0.63 delta; for rows
+    farther apart, half of the bits differ, whatever the distance. The share of equal bits approximates a kernel close
+    to RBF of width delta / pi, (18), so a linear model on the bits works like an RBF model:
+    ``KernelClassifier(map=UniversalEmbedding(512))``. For the distances of another kernel, embed the rows first:
     ``make_pipeline(KernelPCA(kernel), UniversalEmbedding())``.
 
     Parameters
     ----------
     n_bits : int
-        Bits of a code, of each block. Distances of codes have a standard deviation of at most 0.5 / sqrt(n_bits). The
-        first bits do not depend on how many there are.
+        Bits per code of each block. The standard deviation of code distances is at most 0.5 / sqrt(n_bits). Shorter
+        codes are prefixes of longer ones.
     delta : float or "auto"
-        Step of the quantiser, in the units of distances. ``"auto"``: sqrt(8 / pi) times the lower quartile of the
-        distances between 4,096 random pairs of training rows (without equal rows), so that the linear range of g ends
-        there; 1 if all training rows are equal. Where labels are known, cross-validation does better:
-        ``GridSearchCV(KernelClassifier(map=UniversalEmbedding()), {"map__delta": ...})``.
+        Step of the quantizer, in units of distance; a larger step preserves larger distances, less precisely.
+        ``"auto"`` uses sqrt(8 / pi) times the lower quartile of the distances between 4,096 random pairs of distinct
+        training rows, where the linear range of g ends; or 1 if all training rows are equal. With labels,
+        cross-validation is better: ``GridSearchCV(KernelClassifier(map=UniversalEmbedding()), {"map__delta": ...})``.
     block_size : int or None
-        Columns of the local descriptors that a row is made of; each is embedded on its own, by the same projections,
-        and their codes are stacked. None: the whole row is one.
+        Number of columns of each local descriptor in a row. All descriptors share the projections, and their codes are
+        concatenated. None encodes the whole row.
     matrix : {"dense", "structured"}
-        ``"structured"``: three Hadamard transforms with random signs, faster for rows of thousands of columns.
+        ``"structured"`` uses three Hadamard transforms with random signs, which are faster for thousands of columns.
     standardize : bool
-        Subtract the mean and divide by the standard deviation of each column of a block first.
+        Subtract the mean of each column of a block and divide by its standard deviation.
     random_state : int, RandomState or None
-        Draws the seed of the projections, and pairs of rows.
+        Seed of the projections and of the pairs of rows.
     n_jobs : int or None
-        Threads. They do not change the codes.
+        Number of threads. It does not affect the codes.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class UniversalEmbedding(BitEmbedding):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Draw the seed and find delta. ``y`` is ignored."""
+        """Draw the seed and choose delta. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         self._check_blocks(X.shape[1])
         seed, random_state = self._draw_seed()
@@ -123,7 +123,7 @@ class UniversalEmbedding(BitEmbedding):
         return share_of_bits(d / self.delta_)
 
     def distance_from_codes(self, codes, others=None, confidence=0.95):
-        """Distances that codes tell, with the interval that they leave open. (15)
+        """Estimate distances from codes, with confidence intervals. (15)
 
         With n bits the share h that differs is within tau = sqrt(log(2 / (1 - confidence)) / 2n) of g(d) (Hoeffding),
         so d is between the distances of h - tau and h + tau; beyond the range of g, h + tau has none.
@@ -141,8 +141,8 @@ class UniversalEmbedding(BitEmbedding):
             raise InputError(f"distance_from_codes needs 0 < confidence < 1, got {confidence!r}.")
         if self.specification_.blocks > 1:
             raise InputError(
-                "distance_from_codes needs codes of whole rows; these are stacked codes of "
-                f"{self.specification_.blocks} blocks, whose distances are not told apart."
+                "distance_from_codes needs codes of whole rows, but these are stacked codes of "
+                f"{self.specification_.blocks} blocks, whose distances cannot be separated."
             )
         left = self.rows_of_codes(codes).packed
         right = left if others is None else self.rows_of_codes(others).packed

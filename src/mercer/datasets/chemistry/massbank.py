@@ -14,7 +14,7 @@ from mercer.datasets.files import verified_bytes
 
 ORIGIN = (
     "the records of https://github.com/MassBank/MassBank-data (release of May 2025), of which it holds the MS2 spectra "
-    "with 5 peaks or more under an open licence, 60 strongest peaks each"
+    "with 5 peaks or more under an open license, 60 strongest peaks each"
 )
 SHA256 = "43a9990262ebfd252169c3f064f68900de98260132716890fa8a325fd861ef0a"
 N_SPECTRA = 54_791
@@ -48,7 +48,7 @@ def load_massbank(bin_width=0.1, *, root=None):
     with np.load(io.BytesIO(content), allow_pickle=False) as members:
         file = {name: members[name] for name in members.files}
     if len(file["accession"]) != N_SPECTRA:
-        raise InputError(f"massbank_ms2.npz should hold {N_SPECTRA} spectra, it holds {len(file['accession'])}.")
+        raise InputError(f"massbank_ms2.npz must contain {N_SPECTRA} spectra, but contains {len(file['accession'])}.")
     n_bins = int(np.ceil(LARGEST_MZ / bin_width))
     columns = np.minimum(file["mz"] / (1000 * bin_width), n_bins - 1).astype(np.int32)
     values = file["intensity"].astype(np.float32)

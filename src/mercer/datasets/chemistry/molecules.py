@@ -39,6 +39,6 @@ def load_molecules(*, root=None):
     content = verified_bytes("molecules", NAME, SHA256, ORIGIN, root).decode()
     lines = list(csv.reader(io.StringIO(content)))[1:]
     if len(lines) != N_MOLECULES:
-        raise InputError(f"{NAME} should hold {N_MOLECULES} molecules, it holds {len(lines)}.")
+        raise InputError(f"{NAME} must contain {N_MOLECULES} molecules, but contains {len(lines)}.")
     smiles, active = zip(*lines, strict=True)
     return Bunch(smiles=np.array(smiles), active=np.array(active, dtype=np.float64) > 0)

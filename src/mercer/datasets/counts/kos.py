@@ -31,10 +31,12 @@ def load_kos(*, root=None):
 
 def read_bag_of_words(content, name, sizes):
     """The matrix of a file of UCI: how many rows, columns and counts, then lines of ``row column count`` from 1 on."""
-    # one kind of separator and whole numbers: many times faster than np.loadtxt
+    # one kind of separator and integers: many times faster than np.loadtxt
     numbers = np.fromstring(content, dtype=np.int64, sep=" ")
     if tuple(numbers[:3]) != sizes or numbers.size != 3 + 3 * sizes[2]:
-        raise InputError(f"{name} should hold {sizes[0]} x {sizes[1]} numbers, {sizes[2]} of them counts; it does not.")
+        raise InputError(
+            f"{name} must contain {sizes[0]} x {sizes[1]} numbers, {sizes[2]} of them counts, but does not."
+        )
     rows, columns, counts = numbers[3:].reshape(-1, 3).T
     matrix = sparse.coo_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=sizes[:2]).tocsr()
     matrix.sort_indices()

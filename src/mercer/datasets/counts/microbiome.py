@@ -66,7 +66,7 @@ def load_microbiome(part="gevers-ileum", *, root=None):
     place = {name: row for row, name in enumerate(samples)}
     missing = [name for name in names if name not in place]
     if missing or len(names) != n_samples:
-        raise InputError(f"{task} should name {n_samples} samples of {TABLES[table][0]}; it does not.")
+        raise InputError(f"{task} should name {n_samples} samples of {TABLES[table][0]}, but does not.")
     rows = [place[name] for name in names]
     return Bunch(data=counts[rows], target=np.array(target), taxa=taxa, sample=np.array(names))
 
@@ -78,5 +78,5 @@ def _read_table(name, n_samples, n_taxa, sha256, root):
     taxa, cells = zip(*(line.split("\t", 1) for line in lines), strict=True)
     counts = np.array([np.fromstring(line, dtype=np.float64, sep="\t") for line in cells])
     if counts.shape != (n_taxa, n_samples) or len(samples) != n_samples:
-        raise InputError(f"{name} should hold {n_taxa} taxa of {n_samples} samples; it holds {counts.shape}.")
+        raise InputError(f"{name} must contain {n_taxa} taxa of {n_samples} samples; it contains {counts.shape}.")
     return np.ascontiguousarray(counts.T, dtype=np.float32), np.array(taxa), samples

@@ -44,7 +44,7 @@ def load_20newsgroups(part="train", *, root=None):
     labels = _members("labels.npz", LABELS_SHA256, root)
     groups = labels["classes"][labels[f"y_{part}"]]
     if counts["shape"].tolist() != [n_rows, N_WORDS] or len(groups) != n_rows:
-        raise InputError(f"{name} should hold {n_rows} rows of {N_WORDS} counts and as many labels; it does not.")
+        raise InputError(f"{name} must contain {n_rows} rows of {N_WORDS} counts and as many labels, but does not.")
     parts = (counts["data"].astype(np.float32), counts["indices"], counts["indptr"])
     X = sparse.csr_array(parts, shape=(n_rows, N_WORDS))
     X.sort_indices()

@@ -27,7 +27,7 @@ PARTS = {
 
 
 def load_fashion_mnist(part="train", *, root=None):
-    """Pictures of ten kinds of clothes, 28 x 28 grey values from 0 to 255, row by row.
+    """Pictures of ten kinds of clothes, 28 x 28 gray values from 0 to 255, row by row.
 
     Parameters
     ----------
@@ -55,5 +55,5 @@ def read_idx(content, shape, name):
     """The bytes of an idx file as an array: two zeros, their type, the number of dimensions, the sizes, the bytes."""
     head = bytes([0, 0, 8, len(shape)]) + np.array(shape, dtype=">u4").tobytes()  # 8: unsigned bytes
     if content[: len(head)] != head or len(content) != len(head) + np.prod(shape):
-        raise InputError(f"{name} should hold {' x '.join(map(str, shape))} bytes in the idx format; it does not.")
+        raise InputError(f"{name} must contain {' x '.join(map(str, shape))} bytes in the idx format, but does not.")
     return np.frombuffer(content, dtype=np.uint8, offset=len(head)).reshape(shape)

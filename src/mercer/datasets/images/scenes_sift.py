@@ -109,7 +109,7 @@ def make_scenes_sift(out, *, root=None):
 
 
 def load_scenes_sift(part="base", *, root=None):
-    """SIFT descriptors of the Scenes-15 images: whole numbers from 0 to 255 in 128 dimensions, no row twice.
+    """SIFT descriptors of the Scenes-15 images: integers from 0 to 255 in 128 dimensions, no row twice.
 
     Parameters
     ----------
@@ -129,23 +129,25 @@ def load_scenes_sift(part="base", *, root=None):
         folder = data_root(root)
     rows = read_made(folder, name, RECIPE.files[name])
     if rows.shape != (n_rows, WIDTH) or rows.dtype != np.uint8:
-        raise InputError(f"{folder / name} should hold {n_rows} x {WIDTH} bytes, it holds {rows.shape} {rows.dtype}.")
+        raise InputError(
+            f"{folder / name} must contain {n_rows} x {WIDTH} bytes, but contains {rows.shape} {rows.dtype}."
+        )
     return rows
 
 
 def read_made(folder, name, pinned):
     """The array of a file that the recipe made: the pinned one, or, with a warning, the one in the folder's record."""
-    path, again = folder / name, f"'mercer datasets scenes-sift --out {folder}' makes it from {ORIGIN}"
+    path, again = folder / name, f"'mercer datasets scenes-sift --out {folder}' generates it from {ORIGIN}"
     if not path.is_file():
         raise InputError(
-            f"There is no {name} in {folder}. {again}. Let MERCER_DATA name the directory above, or pass it as root."
+            f"There is no {name} in {folder}. {again}. Set MERCER_DATA to the directory above, or pass it as root."
         )
     with open(path, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
         if checksum not in (pinned, _recorded(folder, name)):
             raise InputError(
-                f"{path} is not what the recipe made: its sha256 is {checksum[:16]}..., not {pinned[:16]}...; "
-                f"it is damaged or was changed. {again}."
+                f"{path} differs from the generated file: its sha256 is {checksum[:16]}..., not {pinned[:16]}.... It "
+                f"is damaged or was changed. {again}."
             )
         if checksum != pinned:
             warnings.warn(_difference(path, checksum, pinned), stacklevel=3)
@@ -200,9 +202,9 @@ def images_sha256(digests):
 def _refuse_other_images(recipe, images, names, digests):
     needed = f"make_scenes_sift needs {ORIGIN} in {images}"
     if names_sha256(names) != recipe.list_sha256:
-        raise InputError(f"{needed}, as train/*/*.jpg and test/*/*.jpg. It has {len(names)} such files, not those.")
+        raise InputError(f"{needed}, as train/*/*.jpg and test/*/*.jpg. It has {len(names)} other files of this kind.")
     if images_sha256(digests) != recipe.images_sha256:
-        raise InputError(f"{needed}. The files there have the right names and other contents.")
+        raise InputError(f"{needed}. The files have the right names but different contents.")
 
 
 def _descriptors(recipe, images, names, digests):
@@ -241,7 +243,7 @@ def sift(path):
 
     image = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_GRAYSCALE)
     if image is None:
-        raise InputError(f"{path} is no image that OpenCV can read.")
+        raise InputError(f"{path} is not an image that OpenCV can read.")
     # a detector of its own, because the images of a batch are read by several threads
     detector = cv2.SIFT_create(contrastThreshold=CONTRAST_THRESHOLD)
     before = cv2.ipp.useIPP()
@@ -312,7 +314,6 @@ def _recorded(folder, name):
 
 def _difference(path, checksum, pinned):
     return (
-        f"{path} was made by the recipe, but not on a machine that gives the published rows (OpenCV {OPENCV} on "
-        f"x86-64): its sha256 is {checksum}, the published one {pinned}. Results on it may differ slightly from "
-        "published ones."
+        f"{path} was generated on a machine that does not reproduce the published rows (OpenCV {OPENCV} on x86-64): "
+        f"its sha256 is {checksum}, the published one {pinned}. Results on it may differ slightly from published ones."
     )

@@ -12,7 +12,7 @@ PARTS = {
     "base": ("siftsmall_base.fvecs", 10_000, 128, "1e90414a3254361aba48a0d58e461f7661fb135dabb3da985290e94de8f60fe0"),
     "learn": ("siftsmall_learn.fvecs", 25_000, 128, "8e232080ad8b4b07024c51b9b1933346d62e70fa2560ad184e697d40277a9a15"),
     "query": ("siftsmall_query.fvecs", 100, 128, "095af38bda2741be721447ba97e9286fa918ece946be92a9ae133276eddc1a10"),
-    "neighbours": (
+    "neighbors": (
         "siftsmall_groundtruth.ivecs", 100, 100, "b0717bf276111a166f14dcc2653fd04465b2afd6d34c72be641b622cf99f95ae",
     ),
     "more-base": (
@@ -23,12 +23,12 @@ PARTS = {
 
 
 def load_sift(part="base", *, root=None):
-    """SIFT descriptors: whole numbers from 0 to 216 in 128 dimensions.
+    """SIFT descriptors: integers from 0 to 216 in 128 dimensions.
 
     Parameters
     ----------
     part : str
-        ``"base"`` (10,000 rows), ``"learn"`` (25,000), ``"query"`` (100) and ``"neighbours"``, the rows of the base
+        ``"base"`` (10,000 rows), ``"learn"`` (25,000), ``"query"`` (100) and ``"neighbors"``, the rows of the base
         nearest to each query, are the files of siftsmall. ``"more-base"`` are rows 10,000 to 19,999 of the base of
         SIFT1M, whose first 10,000 are those of siftsmall, and ``"more-query"`` its 10,000 queries. The learning set
         contains queries: never search it for them.
@@ -37,12 +37,13 @@ def load_sift(part="base", *, root=None):
 
     Returns
     -------
-    ndarray of float32, or for the neighbours int32, one row per descriptor
+    ndarray of float32, or for the neighbors int32, one row per descriptor
     """
+    part = "neighbors" if part == "neighbours" else part  # its name in earlier versions
     if part not in PARTS:
         raise InputError(f"load_sift has no part {part!r}. Parts: {', '.join(PARTS)}.")
     name, n_rows, width, sha256 = PARTS[part]
     rows = parse_vectors(verified_bytes("sift", name, sha256, ORIGIN, root), name, name.rpartition(".")[2])
     if rows.shape != (n_rows, width):
-        raise InputError(f"{name} should hold {n_rows} rows of {width} numbers, it holds {rows.shape}.")
+        raise InputError(f"{name} must contain {n_rows} rows of {width} numbers, but contains {rows.shape}.")
     return rows

@@ -19,7 +19,7 @@ PARTS = {"train": slice(0, N_TRAIN), "test": slice(N_TRAIN, N_ROWS), "all": slic
 
 
 def load_covtype(part="train", *, root=None):
-    """Which of seven trees grows on a patch of 30 x 30 metres: ten measurements and 44 indicators, all whole numbers.
+    """Which of seven trees grows on a patch of 30 x 30 meters: ten measurements and 44 indicators, all integers.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def _read_table(content, name):
     """The numbers of a file of commas and lines, with or without column names."""
     if content[:1].isalpha():
         content = content[content.index(b"\n") + 1 :]
-    # one kind of separator and whole numbers, of which none is larger than 7,173: many times faster than np.loadtxt
+    # one kind of separator and integers, of which none is larger than 7,173: many times faster than np.loadtxt
     numbers = np.fromstring(content.rstrip().replace(b"\n", b","), dtype=np.int16, sep=",")
     if numbers.size != N_ROWS * (N_FEATURES + 1):
-        raise InputError(f"{name} should hold {N_ROWS} rows of {N_FEATURES + 1} numbers; it does not.")
+        raise InputError(f"{name} must contain {N_ROWS} rows of {N_FEATURES + 1} numbers, but does not.")
     return numbers.reshape(N_ROWS, N_FEATURES + 1)

@@ -31,7 +31,7 @@ SECTOR = {
 
 
 def load_ijcnn1(part="train", *, root=None):
-    """The generalisation task of the IJCNN 2001 challenge: 22 features from -1.4 to 1.4, a tenth of the rows positive.
+    """The generalization task of the IJCNN 2001 challenge: 22 features from -1.4 to 1.4, a tenth of the rows positive.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def load_sector(part="train", *, root=None):
 
 
 def read_svmlight(folder, name, n_rows, sha256, origin, *, n_features, root, zero_based=False):
-    """Rows of an svmlight file as a float32 csr_array without stored zeros, and its labels as whole numbers."""
+    """Rows of an svmlight file as a float32 csr_array without stored zeros, and its labels as integers."""
     from sklearn.datasets import load_svmlight_file
 
     content = verified_bytes(folder, name, sha256, origin, root)
     X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based=zero_based, dtype=np.float32)
     if X.shape[0] != n_rows:
-        raise InputError(f"{name} should hold {n_rows} rows, it holds {X.shape[0]}.")
+        raise InputError(f"{name} must contain {n_rows} rows, but contains {X.shape[0]}.")
     X.eliminate_zeros()
     # 32-bit indices, half the size: the only ones that some of scikit-learn's solvers take
     parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))

@@ -19,7 +19,7 @@ PARTS = {
 
 
 def load_shuttle(part="train", *, root=None):
-    """States of the shuttle's radiators from nine readings, whole numbers of very different ranges: scale them.
+    """States of the shuttle's radiators from nine readings, integers of very different ranges: scale them.
 
     Parameters
     ----------
@@ -36,5 +36,5 @@ def load_shuttle(part="train", *, root=None):
     content = verified_bytes("shuttle", name, sha256, ORIGIN, root)
     table = np.loadtxt(io.BytesIO(content), dtype=np.float32, ndmin=2)
     if table.shape != (n_rows, N_FEATURES + 1):
-        raise InputError(f"{name} should hold {n_rows} rows of {N_FEATURES + 1} numbers, it holds {table.shape}.")
+        raise InputError(f"{name} must contain {n_rows} rows of {N_FEATURES + 1} numbers, but contains {table.shape}.")
     return np.ascontiguousarray(table[:, :N_FEATURES]), table[:, N_FEATURES].astype(int)

@@ -5,8 +5,8 @@
     words 2p, 2p + 1  mirror images of each other
 
 so that the mirrored word of k is k ^ 1 from k = 2 on. A mirrored image has mirrored codes, bit for bit
-(`mercer._native.detection.cells`). Words are learnt by k-means on cells of which each may count as itself
-or as its mirror image, whichever is nearer to a word: half of the words are learnt, and the other half follows.
+(`mercer._native.detection.cells`). Words are learned by k-means on cells of which each may count as itself
+or as its mirror image, whichever is nearer to a word: half of the words are learned, and the other half follows.
 [vedaldi12sparse] Sec. 5.2
 """
 
@@ -173,7 +173,7 @@ def _spread(cells, count, rng):
 
 
 def _means(cells, codes, book, rng):
-    """Centres of the cells of each pair, turned to its first word; a pair without cells gets a random cell."""
+    """Centers of the cells of each pair, turned to its first word; a pair without cells gets a random cell."""
     turned = np.where((codes & 1).astype(bool)[:, None] & (codes > 1)[:, None], flip_channels(cells), cells)
     pair = codes.astype(np.int64) >> 1
     n_pairs = len(book) // 2

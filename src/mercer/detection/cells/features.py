@@ -16,7 +16,7 @@ from mercer.detection.sources import check_inside, name_of, read
 from mercer.detection.training.positives import best_by_overlap
 
 BATCH = 16  # images between two reports of progress
-MOST_IMAGES = 300  # that words are learnt from
+MOST_IMAGES = 300  # that words are learned from
 PER_GRID = 25  # cells of each grid, whatever its size: large levels have most cells, and objects are at all of them
 MOST_CELLS = 200_000
 

@@ -85,8 +85,8 @@ class Pyramid:
         if not self.grids:
             rows, columns = (CELL * max(1, n - 2 * shape.padding) for n in shape.smallest)
             raise InputError(
-                f"The image has {self.image_shape[0]} x {self.image_shape[1]} pixels (height x width), less than the "
-                f"{rows} x {columns} that the root needs. Use a larger image."
+                f"The image has {self.image_shape[0]} x {self.image_shape[1]} pixels (height x width), fewer than the "
+                f"{rows} x {columns} that the root filter needs. Use a larger image."
             )
         if cells is None:
             cells = np.empty((n_cells(self.grids, shape), *storage.tail), dtype=storage.dtype)

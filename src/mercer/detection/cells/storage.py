@@ -94,7 +94,7 @@ def cells_as(name, codebook=None):
     if name == "codes":
         return CodedCells(codebook)
     if name not in ("dense", "bytes"):
-        raise InputError(f"Cells are kept as 'dense', 'bytes' or 'codes', got {name!r}.")
+        raise InputError(f"The storage of cells must be 'dense', 'bytes' or 'codes'; got {name!r}.")
     return DenseCells() if name == "dense" else ByteCells()
 
 

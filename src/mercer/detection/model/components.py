@@ -46,7 +46,7 @@ class Component:
         """Raise ValueError unless what a file gave is what compiled loops expect."""
         within = {"lowest": -LARGEST, "highest": LARGEST}
         if not checked_array(self, "root", FLOATS, shape=(None, None, n_channels), **within).size:
-            raise ValueError("root must have a cell.")
+            raise ValueError("root must have at least one cell.")
         checked_array(self, "parts", FLOATS, shape=(n_parts, part_size, part_size, n_channels), **within)
         reach = 2 * max(self.shape)
         checked_array(self, "anchors", "int64", shape=(n_parts, 2), lowest=-reach, highest=reach)

@@ -78,7 +78,7 @@ class _TableGroup:
         self.offsets = offsets + [(0, 0)] * (n_offsets - len(offsets))
 
     def _cost(self, fold):
-        """Vectors that are added for each place, in lookups and afterwards."""
+        """Vectors that are added for each place, in lookups and afterward."""
         n_offsets = -(-(-(-self.h // fold) * self.w) // TOGETHER) * TOGETHER
         return n_offsets * -(-fold * self.F // LONG) + (fold if fold > 1 else 0) * -(-self.F // LANES)
 

@@ -1,7 +1,7 @@
 """What words are to filters: features whose inner product is a kernel of words.
 
 A filter on words is a table with a number for each cell and each word, and a table can hold any function of the cell,
-not only a linear one. Which tables are learnt is a matter of the geometry H of the words [vedaldi12sparse] (10):
+not only a linear one. Which tables are learned is a matter of the geometry H of the words [vedaldi12sparse] (10):
 
     linear    k(z, z') = z . z'                                      weights of the 32 channels, as on full cells
     rbf       k(z, z') = z . z' + m exp(-|z - z'|^2 / (2 s^2))       and a smooth function of the cell beside them

@@ -60,18 +60,18 @@ def read_checkpoint(path, trainer, identity):
         head = json.loads(arrays["head"].tobytes())
         done, known = int(head["done"]), head["identity"]
         if head["version"] != VERSION:
-            raise InputError(f"The checkpoint {path} is of another version of Mercer. Remove it.")
+            raise InputError(f"The checkpoint {path} was written by a different version of Mercer. Remove it.")
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is none, or damaged"
-        raise InputError(f"The checkpoint {path} cannot be read: {why}. Remove it to begin anew.") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not a checkpoint, or damaged"
+        raise InputError(f"The checkpoint {path} cannot be read: {why}. Remove it to start again.") from error
     differing = [name for name in identity if known.get(name) != identity[name]]
     if differing:
         name = differing[0]
         raise InputError(
-            f"The checkpoint {path} is of a training with another {name} ({known.get(name)!r}, now "
-            f"{identity[name]!r}). Remove it to begin anew, or train as before."
+            f"The checkpoint {path} belongs to a training with a different {name} ({known.get(name)!r}, now "
+            f"{identity[name]!r}). Remove it to start again, or restore the parameter."
         )
     _restore(trainer, arrays, head)
     return done

@@ -40,7 +40,7 @@ class Rows:
 
     @property
     def nbytes(self):
-        """Memory of what is learnt from."""
+        """Memory of what is learned from."""
         return self.cells.nbytes + self.displacements.nbytes
 
 
@@ -117,7 +117,7 @@ class Cache:
 
     @property
     def nbytes(self):
-        """Memory of what is learnt from."""
+        """Memory of what is learned from."""
         return sum(part.nbytes for part in self._parts)
 
     def add(self, rows):

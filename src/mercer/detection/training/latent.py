@@ -1,13 +1,13 @@
 """Latent training: placements of the objects, hard negatives, and weights, improved in turn.
 
-    minimise over w and z  sum_k 1/2 |w_k|^2 + C (sum over objects of L(w . row(z)) + sum over negatives of L(-w . row))
+    minimize over w and z  sum_k 1/2 |w_k|^2 + C (sum over objects of L(w . row(z)) + sum over negatives of L(-w . row))
 
 1. Roots: objects where windows cover their boxes best; negatives at random; then rounds of mining.
-2. Relabelling: objects where the model finds them best, overlapping their boxes enough.
-3. Parts where the roots have most energy; relabelling and mining in turn. [felzenszwalb10object] Sec. 4.4, 5.2
+2. Relabeling: objects where the model finds them best, overlapping their boxes enough.
+3. Parts where the roots have most energy; relabeling and mining in turn. [felzenszwalb10object] Sec. 4.4, 5.2
 
 Given the placements, components share nothing, so that each (or each mirrored pair) is a problem of its own. While the
-cache stays as it is, neither relabelling nor solving raises the objective: a new placement of an object scores at least
+cache stays as it is, neither relabeling nor solving raises the objective: a new placement of an object scores at least
 as much as the one before, and the solver starts from the weights before.
 """
 
@@ -48,12 +48,12 @@ class TrainingSettings:
     is_paired: bool = True
     is_symmetric: bool = False
     margin: int = 1
-    overlap: float = 0.7
+    min_overlap: float = 0.7
     cache_size: int = 20_000
-    per_image: int = 100
-    root_rounds: int = 3
-    part_rounds: int = 4
-    minings: int = 4
+    max_negatives_per_image: int = 100
+    n_root_rounds: int = 3
+    n_part_rounds: int = 4
+    n_mining_rounds: int = 4
     tol: float = 0.02
     max_iter: int = 300
 
@@ -108,7 +108,7 @@ class Trainer:
         return self.learnt, self.sides
 
     def _owner(self, view):
-        """The learnt component of a view."""
+        """The learned component of a view."""
         return view // 2 if self.settings.is_paired or self.settings.is_symmetric else view
 
     def scorer(self):
@@ -133,7 +133,7 @@ class Trainer:
         owners = {self._owner(one.where[0, 0]) for one in found.values()}
         if len(owners) < len(self.learnt):
             raise InputError(
-                "PartDetector found no box that a window of the root covers by half or more for one of its components. "
+                "PartDetector found no box that a root window overlaps by at least half for one of its components. "
                 "Use images with larger objects, or fewer components."
             )
         self.positives = found
@@ -200,7 +200,7 @@ class Trainer:
         s = self.settings
 
         def place(i):
-            return best_by_score(scorer, self.pyramids[i], self.boxes[i], s.margin, s.overlap)
+            return best_by_score(scorer, self.pyramids[i], self.boxes[i], s.margin, s.min_overlap)
 
         for images in track(_batches(self.with_boxes), "Placing objects"):
             for i, found in zip(images, self._run(place, images), strict=True):
@@ -211,7 +211,7 @@ class Trainer:
 
     def mine(self):
         """Add hard negatives of all images to the caches; how many are new."""
-        scorer, sides, most = self.scorer(), self.sides, self.settings.per_image
+        scorer, sides, most = self.scorer(), self.sides, self.settings.max_negatives_per_image
         images = np.array(self.negatives + self.with_boxes)
         self.rng.shuffle(images[: len(self.negatives)])
 
@@ -257,7 +257,7 @@ class Trainer:
         return total
 
     def objective(self):
-        """What is minimised, at the weights, placements and negatives as they are."""
+        """What is minimized, at the weights, placements and negatives as they are."""
         pairs = enumerate(self.learnt)
         return sum(self.problem(g).objective(weights_of(component)) for g, component in pairs)
 
@@ -308,8 +308,8 @@ class Trainer:
             found[self._owner(one.where[0, 0])].append(rows)
         if not all(found):
             raise InputError(
-                "PartDetector has a component without objects: all of them are found better by another one. Use fewer "
-                "components."
+                "PartDetector has a component without objects, because other components match all of them better. "
+                "Use fewer components."
             )
         return [Rows.joined(rows) for rows in found]
 

@@ -13,8 +13,8 @@ from mercer.detection.training.latent import FEW
 
 def plan_rounds(settings, n_parts):
     """The rounds of a training as pairs (stage, number)."""
-    parts = [("parts", r) for r in range(settings.part_rounds)] if n_parts else []
-    return [("root", r) for r in range(settings.root_rounds)] + parts
+    parts = [("parts", r) for r in range(settings.n_part_rounds)] if n_parts else []
+    return [("root", r) for r in range(settings.n_root_rounds)] + parts
 
 
 def run_rounds(trainer, n_parts, seed, checkpoint, parameters):
@@ -40,7 +40,7 @@ def run_rounds(trainer, n_parts, seed, checkpoint, parameters):
 
 def _identity(trainer, parameters):
     """What a training depends on, for the checkpoint."""
-    ignored = ("cache", "checkpoint", "n_jobs", "suppression", "random_state")
+    ignored = ("cache", "checkpoint", "n_jobs", "max_overlap", "random_state")
     known = {key: value for key, value in parameters.items() if key not in ignored}
     seed = parameters["random_state"]
     images = [list(pyramid.image_shape) for pyramid in trainer.pyramids]
@@ -60,7 +60,7 @@ def run_round(trainer, stage, number, n_parts):
         trainer.step("relabel", trainer.relabel, "objects")
     if trainer.n_cached:
         trainer.step("solve", trainer.solve, "objective")
-    for _ in range(trainer.settings.minings):
+    for _ in range(trainer.settings.n_mining_rounds):
         added = trainer.step("mine", trainer.mine, "added")
         trainer.step("solve", trainer.solve, "objective")
         n_cached = trainer.n_cached

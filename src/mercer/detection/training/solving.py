@@ -1,10 +1,10 @@
 """The learning problem of one component with its placements fixed: a support vector machine with bounds.
 
-    minimise  1/2 |u|^2 + C sum_i max(0, 1 - y_i f_i)       f = cells . filters - deformation . displacements + bias
+    minimize  1/2 |u|^2 + C sum_i max(0, 1 - y_i f_i)       f = cells . filters - deformation . displacements + bias
     subject to  what squared displacements cost >= LEAST
 
 Rows are placements, stacked as cells | displacements | 1; the inner product is block diagonal, with the words of the
-codebook for each cell, so that codes are learnt from as they are. [vedaldi12sparse] (11), (16)
+codebook for each cell, so that codes are learned from as they are. [vedaldi12sparse] (11), (16)
 
 Bounds are kept by an active set around the bundle solver: from a point that keeps all bounds, the way to the solution
 without them is followed until the first bound is reached; the weights that reached theirs are held there, and the rest
@@ -22,7 +22,7 @@ from mercer.learners.solvers.losses import get_loss
 from mercer.learners.solvers.problem import Problem
 
 DEFORMATION_SCALE = 0.3  # of displacements: their weights then count as if they were 3 times as large
-BIAS_SCALE = 10.0  # of the constant: the bias is hardly regularised
+BIAS_SCALE = 10.0  # of the constant: the bias is hardly regularized
 
 
 class ShiftedLoss:
@@ -120,7 +120,7 @@ class ComponentProblem:
         return main + self.extra @ u[self.n_cells :]
 
     def objective(self, u):
-        """What is minimised, at weights u."""
+        """What is minimized, at weights u."""
         margins = self.targets[:, 0] * self.scores(u)
         return 0.5 * float(u @ u) + self.C * float(np.maximum(0.0, 1.0 - margins).sum())
 

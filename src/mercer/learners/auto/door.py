@@ -39,8 +39,8 @@ def check_automatic(learner, table):
     for name in OF_SOLVERS:
         if name in table and getattr(learner, name) not in (table[name].default, *_same(name)):
             raise InputError(
-                f"{who}: `{name}` is used with a kernel or map of your choice and a C. Name a kernel, for instance "
-                f"kernel='rbf', or leave `{name}` out."
+                f"{who}: `{name}` applies only to a named kernel or map with a given C. Name a kernel, for instance "
+                f"kernel='rbf', or remove `{name}`."
             )
 
 
@@ -52,7 +52,7 @@ def _same(name):
 def refuse_groups(groups, who):
     """Groups belong to trials, and a named kernel has none."""
     if groups is not None:
-        raise InputError(f"{who}: `groups` is used by trials, but a kernel or map is given. Use kernel=None.")
+        raise InputError(f"{who}: `groups` applies only to trials, but a kernel or map is given. Use kernel=None.")
 
 
 def rows_of_trials(learner, X, y, weights, groups):
@@ -62,7 +62,7 @@ def rows_of_trials(learner, X, y, weights, groups):
         check_consistent_length(X, groups)
         groups = np.unique(column_or_1d(groups), return_inverse=True)[1]
         if groups.max() == 0:
-            raise InputError(f"{type(learner).__name__}: `groups` has one group, but needs two or more to learn from.")
+            raise InputError(f"{type(learner).__name__}: `groups` must contain at least two groups; got one.")
     kept = np.flatnonzero(weights)
     if len(kept) < len(weights):
         X, y, weights = X[kept], y[kept], weights[kept]
@@ -73,11 +73,11 @@ def rows_of_trials(learner, X, y, weights, groups):
 def _in_memory(X, who):
     if not encode.is_on_disk(X):
         return X
-    advice = "Name a kernel, for instance kernel='rbf': its rows may stay where they are."
+    advice = "Name a kernel, for instance kernel='rbf', which can learn from these rows in place."
     if client_of(X) is not None:
-        raise InputError(f"{who} tries kernels on rows in the memory of one process. {advice}")
+        raise InputError(f"{who} can try kernels only on rows in the memory of one process. {advice}")
     if 8 * X.shape[0] * X.shape[1] > MEMORY_SHARE * available_memory():
-        raise InputError(f"{who} tries kernels on rows in memory, and these are too many. {advice}")
+        raise InputError(f"{who} can try kernels only on rows in memory, and these do not fit. {advice}")
     blocks = list(encode.raw_blocks(X))
     return sparse.csr_array(sparse.vstack(blocks)) if sparse.issparse(blocks[0]) else np.concatenate(blocks)
 
@@ -88,8 +88,8 @@ def check_scores(n_rows, n_columns, who):
     if needed > SCORE_SHARE * available_memory():
         raise InputError(
             f"{who} would need {needed / 2**30:.1f} GiB of memory for {n_columns:,} columns of scores of {n_rows:,} "
-            "rows. Give it fewer classes or fewer rows, or name a kernel, for instance kernel='chi2'. If y holds "
-            "numbers, use KernelRegressor; ids are no classes."
+            "rows. Use fewer classes or fewer rows, or name a kernel, for instance kernel='chi2'. If y holds "
+            "numbers, use KernelRegressor; ids are not classes."
         )
 
 
@@ -125,5 +125,11 @@ def trials_ahead(learner, X, n_columns):
     sizes = landmark_counts(X.shape[0], learner.budget)
     kernel = "chosen by trials" if learner.kernel is None else repr(closed(get_kernel(learner.kernel)))
     return TrialPlan(
-        type(learner).__name__, int(X.shape[0]), int(X.shape[1]), n_columns, "scaled as trials say", kernel, sizes[-1]
+        type(learner).__name__,
+        int(X.shape[0]),
+        int(X.shape[1]),
+        n_columns,
+        "scaled as chosen by trials",
+        kernel,
+        sizes[-1],
     )

@@ -213,7 +213,7 @@ class _Work:
     def _held_out(self, ridge):
         """(scores of all rows by those of other folds, Solved) of the best penalty."""
         loss, solved, kept = np.inf, None, None
-        for penalty in track(self._falling(ridge), "Penalties of all rows"):
+        for penalty in track(self._falling(ridge), "Trying penalties on all rows"):
             solved, scores = ridge.held_out(self.judge.targets, penalty, COARSE, solved)
             error = self.judge.squared(scores)
             if not error < loss:
@@ -263,7 +263,7 @@ class _Work:
         if self.n > PANEL_ROWS or not self.is_open or self.is_over():
             return [best]
         everything, others = np.arange(self.n), []
-        for trial in track(rivals(self.trials.done, self.best), "Rivals of the best kernel"):
+        for trial in track(rivals(self.trials.done, self.best), "Trying the closest competitors"):
             scaled = trial.candidate.family.scaling.of_validated(self.X).astype(self.dtype)
             ridge = ridge_on(trial.candidate.kernel, scaled, everything, self.judge)
             fit = self.judge.best_fit(ridge, self._penalties(ridge, trial))

@@ -19,7 +19,7 @@ from mercer.spaces.predictors import Predictor, predictor_class
 class ScaledPredictor(Predictor):
     """f(x) = predictor(scaling(x)).
 
-    Where the predictor is of a kernel of values >= 0, negative ones count as 0: trials chose it, not the caller.
+    If the kernel of the predictor needs values >= 0, negative values count as 0, because trials chose the kernel.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class ScaledPredictor(Predictor):
         if self.dtype not in ("float32", "float64"):
             raise InputError(f"`dtype` must be 'float32' or 'float64'; got {self.dtype!r}.")
         if self.scaling.n_features_in_ != self.predictor.n_features_in_:
-            raise InputError("ScaledPredictor needs a scaling and a predictor of equally many columns.")
+            raise InputError("ScaledPredictor needs a scaling and a predictor with the same number of columns.")
 
     @property
     def n_features_in_(self):
@@ -95,7 +95,7 @@ class PanelPredictor(Predictor):
             raise InputError("PanelPredictor needs a list of ScaledPredictors.")
         shapes = {(part.n_features_in_, np.shape(part.predictor.coefficients)[1:]) for part in self.parts}
         if len(shapes) > 1:
-            raise InputError("PanelPredictor needs predictors of equally many columns and scores.")
+            raise InputError("PanelPredictor needs predictors with the same number of columns and scores.")
 
     @property
     def n_features_in_(self):

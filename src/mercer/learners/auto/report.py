@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 SCALINGS = {
-    "none": "columns as they are",
+    "none": "columns unscaled",
     "unit": "columns scaled to [0, 1]",
     "standard": "standardized columns",
     "ranks": "columns as ranks",
@@ -19,7 +19,7 @@ RIVAL_COLUMNS = ("what", "landmarks", "score", "seconds")
 
 @dataclass
 class TrialPlan:
-    """What an automatic fit has tried and chosen. ``str(plan)`` is a small table.
+    """Description of an automatic fit: what was tried and chosen. ``str(plan)`` is a small table.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ class TrialPlan:
         kinds = {name: type(value) for name, value in TrialPlan("", 0, 0, 0).get_params().items()}
         wrong = [name for name, value in self.get_params().items() if type(value) is not kinds[name]]
         if wrong:
-            raise ValueError(f"{wrong[0]} must be of the type {kinds[wrong[0]].__name__}.")
+            raise ValueError(f"{wrong[0]} must be an instance of {kinds[wrong[0]].__name__}.")
         for name, width in (("trials", len(COLUMNS)), ("rivals", len(RIVAL_COLUMNS))):
             if any(type(row) is not list or len(row) != width for row in getattr(self, name)):
                 raise ValueError(f"{name} must be lists of {width}.")
         if any(type(one) is not str for one in self.others):
-            raise ValueError("others must be texts.")
+            raise ValueError("others must be strings.")
 
     @property
     def total_bytes(self):
@@ -97,7 +97,7 @@ class TrialPlan:
             ("machine", f"{self._machine()}, {scores} of scores"),
             (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
             *(("compared", f"{row[2]:.4f}  {row[0]} ({row[1]:,} landmarks), on the same rows") for row in self.rivals),
-            ("tried", f"{len(self.trials)} candidates in {self.seconds:.1f} s; the best of their kind:"),
+            ("tried", f"{len(self.trials)} candidates tried in {self.seconds:.1f} s; the best of each kind:"),
             *(("", f"{row[6]:.4f}  {row[1]}, {row[0]} ({row[3]:,} rows, {row[4]:,} landmarks)") for row in ranked),
         ]
         width = max(len(name) for name, _ in lines)
@@ -106,7 +106,7 @@ class TrialPlan:
     def _machine(self):
         if not self.cells:
             return f"squared loss on {self.landmarks:,} landmarks"
-        return f"local machines: {self.cells:,} cells that learn from about {self.landmarks:,} rows each, squared loss"
+        return f"local machines: {self.cells:,} cells of about {self.landmarks:,} rows each, squared loss"
 
 
 def describe(who, X, machine, is_classes, has_groups):
@@ -154,4 +154,4 @@ def _kernel(candidate):
 
 
 def _columns(scaling):
-    return SCALINGS[scaling.kind] + (", weighed by relevance" if scaling.weights_ is not None else "")
+    return SCALINGS[scaling.kind] + (", weighted by relevance" if scaling.weights_ is not None else "")

@@ -25,13 +25,13 @@ CHECKS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C
 
 
 class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Scale columns or rows by what the training rows say; the first step of an automatic fit.
+    """Scale columns or rows by statistics of the training rows; the first step of an automatic fit.
 
     Parameters
     ----------
     kind : {"none", "unit", "standard", "ranks", "rows"}
-        How: leave values as they are; map each column to [0, 1] and cut off what lies beyond; subtract the mean and
-        divide by the standard deviation; replace values by their rank in the column, from 0 to 1; divide each row by
+        How to scale: leave values unchanged; map each column to [0, 1] and clip values outside; subtract the mean and
+        divide by the standard deviation; replace values by their rank in the column, from 0 to 1; or divide each row by
         its sum.
 
     Attributes
@@ -41,7 +41,7 @@ class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     points_ : ndarray of shape (n_features, 129), or None
         Quantiles of each column, for ``"ranks"``.
     weights_ : ndarray of shape (n_features,), or None
-        Factors of the scaled columns: how much each counts in a distance. None leaves all of them at 1.
+        Factors for the scaled columns in a distance. None uses 1 for all.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.kind = kind
 
     def fit(self, X, y=None):
-        """Look at the columns of X. ``y`` is ignored."""
+        """Compute the statistics of the columns of X. ``y`` is ignored."""
         return self.fit_validated(validate_data(self, X, **CHECKS))
 
     def transform(self, X):
-        """The scaled rows, in the type of X; sparse rows stay sparse."""
+        """Scale the rows, in the type of X; sparse rows stay sparse."""
         check_is_fitted(self)
         return self.of_validated(validate_data(self, X, reset=False, **CHECKS))
 
@@ -119,7 +119,7 @@ class ColumnScaling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _fit_quantiles(self, X):
         if sparse.issparse(X):
-            raise InputError("ColumnScaling('ranks') needs dense rows: zeros of sparse ones would not stay zeros.")
+            raise InputError("ColumnScaling('ranks') needs dense rows, because the zeros of sparse rows would change.")
         # method 'lower' takes values that occur, so that a column of few values has few different points
         self.points_ = np.quantile(X, np.linspace(0, 1, QUANTILES + 1), axis=0, method="lower").T.astype(np.float64)
 

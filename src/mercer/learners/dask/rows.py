@@ -4,7 +4,7 @@ Every chunk of the collection is read and encoded once; the encoded rows stay wh
 rows. A pass of the bundle solver sends weights, a task for each thread of the cluster does for its groups what
 :class:`RowSide` does in one process, and sums come back: losses, planes, counts. They are added group by group in a
 fixed order, so that they do not depend on how many workers there are. Tasks depend on one another through Dask alone:
-what a lost worker had is computed again from the chunks, and nothing is different afterwards.
+what a lost worker had is computed again from the chunks, and nothing is different afterward.
 """
 
 __all__ = ["DaskDesign", "client_of", "encoded_design", "score_chunks", "solve_columns"]
@@ -180,9 +180,9 @@ def encoded_design(map, X, expansion, trial, n_jobs=None):
 
     Parameters
     ----------
-    map : fitted map or quantiser
+    map : fitted map or quantizer
     X : DaskSource
-    expansion : of a quantiser
+    expansion : of a quantizer
     trial : a few raw rows
     n_jobs : threads of this process
     """

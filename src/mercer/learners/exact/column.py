@@ -1,6 +1,6 @@
 """One column of an exact machine: working sets of rows, each solved two rows at a time.
 
-    maximise over b    sum_i t_i b_i - epsilon |b_i| - B_i b_i^2 / 2 - 1/2 b'(K + c) b,    lower_i <= b_i <= upper_i
+    maximize over b    sum_i t_i b_i - epsilon |b_i| - B_i b_i^2 / 2 - 1/2 b'(K + c) b,    lower_i <= b_i <= upper_i
 
 the dual of 1/2 |w|^2 + sum_i l_i(f_i); the form of a loss gives t, B and the bounds as
 `mercer._native.learners.descent.sweep` says. Every round takes the rows whose b should rise or fall most, as many of

@@ -1,6 +1,6 @@
 """Exact kernel machines: the dual of every column of scores on kernel values, not on features of a map.
 
-    minimise over f    1/2 |f|^2 + C sum_i w_i L(y_i, f(x_i)),      f(x) = sum_i b_i K(x, x_i) + s^2 sum_i b_i
+    minimize over f    1/2 |f|^2 + C sum_i w_i L(y_i, f(x_i)),      f(x) = sum_i b_i K(x, x_i) + s^2 sum_i b_i
 
 All columns go in step: in every round each says which rows it wants to move, rows of the matrix that any of them needs
 are computed together, once, and then each moves its own. So the pairs of one-vs-one, which have the rows of two classes
@@ -68,14 +68,14 @@ def fit_exact(kernel, X, loss, targets, weights, C, intercept=1.0, tol=1e-3, max
     loss : Loss, one of ``LOSSES``
     targets : int8 (n, P) of -1, 0, +1, or float64 (n, P)
     weights : float64 (n,), how much each row counts
-    C : weight of the losses against the regulariser
+    C : weight of the losses against the regularizer
     intercept : s of a scaled intercept, 0 for none
     tol : relative duality gap, (primal - dual) / primal
     max_iter : working sets of a column at most
     n_jobs : threads
     """
     if loss.name not in LOSSES:
-        raise InputError(f"Exact machines know the losses {', '.join(LOSSES)}; got {loss.name!r}.")
+        raise InputError(f"Exact machines support the losses {', '.join(LOSSES)}; got {loss.name!r}.")
     constant, caps = float(intercept) ** 2, float(C) * np.asarray(weights, dtype=np.float64)
     order = _together(targets) if loss.task == "classification" else np.arange(len(targets))
     caps = caps[order]

@@ -19,7 +19,7 @@ def stratified_folds(codes, seed, who, n_folds=FOLDS):
     smallest = int(np.bincount(codes).min())
     if smallest < 2:
         raise InputError(
-            f"{who} needs two rows or more of every class for cross-validated probabilities, but one class has a "
+            f"{who} needs at least two rows of every class for cross-validated probabilities, but one class has a "
             "single row. Use probability=False, or loss='logistic'."
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=seed)
@@ -27,7 +27,7 @@ def stratified_folds(codes, seed, who, n_folds=FOLDS):
 
 
 def fold_scores(problem, solve, train, test):
-    """Scores (n, P) of test rows by weights that were learnt from train rows.
+    """Scores (n, P) of test rows by weights that were learned from train rows.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def fetched(y):
 
 
 def is_quantizer(map):
-    """Whether the map gives codes that can be learnt on in several ways."""
+    """Whether the map gives codes that can be learned on in several ways."""
     return hasattr(map, "expanded_rows")
 
 
@@ -111,9 +111,9 @@ def design_of(map, X, expansion, storage, n_jobs, single=False):
 
     Parameters
     ----------
-    map : fitted map or quantiser
+    map : fitted map or quantizer
     X : raw rows: validated ones in memory, or what lies on disk
-    expansion : of a quantiser
+    expansion : of a quantizer
     storage : ``"memory"`` or ``"disk"``
     single : as in :func:`encoded`
     """

@@ -51,7 +51,7 @@ class LevelRoute(KernelRoute):
         found = None if is_tried else get_kernel(kernel)
         if client_of(X) is not None and (is_tried or isinstance(found, Linear)):
             raise InputError(
-                f"{self.who} looks at all rows at once for kernel={kernel!r}, and these are on the workers of a "
+                f"{self.who} needs all rows in one process for kernel={kernel!r}, but these are on the workers of a "
                 "cluster. Use kernel='intersection', or KernelClassifier('linear')."
             )
         scores = self._trial(X, y, seed) if is_tried else None
@@ -60,7 +60,7 @@ class LevelRoute(KernelRoute):
         return {"trial_scores_": scores, "kernel_": found}
 
     def _trial(self, X, y, seed):
-        """Scores of both kernels on a third of some rows, learnt on the others."""
+        """Scores of both kernels on a third of some rows, learned on the others."""
         if encode.is_on_disk(X):
             X = next(encode.raw_blocks(X))
             y = y[: X.shape[0]]
@@ -125,8 +125,8 @@ class LevelRoute(KernelRoute):
         if plan.tables_bytes > MOST_TABLES:
             raise InputError(
                 f"{self.who} would need tables of {plan.tables_bytes / 2**30:.1f} GiB: {plan.n_features:,} levels in "
-                f"{plan.n_inputs:,} columns, for {plan.n_columns} columns of scores. Use fewer bins, or give sparse "
-                "rows, whose tables hold the levels that occur."
+                f"{plan.n_inputs:,} columns, for {plan.n_columns} columns of scores. Use fewer bins, or sparse rows, "
+                "whose tables hold only the levels that occur."
             )
         return replace(plan, levels=text, solver=_public_name(plan.solver))
 
@@ -144,8 +144,8 @@ class LevelRoute(KernelRoute):
             return "auto" if self._is_linear or (solver == "auto" and not fitted.is_sparse_) else "dual"
         if solver == "icd":
             raise InputError(
-                f"{self.who}: solver='icd' moves one row at a time, which an unregularised intercept does not allow. "
-                "Use intercept_scaling=1 or solver='primal'."
+                f"{self.who}: solver='icd' does not support an unregularized intercept. Use intercept_scaling=1 or "
+                "solver='primal'."
             )
         return "bundle"
 
@@ -161,7 +161,7 @@ class LevelRoute(KernelRoute):
 
 
 class ScaledDesign(Design):
-    """Rows of values scaled to (x - centre) / half, with the usual inner product."""
+    """Rows of values scaled to (x - center) / half, with the usual inner product."""
 
     def __init__(self, X, centre, half, n_jobs=None):
         scaled = X @ sparse.diags_array(1 / half) if sparse.issparse(X) else (X - centre) / half
@@ -175,7 +175,7 @@ class ScaledDesign(Design):
 
 
 def _to_unit(X):
-    """(centres, half-widths) that scale values to [-1, 1], or columns if they are not on one scale.
+    """(centers, half-widths) that scale values to [-1, 1], or columns if they are not on one scale.
 
     Zeros of sparse rows stay zeros. Where their columns are on one scale, as those of texts, the rows are scaled to
     length 1 on the average: their largest value may be far from all others.

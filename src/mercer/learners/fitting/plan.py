@@ -70,14 +70,14 @@ def check_memory(plan):
     available = available_memory()
     if needed <= WORK_SHARE * available:
         return
-    advice = "Give it fewer rows, or some columns of y at a time."
+    advice = "Use fewer rows, or fit some columns of y at a time."
     if plan.problems in ("one-vs-rest", "one-vs-one", "joint"):
-        pairs = "Use multi_class='ovr', or give" if plan.problems == "one-vs-one" else "Give"
-        advice = f"{pairs} it fewer classes or fewer rows. If y holds numbers, use KernelRegressor; ids are no classes."
+        pairs = "Use multi_class='ovr', or" if plan.problems == "one-vs-one" else "Give"
+        advice = f"{pairs} fewer classes or fewer rows. If y holds numbers, use KernelRegressor; ids are not classes."
     raise InputError(
         f"{plan.estimator} would need {_size(needed)} of memory for {plan.n_columns:,} columns of scores "
-        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {_size(available)} that are "
-        f"available. {advice}"
+        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {_size(available)} available. "
+        f"{advice}"
     )
 
 
@@ -86,7 +86,7 @@ def check_memory(plan):
 
 @dataclass
 class Plan:
-    """What an estimator does with its rows. ``str(plan)`` is a small table.
+    """Description of a fit. ``str(plan)`` is a small table.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Plan:
     def _check_loaded(self):
         wrong = [field.name for field in fields(self) if type(getattr(self, field.name)) not in (str, int)]
         if wrong:
-            raise ValueError(f"{wrong[0]} must be a word or a whole number.")
+            raise ValueError(f"{wrong[0]} must be a string or an integer.")
 
     @property
     def total_bytes(self):

@@ -1,6 +1,6 @@
 """From raw rows to a solver and back: what an estimator has beside its parameters and targets.
 
-    KernelRoute    any kernel, map or quantiser, and any solver
+    KernelRoute    any kernel, map or quantizer, and any solver
     LevelRoute     levels of values, an additive kernel of them, coordinate descent: `mercer.learners.fitting.levels`
 
 A route reads the parameters of its estimator, and keeps nothing itself.
@@ -48,7 +48,7 @@ class KernelRoute:
         self.learner, self.who = learner, type(learner).__name__
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
 
     def choices(self, X, y, seed):
         """What is chosen from raw rows and their targets, before anything is encoded, by the names of attributes."""
@@ -72,7 +72,7 @@ class KernelRoute:
             return choose_map(get_kernel(learner.kernel), X.shape[1], seed, learner.n_jobs)
         if not isinstance(learner.map, FeatureMap):
             raise InputError(
-                f"{self.who} takes a map or a quantiser of Mercer, such as SparseAdditiveMap('chi2'); got "
+                f"{self.who} needs a map or a quantizer of Mercer, such as SparseAdditiveMap('chi2'); got "
                 f"map={learner.map!r}."
             )
         found = clone(learner.map)

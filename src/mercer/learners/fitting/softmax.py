@@ -59,7 +59,7 @@ class SoftmaxLink:
 def fit_softmax(scores, codes, weights):
     """The :class:`SoftmaxLink` of left-out scores, float64 (n, P), for class numbers and weights of the rows.
 
-    Minimises the mean of -log p over rows, of which PRIOR in all are of any class, and PRIOR / 2 |beta|^2 per unit of
+    Minimizes the mean of -log p over rows, of which PRIOR in all are of any class, and PRIOR / 2 |beta|^2 per unit of
     weight, by L-BFGS.
     """
     spread = float(np.sqrt(np.average(np.square(scores - scores.mean(axis=0)).mean(axis=1), weights=weights)))

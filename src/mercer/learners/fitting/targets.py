@@ -154,7 +154,7 @@ class OneVsOne(ClassColumns):
         return sides
 
     def probabilities(self, q):
-        """softmax(l), where l fits the log odds of all pairs best: minimise sum_{a < b} (l_b - l_a - logit q_ab)^2.
+        """softmax(l), where l fits the log odds of all pairs best: minimize sum_{a < b} (l_b - l_a - logit q_ab)^2.
 
         The largest is the class of the largest of :meth:`by_class` of these log odds.
         """
@@ -201,7 +201,7 @@ class Targets(ClassColumns):
 
     @property
     def title(self):
-        """How they are learnt."""
+        """How they are learned."""
         return "the target" if self.n_columns == 1 else "one per target"
 
     def labels(self, classes):
@@ -241,8 +241,8 @@ def choose_columns(multi_class, loss, n_classes, n_factors, are_labels, who):
     if are_labels:
         if loss.joint or multi_class == "ovo":
             raise InputError(
-                f"{who} learns each column of an indicator y by itself, which loss={loss.name!r} with "
-                f"multi_class={multi_class!r} does not allow. Use multi_class='ovr' and a loss of single columns."
+                f"{who} trains a separate problem for each column of an indicator y, which loss={loss.name!r} with "
+                f"multi_class={multi_class!r} does not allow. Use multi_class='ovr' and a loss that is not joint."
             )
         return Labels(n_classes)
     if loss.joint:

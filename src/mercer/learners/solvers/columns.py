@@ -54,7 +54,7 @@ def solve_apart(problem, solve, start=None):
 
     with single_threaded():  # once for all columns
         try:
-            run_blocks(run, range(problem.n_columns), problem.design.n_jobs, "Columns of scores")
+            run_blocks(run, range(problem.n_columns), problem.design.n_jobs, "Training columns of scores")
         except KeyboardInterrupt:
             is_over = True
     return _joined(problem, found, is_over)

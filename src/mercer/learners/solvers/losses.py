@@ -102,7 +102,8 @@ class Loss(ABC):
     def curvature(self, scores, targets, weights, n_jobs=None):
         """w_i L''_ip of shape (n, P), in the type of the scores; one of the two sides where L' has a kink."""
         raise InputError(
-            f"The loss {self.name!r} has no second derivative for each score; only smooth losses that are not joint do."
+            f"The loss {self.name!r} has no second derivative per score; only smooth losses that are not joint have "
+            "one."
         )
 
     def __repr__(self):
@@ -304,7 +305,7 @@ def get_loss(name, *, task=None, **parameters):
     accepted = set(inspect.signature(known[name]).parameters)
     if not parameters.keys() <= accepted:
         raise InputError(
-            f"The loss {name!r} was given {', '.join(sorted(parameters))}; it takes "
+            f"The loss {name!r} got {', '.join(sorted(parameters))}; it takes "
             f"{', '.join(sorted(accepted)) or 'no parameters'}."
         )
     return known[name](**parameters)

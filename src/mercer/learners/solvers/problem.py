@@ -1,9 +1,9 @@
 """What a solver is given, and what it returns.
 
-    minimise over u (and b)   1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = Phi F' u + s b
+    minimize over u (and b)   1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = Phi F' u + s b
 
-Weights live in the factor space of the inner product H = F'F, where the regulariser is the plain norm. The constant
-s b is the intercept: regularised like the other weights (``intercept="scaled"``, s = intercept_scaling), free
+Weights live in the factor space of the inner product H = F'F, where the regularizer is the plain norm. The constant
+s b is the intercept: regularized like the other weights (``intercept="scaled"``, s = intercept_scaling), free
 (``intercept="free"``, s = 1 and b outside the norm) or absent (``"none"``). One-vs-rest and several outputs are P such
 problems, one per column, solved side by side in the same passes over the rows; a joint loss (Crammer-Singer,
 multinomial) couples its columns into one problem.
@@ -40,7 +40,7 @@ class Problem:
         the problem), float64 (n, P) for regression, int64 (n,) class numbers for joint losses
     weights : float64 (n,), how much each row counts
     n_columns : P
-    C : weight of the losses against the regulariser
+    C : weight of the losses against the regularizer
     intercept : ``"scaled"``, ``"free"`` or ``"none"``
     intercept_scaling : s of a scaled intercept
     """

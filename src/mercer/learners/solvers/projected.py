@@ -1,6 +1,6 @@
 """Projected gradient on the dual, in passes over the rows: for more factors than rows. [birgin00nonmonotone]
 
-    maximise over a    l'a - 1/2 a'D a - 1/2 |F Phi' a|^2        lower <= a <= upper,        u = F Phi' a
+    maximize over a    l'a - 1/2 a'D a - 1/2 |F Phi' a|^2        lower <= a <= upper,        u = F Phi' a
 
 a holds a number per row and problem; l, the diagonal D and the box follow from the loss. The gradient is the score of
 each row, so that one step costs one pass for a plane and one for scores, as an iteration of the bundle method does. But
@@ -8,7 +8,7 @@ nothing is kept besides numbers per row, and where rows are nearly orthogonal (F
 rows) the spectral step length of Barzilai and Borwein needs a few dozen steps, where cutting planes need hundreds: a
 plane is a corner of the box, and the solution lies deep inside it. With many more rows than factors it is the reverse.
 
-A regularised intercept is a constant feature, and rows with a common mean have one nearly: one direction in which the
+A regularized intercept is a constant feature, and rows with a common mean have one nearly: one direction in which the
 dual bends as many times more strongly as there are rows. Step lengths leave it out and each projection accounts for it,
 by one number found by Newton's method: without that, ten times as many steps are needed.
 
@@ -48,7 +48,7 @@ class ProjectedSolver(Solver):
 
 
 def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
-    """Maximise the dual until every relative duality gap is at most ``tol``.
+    """Maximize the dual until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def solve_projected(problem, tol=1e-3, max_iter=1000, start=None):
 def _check(problem):
     if not problem.loss.has_box or problem.intercept == "free":
         raise InputError(
-            f"solver='projected' needs a loss among {', '.join(LOSSES_WITH_BOX)} and an intercept that is regularised "
+            f"solver='projected' needs a loss among {', '.join(LOSSES_WITH_BOX)} and an intercept that is regularized "
             f"or absent, got {problem.loss.name!r} with intercept {problem.intercept!r}. Use solver='bundle'."
         )
 
@@ -178,7 +178,7 @@ class _GradientRun(Rounds):
 
 
 def _project(a, gradient, length, lower, upper, scaling):
-    """The change d that minimises gradient'd + |d|^2 / (2 length) + scaling^2 (sum d)^2 / 2 inside the box.
+    """The change d that minimizes gradient'd + |d|^2 / (2 length) + scaling^2 (sum d)^2 / 2 inside the box.
 
     d(x) = clip(a - length (gradient + scaling x)) - a for the one x that equals scaling * sum d(x), per column.
     """

@@ -2,7 +2,7 @@
 
 - falkon: rows that are compared with many landmarks in every pass
 - dual: coordinate descent, for plain rows (H = I) that are not many more than features: text, dense features, bits; for
-  words of a product quantiser; and for levels, where a step changes few entries of a table
+  words of a product quantizer; and for levels, where a step changes few entries of a table
 - newton: few factors and many rows, where second derivatives pay
 - projected: at least as many factors as rows, through any H
 - bundle: everything, through any H: joint losses, a free intercept, what the others do not do

@@ -14,7 +14,7 @@ ROWS_PER_FACTOR = {False: 100, True: 30}
 
 
 class Solver(ABC):
-    """One way to minimise a :class:`mercer.learners.solvers.problem.Problem`.
+    """One way to minimize a :class:`mercer.learners.solvers.problem.Problem`.
 
     Attributes
     ----------

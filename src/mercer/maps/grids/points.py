@@ -2,7 +2,7 @@
 
     rule         points                                                      good for
     uniform      equal steps from 0 to the largest value, [vedaldi12sparse]  values spread evenly over their range
-    quantile     equally many values between neighbours                      intersection-like kernels
+    quantile     equally many values between neighbors                      intersection-like kernels
     geometric    equal ratios                                                chi2-like kernels, heavy tails
     optimal      least expected squared residual, by dynamic programming     any
 
@@ -60,7 +60,7 @@ def given_points(grid, who):
     """The points of a grid given by the user, checked."""
     points = np.array(grid, dtype=np.float64)
     if points.ndim != 1 or not len(points):
-        raise InputError(f"{who} takes a grid as a rule or as a 1-d array of points, got shape {points.shape}.")
+        raise InputError(f"{who} needs a grid to be a rule or a 1-d array of points; got shape {points.shape}.")
     if not np.isfinite(points).all() or points[0] <= 0 or (np.diff(points) <= 0).any():
         raise InputError(f"{who} needs finite ascending grid points > 0 (a point at 0 has no effect), got {points}.")
     return points
@@ -92,10 +92,10 @@ GRID_RULES = (*RANGE_RULES, "optimal")
 
 
 def _optimal(kernel, magnitudes, n_points):
-    """The points, out of many candidates, that minimise the sum over values of min_phi |Psi(x) - phi_a Psi(a) - phi_b
-    Psi(b)|^2, a and b the neighbours of x: the objective (4) of [vedaldi12sparse], summed over the data.
+    """The points, out of many candidates, that minimize the sum over values of min_phi |Psi(x) - phi_a Psi(a) - phi_b
+    Psi(b)|^2, a and b the neighbors of x: the objective (4) of [vedaldi12sparse], summed over the data.
 
-    The sum falls into one term for each pair of neighbours, so the best set follows from the best sets with one point
+    The sum falls into one term for each pair of neighbors, so the best set follows from the best sets with one point
     less: best(p, j) = min over i < j of best(p - 1, i) + cost(i, j).
     """
     candidates = _candidates(magnitudes, max(CANDIDATES, 4 * n_points))

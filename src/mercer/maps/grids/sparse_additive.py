@@ -1,4 +1,4 @@
-"""Sparse features for additive kernels: each value on its neighbouring grid points. [vedaldi12sparse] Sec. 2.1
+"""Sparse features for additive kernels: each value on its neighboring grid points. [vedaldi12sparse] Sec. 2.1
 
 Notation
     paper      code            meaning                                                              shape
@@ -7,12 +7,12 @@ Notation
     Phi(x)     coefficients    (5): K_SS^+ k_Sx on the window S                                     (P,)
     K_ZZ       inner_          per column; for the intersection a cumulative sum, else a factor     (m, m)
 
-With two neighbours a <= x < b, (5) has the closed forms
+With two neighbors a <= x < b, (5) has the closed forms
 
     intersection   ((b - x), (x - a)) / (b - a)                                                     (8)
     chi2           2 (a + b) x / ((a + x) (b + x)) times that                                       (9)
 
-Below the first point and above the last there is one neighbour z, with the coefficient k(z, x) / k(z, z). Zero values
+Below the first point and above the last there is one neighbor z, with the coefficient k(z, x) / k(z, z). Zero values
 have none.
 
 Deviations from the paper: in (9) the second coefficient is x - i (printed: x - 1). Grids need not be uniform. The point
@@ -47,28 +47,30 @@ JUDGED_ROWS = 128  # ... and up to this many of the other half are the judges
 
 
 class SparseAdditiveMap(FeatureMap):
-    """Sparse features for an additive kernel: a few numbers per non-zero value, whatever the number of points.
+    """Sparse features for an additive kernel: a few numbers per nonzero value, for any number of grid points.
 
-    Every value is written on its neighbouring points of a grid, with the coefficients that approximate it best in the
-    feature space of the kernel. The features come as a CSR matrix, point p of column j at j * n_points + p, with a
+    Each value is represented by its neighboring points of a grid, with the coefficients that approximate it best in the
+    feature space of the kernel. The features form a CSR matrix, with point p of column j at j * n_points + p, and a
     geometry ``inner_`` that is not the identity: K(x, y) ~ phi(x)' H phi(y).
 
     Parameters
     ----------
     kernel : str or Kernel
-        An additive kernel: chi2, intersection, Jensen-Shannon, power means, ..., or a sum of them.
+        An additive kernel (chi2, intersection, Jensen-Shannon, power means, ...), or a sum of additive kernels.
     n_points : int
-        Points of the grid, at most: fewer where the data has fewer different values.
+        Maximum number of grid points; fewer if the data has fewer distinct values. More points are closer to the
+        kernel.
     grid : {"auto", "uniform", "quantile", "geometric", "optimal"} or array of points > 0
-        How points are placed. "auto" tries the others on a part of the rows and takes the one with the smallest
-        relative error of the kernel on another part.
+        How points are placed. "auto" tries all rules on some of the rows, and uses the one with the smallest relative
+        error of the kernel on other rows.
     signed : bool
-        Take features with signs, by the odd extension sign(x) sign(y) k(|x|, |y|) of the kernel: negative values have
+        Accept negative values, by the odd extension sign(x) sign(y) k(|x|, |y|) of the kernel: negative values get
         negative coefficients.
     n_neighbors : int, even
-        Points per value, half of them on either side. For the intersection two are already the projection on all.
+        Number of grid points per value, half of them on either side. For the intersection, two points already give the
+        projection on all points.
     random_state : int, RandomState or None
-        Which rows are looked at, when there are many.
+        Seed of the sample of rows, which is used if there are many rows.
     n_jobs : int or None
 
     Attributes
@@ -76,9 +78,10 @@ class SparseAdditiveMap(FeatureMap):
     grid_ : ndarray
         The points, ascending.
     grid_choice_ : str
-        The rule that placed them; "given" for points of your own.
+        The rule that placed the points; "given" for your own points.
     grid_errors_ : dict
-        With ``grid="auto"``, the relative Frobenius error of the kernel by rule, on rows not used to place points.
+        With ``grid="auto"``, the relative Frobenius error of the kernel by rule, on rows that were not used to place
+        points.
 
     See Also
     --------
@@ -109,8 +112,8 @@ class SparseAdditiveMap(FeatureMap):
         X = self._checked(X, reset=True)
         if not isinstance(self.grid, str) and self.n_points != POINTS:
             raise InputError(
-                f"SparseAdditiveMap has n_points for grids that it places itself, got n_points={self.n_points!r} and a "
-                "grid of points. Leave one of them out."
+                "SparseAdditiveMap uses n_points only for grids that it places itself; got "
+                f"n_points={self.n_points!r} and a grid of points. Remove one of them."
             )
         self.kernel_ = self.resolved_kernel()
         random_state = check_random_state(self.random_state)
@@ -155,9 +158,9 @@ class SparseAdditiveMap(FeatureMap):
         if n_above:
             n_values = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
             warnings.warn(
-                f"SparseAdditiveMap: {n_above} of {n_values} non-zero values lie above the last grid point "
+                f"SparseAdditiveMap: {n_above} of {n_values} nonzero values are above the last grid point "
                 f"{self.grid_[-1]:.6g} and are approximated by that point alone. Fit on data that covers their range, "
-                "scale the data, or pass a grid that reaches further.",
+                "scale the data, or pass a wider grid.",
                 ApproximationWarning,
                 stacklevel=4,  # over transform and scikit-learn's wrapper of it
             )
@@ -168,11 +171,12 @@ class SparseAdditiveMap(FeatureMap):
         return kernel.signed_form() if self.signed else kernel
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, before any row is seen."""
+        """Refuse invalid parameters before any row is read."""
         super().check_parameters()
         if self.n_neighbors % 2:
             raise InputError(
-                f"SparseAdditiveMap needs an even n_neighbors, as many above a value as below, got {self.n_neighbors}."
+                "SparseAdditiveMap needs an even n_neighbors, half of them above a value and half below; got "
+                f"{self.n_neighbors}."
             )
         if isinstance(self.grid, str) and self.grid not in ("auto", *GRID_RULES):
             named(self._table)["grid"].refuse(self.grid, "SparseAdditiveMap")
@@ -250,9 +254,11 @@ def _inner_product(kernel, grid, n_columns):
 
 def _check_kernel(kernel):
     if not kernel.additive:
-        raise InputError(f"SparseAdditiveMap needs an additive kernel, got {kernel!r}. Use SparseMap for others.")
+        raise InputError(
+            f"SparseAdditiveMap needs an additive kernel; got {kernel!r}. Use SparseMap for other kernels."
+        )
     if kernel.scalar(0.0, 1.0) != 0:
-        raise InputError(f"SparseAdditiveMap maps zeros to nothing, which needs k(0, y) = 0; {kernel!r} has not.")
+        raise InputError(f"SparseAdditiveMap needs a kernel with k(0, y) = 0, which {kernel!r} does not satisfy.")
     if kernel.positive_definite_on == "real" and abs(kernel.scalar(-1.0, 2.0)) != kernel.scalar(1.0, 2.0):
         raise InputError(
             f"SparseAdditiveMap needs a kernel that is odd or even in the sign of a value; {kernel!r} mixes both."

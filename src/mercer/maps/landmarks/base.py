@@ -4,7 +4,7 @@ Notation
     symbol  code             meaning                                                    shape
     Z       landmarks_       landmarks, dense or CSR, in the type of the training rows  (M, d)
     W       normalization_   the columns are orthonormal functions: W' K_ZZ W = I       (M, E)
-    b       offset_          minus the mean of the features, when they are centred      (E,)
+    b       offset_          minus the mean of the features, when they are centered      (E,)
 
 The span of the landmarks in feature space is the same for every W, so phi(x) is an orthogonal projection and
 K(x, x) - |phi(x)|^2 is never negative, up to rounding.
@@ -98,7 +98,7 @@ class LandmarkMap(FeatureMap):
         kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", Identity)
         Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
         if not Z.shape[0]:
-            raise ValueError("landmarks_ must have a row.")
+            raise ValueError("landmarks_ must have at least one row.")
         W = checked_array(self, "normalization_", "float64", shape=(Z.shape[0], inner.n_features))
         if self.offset_ is not None:
             checked_array(self, "offset_", "float64", shape=(W.shape[1],))
@@ -151,8 +151,8 @@ def orthonormal_functions(kernel, landmarks, n_jobs=None):
     trace = np.trace(gram)
     if values.sum() - trace > NEGATIVE_SHARE * abs(trace):  # the trace is the sum of all eigenvalues
         warnings.warn(
-            f"{kernel!r} is not positive definite on the landmarks: negative eigenvalues take away "
-            f"{(values.sum() - trace) / values.sum():.2g} of the positive ones and are left out.",
+            f"{kernel!r} is not positive definite on the landmarks: negative eigenvalues amount to "
+            f"{(values.sum() - trace) / values.sum():.2g} of the positive ones and are ignored.",
             ApproximationWarning,
             stacklevel=3,
         )

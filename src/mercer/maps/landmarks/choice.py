@@ -83,7 +83,7 @@ def choose_landmarks(
     else:
         indices = LANDMARK_RULES[landmarks](kernel, X, n_landmarks, random_state, n_jobs)
     if len(indices) < n_landmarks:
-        logger.info("%s: %d landmarks represent all rows; %d were asked for.", who, len(indices), n_landmarks)
+        logger.info("%s: %d landmarks represent all rows; %d were requested.", who, len(indices), n_landmarks)
     return X[indices], indices
 
 
@@ -107,12 +107,12 @@ def given_landmarks(kernel, X, landmarks, who):
             return X[landmarks], landmarks.astype(np.int64)
         if landmarks.ndim != 2:
             raise InputError(
-                f"{who} takes landmarks as a rule, as a 1-d array of row numbers or as an array of rows; "
-                f"got an array of shape {landmarks.shape} and type {landmarks.dtype}."
+                f"{who} needs landmarks to be a rule, a 1-d array of row numbers or an array of rows; got an array of "
+                f"shape {landmarks.shape} and type {landmarks.dtype}."
             )
     rows = as_rows(landmarks, who, "landmarks").astype(X.dtype, copy=False)
     if rows.shape[1] != X.shape[1]:
-        raise InputError(f"{who} was given landmarks of {rows.shape[1]} features for rows of {X.shape[1]} features.")
+        raise InputError(f"{who} got landmarks of {rows.shape[1]} features for rows of {X.shape[1]} features.")
     kernel.check_values(rows, "landmarks")
     return rows, None
 
@@ -241,7 +241,7 @@ def _extend_factor(kernel, X, factor, k, pivots, cholesky, weights, n_jobs):
 def _warn_negative(kernel):
     warnings.warn(
         f"{kernel!r} is not positive definite on this data: rows have a negative residual. They count as represented, "
-        "and fewer landmarks may be found than asked for.",
+        "and fewer landmarks than requested may be found.",
         ApproximationWarning,
         stacklevel=6,
     )

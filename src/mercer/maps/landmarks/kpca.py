@@ -32,40 +32,41 @@ NEGATIVE_ENERGY = 1e-6  # K(x, x) - |phi(x)|^2 below minus this share of K(x, x)
 
 
 class KernelPCA(LandmarkMap):
-    """The principal components of the data in feature space, found through landmarks, for any kernel.
+    """Principal components of the data in feature space, computed from landmarks, for any kernel.
 
     Parameters
     ----------
     kernel : str or Kernel
-        What to approximate.
+        Kernel to approximate.
     n_components : int or None
-        Dimensions to keep; fewer if the landmarks span fewer. None keeps all.
+        Number of components to keep; fewer if the landmarks span fewer dimensions. None keeps all.
     n_landmarks : int
-        Rows that every row is compared with. All training rows are taken when there are no more than that.
+        Number of landmarks that every row is compared with; more landmarks are closer to the kernel and slower. If
+        there are fewer training rows, all of them are used.
     landmarks : {"rpcholesky", "kmeans++", "uniform"}, array of integers, or rows
-        How landmarks are found: by randomly pivoted Cholesky [chen22randomly], by k-means++ seeding in feature space,
-        as a uniform sample; or row numbers of X; or the landmarks themselves, as an array or a sparse matrix.
+        How landmarks are chosen: by randomly pivoted Cholesky [chen22randomly], by k-means++ seeding in feature space,
+        or as a uniform sample; or row numbers of X; or the landmarks themselves, as an array or a sparse matrix.
     center : bool
-        Subtract the mean in feature space, as in ordinary PCA. Inner products then approximate the centred kernel and
+        Subtract the mean in feature space, as in ordinary PCA. Inner products then approximate the centered kernel, and
         :meth:`residual` is the distance from the mean plus the span of the components.
     max_candidates : int or None
-        Rows among which landmarks are looked for, a uniform sample of X. None: as many as 256 MiB of working memory
-        allow, 32,768 rows for 1,024 landmarks.
+        Maximum number of rows to choose landmarks from, a uniform sample of X. None uses as many as fit in 256 MiB of
+        working memory: 32,768 rows for 1,024 landmarks.
     random_state : int, RandomState or None
     n_jobs : int or None
 
     Attributes
     ----------
     landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
-        In the order in which they were chosen. Fewer than asked for if these already represent all rows.
+        The landmarks in the order in which they were chosen; fewer than requested if these already represent all rows.
     landmark_indices_ : ndarray or None
-        Their positions in X; None if the rows were given.
+        Their positions in X; None if the landmarks were given as rows.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) is ``normalization_.T @ K(landmarks_, x)``, plus ``offset_`` if the features are centred.
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``, plus ``offset_`` if the features are centered.
     eigenvalues_ : ndarray of shape (n_components,)
         Mean energy of the training rows along each component, largest first.
     explained_energy_ : ndarray of shape (n_components,)
-        The same as a share of the mean of K(x, x), or of the variance in feature space if the features are centred.
+        The same as a share of the mean of K(x, x), or of the variance in feature space if the features are centered.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class KernelPCA(LandmarkMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Choose landmarks and find the principal directions of X in their span. ``y`` is ignored."""
+        """Choose landmarks, and compute the principal directions of X in their span. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         random_state = fit_landmarks(self, X, self.n_landmarks)
         _, functions = orthonormal_functions(self.kernel_, self.landmarks_, self.n_jobs)
@@ -189,6 +190,6 @@ def refuse_negative_energy(left, energy, who, instead="Use a positive definite k
     worst = int(np.argmin(left + NEGATIVE_ENERGY * energy))
     if left[worst] < -NEGATIVE_ENERGY * energy[worst]:
         raise InputError(
-            f"{who} found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not "
-            f"positive definite on this data, so projections bound nothing. {instead}."
+            f"{who} found K(x, x) - |phi(x)|^2 = {left[worst]:.3g} for row {worst}: the kernel is not positive "
+            f"definite on this data, so projections give no bounds. {instead}."
         )

@@ -39,47 +39,48 @@ COMPONENTS_PER_DIMENSION = 3
 
 
 class NystroemMap(LandmarkMap):
-    """Features through landmarks, for any kernel; or column by column through tables, for additive kernels.
+    """Features based on landmarks, for any kernel; or on tables per column, for additive kernels.
 
     Parameters
     ----------
     kernel : str or Kernel
-        What to approximate.
+        Kernel to approximate.
     n_components : int or None
-        Features to keep, those of the largest eigenvalues of the landmarks' Gram matrix; None keeps all that are above
-        rounding. With ``per_dimension``, features per column; None means 3.
+        Number of features to keep, those of the largest eigenvalues of the landmarks' Gram matrix; None keeps all above
+        rounding errors. With ``per_dimension``, the number of features per column; None uses 3.
     n_landmarks : int or None
-        Rows that every row is compared with; None means 512. All training rows are taken when there are no more than
-        that. With ``per_dimension``, values that represent a column; None means 64.
+        Number of landmarks that every row is compared with; more landmarks are closer to the kernel and slower. None
+        uses 512. If there are fewer training rows, all of them are used. With ``per_dimension``, the number of values
+        that represent a column; None uses 64.
     landmarks : {"rpcholesky", "kmeans++", "uniform"}, array of integers, or rows
-        How landmarks are found: by randomly pivoted Cholesky [chen22randomly], by k-means++ seeding in feature space,
-        as a uniform sample; or row numbers of X; or the landmarks themselves, as an array or a sparse matrix. With
-        ``per_dimension``, a rule means quantiles of the non-zero values of each column.
+        How landmarks are chosen: by randomly pivoted Cholesky [chen22randomly], by k-means++ seeding in feature space,
+        or as a uniform sample; or row numbers of X; or the landmarks themselves, as an array or a sparse matrix. With
+        ``per_dimension``, each rule uses quantiles of the nonzero values of each column.
     per_dimension : bool
-        Additive kernels only: eigenfunctions of the kernel on single values, one set per column, tabulated and
-        interpolated ([perronnin10large]). A value costs the same whatever the number of landmarks, zero maps to zero,
-        and CSR stays CSR. Values beyond twice the largest training value of a column are encoded as that, with a
+        For additive kernels only: compute eigenfunctions of the kernel on single values, one set per column, tabulated
+        and interpolated ([perronnin10large]). The cost per value does not depend on the number of landmarks, zero maps
+        to zero, and CSR stays CSR. Values beyond twice the largest training value of a column are clipped to it, with a
         warning.
     max_candidates : int or None
-        Rows among which landmarks are looked for, a uniform sample of X. None: as many as 256 MiB of working memory
-        allow, 65,536 rows for 512 landmarks.
+        Maximum number of rows to choose landmarks from, a uniform sample of X. None uses as many as fit in 256 MiB of
+        working memory: 65,536 rows for 512 landmarks.
     random_state : int, RandomState or None
     n_jobs : int or None
 
     Attributes
     ----------
     landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
-        In the order in which they were chosen. Fewer than asked for if these already represent all rows.
+        The landmarks in the order in which they were chosen; fewer than requested if these already represent all rows.
     landmark_indices_ : ndarray or None
-        Their positions in X; None if the rows were given.
+        Their positions in X; None if the landmarks were given as rows.
     normalization_ : ndarray of shape (n_landmarks, n_components)
-        phi(x) is ``normalization_.T @ K(landmarks_, x)``. None where more than 2,048 landmarks are kept with all their
-        components: phi(x) is then ``L^-1 K(landmarks_, x)``, with a Cholesky factor L that is made when needed.
+        phi(x) is ``normalization_.T @ K(landmarks_, x)``. None if more than 2,048 landmarks are kept with all their
+        components: phi(x) is then ``L^-1 K(landmarks_, x)``, with a Cholesky factor L that is computed when needed.
     eigenvalues_ : ndarray of shape (n_components,)
         Of the landmarks' Gram matrix; None as above.
     points_, tables_ : ndarrays of shape (n_features, T) and (sides, n_features, T, n_components)
         With ``per_dimension``: eigenfunctions of each column at T points; the second side is for negative values. The
-        attributes above are then None, otherwise these are.
+        attributes above are None in that case; otherwise, these are None.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class NystroemMap(LandmarkMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Choose landmarks (or the landmarks of each column) from X. ``y`` is ignored."""
+        """Choose the landmarks, or the landmarks of each column, from X. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         self._fit_columns(X) if self.per_dimension else self._fit_rows(X)
         self.inner_ = Identity(self._n_features_out)
@@ -227,12 +228,12 @@ class NystroemMap(LandmarkMap):
             return
         check_tables(self.points_, self.tables_, self.n_features_in_)
         if check_kind(self, "inner_", Identity).n_features != self._n_features_out:
-            raise ValueError("tables_ and inner_ do not fit together.")
+            raise ValueError("tables_ and inner_ are inconsistent.")
         check_kind(self, "kernel_", Kernel)
 
     def _check_many(self):
         kernel = check_kind(self, "kernel_", Kernel)
         Z = check_matrix(self, "landmarks_", shape=(None, self.n_features_in_))
         if check_kind(self, "inner_", Identity).n_features != Z.shape[0] or not Z.shape[0]:
-            raise ValueError("landmarks_ and inner_ do not fit together.")
+            raise ValueError("landmarks_ and inner_ are inconsistent.")
         kernel.check_values(Z, "landmarks_")

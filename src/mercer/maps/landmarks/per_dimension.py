@@ -71,8 +71,8 @@ def fit_tables(kernel, X, n_components, n_landmarks, *, given=None, random_state
 def _require_additive(kernel):
     if not kernel.additive:
         raise InputError(
-            f"NystroemMap(per_dimension=True) needs an additive kernel, a sum over columns; {kernel!r} is not. "
-            "Use per_dimension=False."
+            f"NystroemMap(per_dimension=True) needs an additive kernel; {kernel!r} is not additive. Use "
+            "per_dimension=False."
         )
     if np.any(kernel.scalar(np.array([0.5, 1.0, 2.0]), np.zeros(3))):
         raise InputError(f"NystroemMap(per_dimension=True) needs a kernel with k(x, 0) = 0, which {kernel!r} is not.")
@@ -84,8 +84,8 @@ def _require_values(largest, dtype):
     small = np.flatnonzero((largest > 0) & (largest < least))
     if len(small):
         raise InputError(
-            f"NystroemMap(per_dimension=True) tabulates values from {least:g} on, but the largest of column {small[0]} "
-            f"is {largest[small[0]]:.6g}. Scale the column, or leave it out."
+            f"NystroemMap(per_dimension=True) tabulates values of at least {least:g} , but the largest value of "
+            f"column {small[0]} is {largest[small[0]]:.6g}. Scale the column, or remove it."
         )
 
 

@@ -43,40 +43,41 @@ LASSO_TOLERANCE = 1e-4  # coefficients only rank the landmarks: they need not be
 
 
 class SparseMap(FeatureMap):
-    """Sparse features for any kernel: every row is written on at most ``n_nonzero`` of the landmarks.
+    """Sparse features for any kernel: at most ``n_nonzero`` of the landmarks represent each row.
 
-    The features come as a CSR matrix, one column per landmark, with the geometry ``inner_`` of the landmarks' Gram
-    matrix: K(x, y) ~ phi(x)' K_ZZ phi(y). With ``n_nonzero`` equal to the number of landmarks this is the kernel of
-    :class:`NystroemMap`; with fewer, a row takes less memory and one more landmark costs it nothing.
+    The features form a CSR matrix, one column per landmark, with the geometry ``inner_`` of the landmarks' Gram matrix:
+    K(x, y) ~ phi(x)' K_ZZ phi(y). If ``n_nonzero`` equals the number of landmarks, this is the kernel of
+    :class:`NystroemMap`; with a smaller ``n_nonzero``, a row takes less memory, and additional landmarks do not
+    increase it.
 
     Parameters
     ----------
     kernel : str or Kernel
-        What to approximate.
+        Kernel to approximate.
     n_landmarks : int
-        Landmarks to choose from. All training rows are taken when there are no more than that.
+        Number of landmarks to select from. If there are fewer training rows, all of them are used.
     n_nonzero : int
-        Landmarks per row, at most.
+        Maximum number of landmarks per row.
     method : {"omp", "mp", "nearest", "lasso"}
-        How the landmarks of a row are found: by orthogonal matching pursuit, by matching pursuit, as the nearest ones
-        in feature space, or as the largest coefficients of a lasso. Whatever the method, the coefficients on them are
-        those of the projection of the row on their span.
+        How the landmarks of each row are selected: by orthogonal matching pursuit, by matching pursuit, as the nearest
+        landmarks in feature space, or as the largest coefficients of a lasso. For each method, the coefficients are
+        those of the projection of the row on the span of its landmarks.
     landmarks : {"rpcholesky", "kmeans++", "uniform"}, array of integers, or rows
-        How landmarks are found, as for :class:`NystroemMap`.
+        How landmarks are chosen, as for :class:`NystroemMap`.
     alpha : float
-        For the lasso: the smallest penalty tried, relative to the one that makes every coefficient zero. Penalties
-        fall to it from there, and end where ``n_nonzero`` coefficients differ from zero.
+        Smallest penalty that the lasso tries, relative to the penalty that makes every coefficient zero. Penalties
+        decrease to it and stop once ``n_nonzero`` coefficients are nonzero.
     max_candidates : int or None
-        Rows among which landmarks are looked for, a uniform sample of X. None: as many as 256 MiB allow.
+        Maximum number of rows to choose landmarks from, a uniform sample of X. None uses as many as fit in 256 MiB.
     random_state : int, RandomState or None
     n_jobs : int or None
 
     Attributes
     ----------
     landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
-        Fewer than asked for if these already represent all rows.
+        The landmarks; fewer than requested if these already represent all rows.
     landmark_indices_ : ndarray or None
-        Their positions in X; None if the rows were given.
+        Their positions in X; None if the landmarks were given as rows.
     gram_ : ndarray of shape (n_landmarks, n_landmarks)
         K_ZZ, in float64.
 
@@ -120,8 +121,8 @@ class SparseMap(FeatureMap):
         X = self._checked(X, reset=True)
         if self.method != "lasso" and self.alpha != ALPHA:
             raise InputError(
-                f"SparseMap has alpha for method='lasso' only, got alpha={self.alpha!r} with method={self.method!r}. "
-                "Leave alpha out."
+                f"SparseMap uses alpha only with method='lasso'; got alpha={self.alpha!r} with "
+                f"method={self.method!r}. Remove alpha."
             )
         fit_landmarks(self, X, self.n_landmarks)
         self.gram_ = landmark_gram(self.kernel_, self.landmarks_, self.n_jobs)
@@ -191,7 +192,7 @@ class SparseMap(FeatureMap):
         kernel, inner = check_kind(self, "kernel_", Kernel), check_kind(self, "inner_", InnerProduct)
         Z = check_matrix(self, "landmarks_", shape=(inner.n_features, self.n_features_in_))
         if not Z.shape[0]:
-            raise ValueError("landmarks_ must have a row.")
+            raise ValueError("landmarks_ must have at least one row.")
         checked_array(self, "gram_", "float64", shape=(Z.shape[0], Z.shape[0]))
         kernel.check_values(Z, "landmarks_")
 

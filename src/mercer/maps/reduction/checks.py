@@ -18,15 +18,15 @@ def check_combination(reduction):
     given = [name for name in ("n_dims", "alpha", "tolerance") if getattr(reduction, name) is not None]
     if len(given) != 1:
         raise InputError(
-            "ConvexReduction needs one of n_dims, alpha and tolerance to know how far to go, got "
-            f"{' and '.join(given) or 'none'}. For example n_dims=300."
+            f"ConvexReduction needs exactly one of n_dims, alpha and tolerance; got {' and '.join(given) or 'none'}. "
+            "For example n_dims=300."
         )
     if reduction.alpha is not None and reduction.method != "convex":
-        raise InputError("ConvexReduction has alpha for method='convex' only. Use n_dims or tolerance.")
+        raise InputError("ConvexReduction uses alpha only with method='convex'. Use n_dims or tolerance.")
     if reduction.pairs != "auto" and reduction.method != "convex":
         raise InputError(
-            f"ConvexReduction has pairs for method='convex' only, got pairs={reduction.pairs!r} with "
-            f"method={reduction.method!r}. Leave pairs out."
+            f"ConvexReduction uses pairs only with method='convex'; got pairs={reduction.pairs!r} with "
+            f"method={reduction.method!r}. Remove pairs."
         )
     _check_kernel(get_kernel(reduction.kernel), reduction.pairs)
 
@@ -34,12 +34,12 @@ def check_combination(reduction):
 def _check_kernel(kernel, pairs):
     if not kernel.additive:
         raise InputError(
-            f"ConvexReduction takes kernels apart column by column, which needs an additive one, got {kernel!r}. "
-            "Reduce the linear kernel and put the map of this one in map=..."
+            f"ConvexReduction needs an additive kernel; got {kernel!r}. Reduce the linear kernel, and pass the map of "
+            "this kernel as map=..."
         )
     if pairs == "all" and not is_product(kernel):
         raise InputError(
-            f"ConvexReduction has pairs='all' for the linear and the Hellinger kernel only, got {kernel!r}."
+            f"ConvexReduction supports pairs='all' only for the linear and the Hellinger kernel; got {kernel!r}."
         )
 
 
@@ -47,25 +47,25 @@ def check_rows(reduction, X, y):
     """Raise for validated rows that cannot be reduced as asked."""
     n, D = X.shape
     if n < 2:
-        raise InputError("ConvexReduction compares pairs of rows and needs two or more, got n_samples = 1.")
+        raise InputError("ConvexReduction compares pairs of rows and needs at least two rows; got n_samples = 1.")
     if reduction.n_dims is not None and reduction.n_dims > D:
-        raise InputError(f"ConvexReduction cannot leave n_dims={reduction.n_dims} columns of rows with n_features={D}.")
+        raise InputError(f"ConvexReduction cannot keep n_dims={reduction.n_dims} columns of rows with n_features={D}.")
     if D > WIDEST and reduction.method in ("merge", "supervised", "convex"):
         raise InputError(
-            f"ConvexReduction(method={reduction.method!r}) compares all columns with each other, which is done up to "
-            f"{WIDEST} columns, got {D}. Leave out the rarest before, for example by method='energy'."
+            f"ConvexReduction(method={reduction.method!r}) compares all columns with each other, which is limited to "
+            f"{WIDEST} columns; got {D}. Remove rare columns first, for example with method='energy'."
         )
     if reduction.method == "supervised":
         if y is None:
             raise InputError("ConvexReduction(method='supervised') requires y to be passed: the class of each row.")
         if len(column_or_1d(y)) != n:
-            raise InputError(f"ConvexReduction was given {n} rows, but the classes of {len(y)}.")
+            raise InputError(f"ConvexReduction got {n} rows, but {len(y)} classes.")
 
 
 def check_blocks(map, kernel):
     """Raise unless the fitted map has a block of features for each column, where weights can go."""
     if not (isinstance(map, SparseAdditiveMap) or (isinstance(map, NystroemMap) and map.tables_ is not None)):
         raise InputError(
-            f"{kernel!r} is not homogeneous, so the weights of its columns go on the features of each column, which "
-            f"{type(map).__name__} does not keep apart. Use SparseAdditiveMap or NystroemMap(per_dimension=True)."
+            f"{kernel!r} is not homogeneous, so its column weights apply to the features of each column, which "
+            f"{type(map).__name__} mixes. Use SparseAdditiveMap or NystroemMap(per_dimension=True)."
         )

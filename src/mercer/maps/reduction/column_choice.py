@@ -23,7 +23,7 @@ def used_columns(X):
     else:
         found = np.unique(X.indices[X.data != 0]).astype(np.int64)
     if not len(found):
-        raise InputError("ConvexReduction needs rows with values: all of X is 0.")
+        raise InputError("ConvexReduction needs nonzero values, but all of X is 0.")
     return found
 
 

@@ -48,68 +48,70 @@ logger = logging.getLogger("mercer")
 
 
 class ConvexReduction(FeatureMap):
-    """Fewer columns whose kernel is close to that of all columns: histograms of many words as shorter histograms.
+    """Reduce the number of columns with little change of the kernel: long histograms become shorter histograms.
 
-    The rows that are left can be given to any map or learner; with ``map`` the two are one map.
+    Pass the reduced rows to any map or learner, or set ``map`` to combine both in one map.
 
     Parameters
     ----------
     kernel : str or Kernel
-        Additive kernel that is to be kept. With a ``map`` of an additive kernel the weights are those for the map's
-        kernel, and this one only decides which columns ``method="convex"`` selects.
+        Additive kernel to preserve. With a ``map`` of an additive kernel, the weights are for the map's kernel, and
+        this kernel only decides which columns ``method="convex"`` selects.
     n_dims : int or None
-        Number of columns to be left, fewer where ``refit`` drops some.
+        Number of columns to keep; fewer if ``refit`` drops some.
     alpha : float or None
-        For ``method="convex"``: the penalty of (5), for errors that are means over pairs.
+        For ``method="convex"``: the penalty of (5), for errors that are means over pairs. A larger penalty keeps fewer
+        columns.
     tolerance : float or None
-        As few columns as keep the error (7) of the kernel at or below this; with ``method="convex"`` that of the
-        solution of (5), which ``refit`` then makes smaller. One of the three must be given.
+        Keep as few columns as possible with an error (7) of the kernel of at most this value; with ``method="convex"``,
+        the error of the solution of (5), which ``refit`` then reduces. Set exactly one of n_dims, alpha and tolerance.
     map : FeatureMap or None
-        Encodes the reduced rows; cloned and fitted by ``fit``. None: the features are the reduced rows.
+        Map that encodes the reduced rows; ``fit`` clones and fits it. None uses the reduced rows as features.
     method : {"merge", "supervised", "convex", "energy", "random"}
-        ``"merge"``: columns that rise and fall together are added up. ``"supervised"``: columns are added up that speak
-        for the same classes, which takes labels. The others select columns: ``"convex"`` by (5) of the paper,
-        ``"energy"`` those with the largest squares, ``"random"`` any.
+        ``"merge"`` adds up correlated columns. ``"supervised"`` adds up columns that indicate the same classes, and
+        needs labels. The other methods select columns: ``"convex"`` by (5) of the paper, ``"energy"`` by the largest
+        squares, ``"random"`` at random.
     refit : bool or None
-        Whether each column gets the weight that approximates the kernel best, all together by non-negative least
-        squares; columns without weight are dropped. Otherwise all have the same weight, or with ``method="convex"``
-        those of (5), which are too small by what the penalty takes. None: for ``method="convex"`` only.
+        Fit the weights of all columns by non-negative least squares, so that they approximate the kernel best, and drop
+        columns without weight. Otherwise, all weights are equal, or with ``method="convex"`` those of (5), which the
+        penalty shrinks. None refits for ``method="convex"`` only.
     pairs : {"auto", "all", "uniform", "informative"}
-        Pairs of rows on which ``method="convex"`` compares kernels. ``"all"``: all pairs, by a closed form that the
-        linear and the Hellinger kernel have. ``"uniform"``: ``n_pairs`` drawn evenly; ``"informative"``: drawn such
-        that their kernel values are spread over their range. ``"auto"``: all where that is less work, else uniform.
+        Pairs of rows on which ``method="convex"`` compares kernels. ``"all"`` uses all pairs, by a closed form for the
+        linear and the Hellinger kernel. ``"uniform"`` draws ``n_pairs`` uniformly; ``"informative"`` draws them so that
+        their kernel values cover the whole range. ``"auto"`` uses all pairs if that is less work, and uniform pairs
+        otherwise.
     n_pairs : int
-        Pairs that are drawn, for ``method="convex"``, for ``refit``, and to measure the error that is left.
+        Number of pairs to draw for ``method="convex"``, for ``refit``, and to measure the remaining error.
     random_state : int, RandomState or None
-        Which pairs and rows are looked at; with ``method="random"`` also the columns.
+        Seed of the sampled pairs and rows, and of the columns with ``method="random"``.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
     selected_ : ndarray of int64
         The columns that the features depend on, ascending.
     groups_ : int64 array, one number for each column of X
-        The column of the reduced rows that each column goes to, -1 for none.
+        The column of the reduced rows that each column belongs to, or -1.
     weights_ : float64 array, one number for each column that is left
         c, the weight of each column of the reduced rows.
     factors_ : float64 array, one number for each column that is left
-        What each column of the reduced rows is multiplied by: the gamma-th root of its weight, or 1.
+        Factor of each column of the reduced rows: the gamma-th root of its weight, or 1.
     n_dims_ : int
-        Columns that are left.
+        Number of remaining columns.
     alpha_ : float or None
         The penalty of ``method="convex"``.
     path_ : dict of arrays
-        ``n_dims`` and ``error`` (7) of the reductions that were looked at; with ``method="convex"`` also ``alpha``.
+        ``n_dims`` and ``error`` (7) of the reductions that were tried; with ``method="convex"`` also ``alpha``.
     error_ : float
-        (7) of the reduction, for ``weighed_kernel_``, on pairs that were drawn evenly.
+        Error (7) of the reduction, for ``weighed_kernel_``, on uniformly drawn pairs.
     weighed_kernel_ : Kernel
         The kernel that the weights are for: that of the map if it is additive, else ``kernel``.
     map_ : fitted map or None
     kernel_ : Kernel
-        That of the map, else ``kernel``.
+        The kernel of the map, or ``kernel`` without a map.
     seconds_ : float
-        How long finding the columns and their weights took.
+        Time to find the columns and their weights.
 
     See Also
     --------
@@ -179,8 +181,8 @@ class ConvexReduction(FeatureMap):
         self.weighed_kernel_ = self.kernel_ if self.kernel_.additive else kernel
         if self.map is None and self._degree is None:
             raise InputError(
-                f"{self.weighed_kernel_!r} is not homogeneous, so no scaling of the rows gives its columns weights. "
-                "Pass the map of the kernel as map=..., for example SparseAdditiveMap, which then takes the weights."
+                f"{self.weighed_kernel_!r} is not homogeneous, so its column weights cannot be applied to the rows. "
+                "Pass the map of the kernel as map=..., for example SparseAdditiveMap, which applies the weights."
             )
         started = perf_counter()
         self._reduce(X, y, kernel, spread)
@@ -239,7 +241,7 @@ class ConvexReduction(FeatureMap):
         X = self._checked(X, reset=False)
         N_PAIRS.check(n_pairs, "ConvexReduction.plot_values")
         if X.shape[0] < 2:
-            raise InputError("ConvexReduction.plot_values needs two rows or more, got one.")
+            raise InputError("ConvexReduction.plot_values needs at least two rows; got one.")
         pairs = draw_pairs(X.shape[0], n_pairs, check_random_state(0))
         exact = pair_values(self.weighed_kernel_, X, pairs, self.n_jobs)
         return draw_values(self, exact, self._values(X, pairs))
@@ -275,7 +277,7 @@ class ConvexReduction(FeatureMap):
         check_is_fitted(self)
         if self.map_ is None and not isinstance(self.kernel_, Linear):
             raise InputError(
-                f"ConvexReduction({self.kernel!r}) without a map gives shorter rows, whose inner product is not the "
+                f"ConvexReduction({self.kernel!r}) without a map returns reduced rows, whose inner product is not the "
                 f"kernel. Pass map=..., for example map=HomogeneousMap({self.kernel!r}), or put it in front of such a "
                 "map or learner in a pipeline."
             )
@@ -331,11 +333,13 @@ class ConvexReduction(FeatureMap):
         chosen = np.flatnonzero(c)
         if not len(chosen):
             raise InputError(
-                f"ConvexReduction(alpha={self.alpha!r}) leaves no column: the penalty outweighs the kernel. With these "
-                f"rows it has to be below {largest_penalty(moments.q):.6g}."
+                f"ConvexReduction(alpha={self.alpha!r}) keeps no column, because the penalty is too large. For these "
+                f"rows it must be less than {largest_penalty(moments.q):.6g}."
             )
         if self.n_dims is not None and len(chosen) < self.n_dims:
-            logger.info("ConvexReduction: %d columns represent all; %d were asked for.", len(chosen), self.n_dims)
+            logger.info(
+                "ConvexReduction: %d columns represent all columns; %d were requested.", len(chosen), self.n_dims
+            )
         groups = np.full(len(c), -1, dtype=np.int64)
         groups[chosen] = np.arange(len(chosen))
         return groups, c[chosen]
@@ -356,8 +360,8 @@ class ConvexReduction(FeatureMap):
         left = weights > 0
         if not left.any():
             raise InputError(
-                "ConvexReduction finds no column with a weight: the kernel is 0 on the pairs of rows that were drawn. "
-                "Do any rows have columns in common?"
+                "ConvexReduction cannot weight any column: the kernel is 0 on all sampled pairs of rows. Check that "
+                "rows have columns in common."
             )
         self.groups_ = numbered(np.where((groups >= 0) & left[groups], groups, -1))
         self.selected_ = np.flatnonzero(self.groups_ >= 0)
@@ -394,7 +398,7 @@ class ConvexReduction(FeatureMap):
             return  # not fitted
         check_groups(self.groups_, self.factors_)
         if len(self.groups_) != self.n_features_in_ or len(self.factors_) != self.n_dims_:
-            raise ValueError("groups_ and factors_ do not fit the rows.")
+            raise ValueError("groups_ and factors_ do not match the rows.")
         if self.weights_.shape != self.factors_.shape or not np.isfinite(self.weights_).all():
             raise ValueError("weights_ must be finite, one for each factor.")
         if self.map_ is None and self._degree is not None:

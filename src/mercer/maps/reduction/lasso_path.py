@@ -1,6 +1,6 @@
 """The path of (5) of [gavves12convex]: weights for falling penalties, down to the one that is asked for.
 
-    minimise over c >= 0    mean over pairs of (K_xy - c'k_xy)^2  +  alpha sum(c)                    (5)
+    minimize over c >= 0    mean over pairs of (K_xy - c'k_xy)^2  +  alpha sum(c)                    (5)
 
 Deviation from the paper: the error is a mean over pairs, so that alpha does not depend on how many there are; the
 paper's lambda is alpha times their number.

@@ -1,6 +1,6 @@
 """Least squares with few, non-negative coefficients, from sums of products alone.
 
-    minimise over c >= 0    c'Gc - 2 q'c + penalty sum(c)                                            (P)
+    minimize over c >= 0    c'Gc - 2 q'c + penalty sum(c)                                            (P)
 
 is the non-negative LASSO of a design Q and a target t, with G = Q'Q and q = Q't. At the optimum, with the multipliers
 y = Gc - q + penalty / 2,

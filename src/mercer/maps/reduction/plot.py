@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._base.errors import require_extra
 
-COLOURS = ("#0072B2", "#E69F00")  # two of Okabe and Ito's, told apart under every common form of colour blindness
+COLOURS = ("#0072B2", "#E69F00")  # two of Okabe and Ito's, told apart under every common form of color blindness
 
 
 def draw_values(reduction, exact, reduced):
@@ -24,7 +24,7 @@ def draw_values(reduction, exact, reduced):
     axes.locator_params(nbins=5)  # more labels of many digits overlap
     axes.ticklabel_format(scilimits=(-2, 4))
     axes.set_xlabel(f"{reduction.weighed_kernel_.name} kernel of all {reduction.n_features_in_:,} columns")
-    axes.set_ylabel(f"of the {reduction.n_dims_:,} columns left")
+    axes.set_ylabel(f"of the {reduction.n_dims_:,} remaining columns")
     _title(figure, f"{len(exact):,} pairs of rows, error {reduction.error_:.3g} of the mean in training")
     return figure
 
@@ -39,14 +39,14 @@ def draw_path(reduction):
         axes.plot(path["alpha"][shown], path["error"][shown], color=COLOURS[0], **style)
         other = axes.twinx()
         other.plot(path["alpha"][shown], path["n_dims"][shown], color=COLOURS[1], **style)
-        other.set_ylabel("columns left", color=COLOURS[1])
+        other.set_ylabel("remaining columns", color=COLOURS[1])
         other.spines[["top"]].set_visible(False)
         axes.invert_xaxis()  # columns come in from left to right
         axes.set_xlabel("penalty alpha")
         chosen = reduction.alpha_
     else:
         axes.plot(path["n_dims"], path["error"], color=COLOURS[0], **style)
-        axes.set_xlabel("columns left")
+        axes.set_xlabel("remaining columns")
         chosen = reduction.n_dims_
     axes.set_xscale("log")
     if np.isfinite(chosen) and chosen > 0:

@@ -73,7 +73,7 @@ class ReducedPredictor(Predictor):
             raise InputError(f"ReducedPredictor needs a predictor of Mercer, got {self.predictor!r}.")
         if self.predictor.n_features_in_ != len(self.factors):
             raise InputError(
-                f"ReducedPredictor has {len(self.factors)} columns left, but a predictor of rows with "
+                f"ReducedPredictor has {len(self.factors)} columns, but its predictor needs "
                 f"{self.predictor.n_features_in_}."
             )
 
@@ -95,4 +95,4 @@ def check_groups(groups, factors):
         raise InputError("factors must be finite and not negative.")
     found = np.unique(groups[groups != -1])
     if not len(factors) or not np.array_equal(found, np.arange(len(factors))):
-        raise InputError(f"groups must be -1 or numbers from 0 to {len(factors) - 1}, each of them at least once.")
+        raise InputError(f"groups must be -1 or integers from 0 to {len(factors) - 1}, each at least once.")

@@ -36,22 +36,25 @@ TASK_VALUES = 2**21  # numbers per row times rows of a task: 16 MiB in float64
 class FourierMap(FeatureMap):
     """Random cosines and sines whose inner products approximate RBF, Laplacian and exponentiated additive kernels.
 
-    Unbiased for RBF and Laplacian; for the others up to the error of the homogeneous map underneath.
+    The approximation is unbiased for RBF and Laplacian, and for other kernels up to the error of the homogeneous map
+    inside them.
 
     Parameters
     ----------
     kernel : str or Kernel
-        RBF, Laplacian, ExpChi2, or Exponential of a kernel that HomogeneousMap takes.
+        RBF, Laplacian, ExpChi2, or Exponential of a kernel that HomogeneousMap supports.
     n_components : int
-        Features: a cosine and a sine per frequency. The error falls as its root. K(x, x) = 1 exactly if it is even.
+        Number of features, a cosine and a sine per frequency. The error falls with its square root. K(x, x) = 1 exactly
+        if it is even.
     orthogonal : bool
-        Frequencies of RBF (also underneath an exponentiated kernel) orthogonal to each other in groups of as many as
-        there are columns: the same mean, less variance. Laplacian has independent frequencies always.
+        Draw frequencies of RBF (also inside an exponentiated kernel) that are orthogonal in groups as large as the
+        number of columns, which keeps the mean and lowers the variance. Frequencies of Laplacian are always
+        independent.
     map_order : int
-        Order of the HomogeneousMap under an exponentiated kernel.
+        Order of the HomogeneousMap inside an exponentiated kernel.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads; they do not change a bit.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -60,7 +63,7 @@ class FourierMap(FeatureMap):
     phase_ : float
         Of the last frequency if ``n_components`` is odd, otherwise 0.
     map_ : HomogeneousMap or None
-        The map underneath.
+        The HomogeneousMap inside an exponentiated kernel.
     kernel_ : Kernel
     inner_ : Identity
 
@@ -81,7 +84,7 @@ class FourierMap(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Draw the frequencies; of X only the width matters, and the distances if gamma is None. ``y`` is ignored."""
+        """Draw the frequencies. Only the width of X is used, and its distances if gamma is None. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         size = self.n_components
         self.kernel_ = self.fitted_kernel(X)
@@ -129,12 +132,12 @@ class FourierMap(FeatureMap):
     def _check_loaded(self):
         base = check_kind(self, "map_", HomogeneousMap, optional=True)
         if base is not None and base.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         check_number(self, "phase_")
         check_kind(self, "kernel_", Kernel)
         n_features = check_kind(self, "inner_", Identity).n_features
         if n_features < 1:
-            raise ValueError("inner_ must have a feature.")
+            raise ValueError("inner_ must have at least one feature.")
         width = self.n_features_in_ if base is None else base.inner_.n_features
         checked_array(self, "frequencies_", "float64", shape=(width, (n_features + 1) // 2))
 
@@ -152,15 +155,15 @@ def _base_kernel(kernel):
         case Exponential():
             return kernel.kernel, True
     raise InputError(
-        f"FourierMap has no frequencies for {kernel!r}. It takes RBF, Laplacian, ExpChi2 and Exponential of an "
-        "additive homogeneous kernel. NystroemMap takes any kernel."
+        f"FourierMap has no frequencies for {kernel!r}. It supports RBF, Laplacian, ExpChi2 and Exponential of an "
+        "additive homogeneous kernel. NystroemMap supports any kernel."
     )
 
 
 def _orthogonal_normals(width, count, rng):
     """Standard normal columns, orthogonal within groups of ``width``, shape (width, count).
 
-    Directions from the QR factorisation of a normal matrix, made unique (and uniformly distributed) by R_kk > 0;
+    Directions from the QR factorization of a normal matrix, made unique (and uniformly distributed) by R_kk > 0;
     lengths drawn anew, since the length of a normal vector is independent of its direction.
     """
     groups = []

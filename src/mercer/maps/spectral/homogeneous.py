@@ -33,30 +33,31 @@ PITCH_BITS = {"f": 14, "d": 40}
 
 
 class HomogeneousMap(FeatureMap):
-    """2n + 1 numbers per value whose inner products approximate a homogeneous additive kernel.
+    """Features of each value, 2n + 1 numbers, whose inner products approximate a homogeneous additive kernel.
 
-    Nothing is learnt from the data: the map depends on the kernel and the parameters only.
+    The map depends only on the kernel and the parameters; it learns nothing from the data.
 
     Parameters
     ----------
     kernel : str or Kernel
-        Chi2, Intersection, JensenShannon, PowerMean, GeneralizedIntersection; Hellinger and Linear, which take one
+        Chi2, Intersection, JensenShannon, PowerMean or GeneralizedIntersection; Hellinger or Linear, which need one
         number per value and are exact; or a sum of these with the same homogeneity.
     order : int
-        n; 2n + 1 features per column. scikit-learn's AdditiveChi2Sampler calls n + 1 its ``sample_steps``.
+        n, the number of frequencies; each column becomes 2n + 1 features. A higher order is closer to the kernel and
+        slower. AdditiveChi2Sampler of scikit-learn calls n + 1 its ``sample_steps``.
     window : {"rectangular", "uniform", "least-squares"}
-        Where the coefficients come from. ``"rectangular"``: the Fourier series of the kernel's signature, made
-        periodic; chi2 and Jensen-Shannon keep K(x, x) within 2 %. Even orders gain little over the odd ones below.
-        ``"uniform"``: samples of the spectrum, as in scikit-learn; K(x, x) comes out too small. ``"least-squares"``:
+        How the coefficients are computed. ``"rectangular"`` uses the Fourier series of the periodic signature of the
+        kernel; chi2 and Jensen-Shannon keep K(x, x) within 2 %, and even orders improve little on the odd order below.
+        ``"uniform"`` samples the spectrum, as in scikit-learn; K(x, x) comes out too small. ``"least-squares"`` uses
         the non-negative coefficients with the smallest error over Gamma(1/2) values.
     period : float or None
-        The approximation repeats when g log(y / x) grows by this much, g being the homogeneity. None: the period with
-        the smallest error over Gamma(1/2) values. scikit-learn's ``sample_interval`` is 2 pi / period.
+        The approximation repeats when g log(y / x) grows by this much, where g is the homogeneity. None uses the period
+        with the smallest error over Gamma(1/2) values. ``sample_interval`` of scikit-learn is 2 pi / period.
     signed : bool
-        Take values of any sign, by the odd extension sign(x) sign(y) k(|x|, |y|); the same as ``signed=True`` of the
+        Accept values of any sign, by the odd extension sign(x) sign(y) k(|x|, |y|); the same as ``signed=True`` of the
         kernel.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class HomogeneousMap(FeatureMap):
         c_0 .. c_n; a single one for Hellinger and Linear. The diagonal comes out as c_0 + 2 (c_1 + ... + c_n) times
         K(x, x).
     period_ : float or None
-        The period in use.
+        The period that is used.
     kernel_ : Kernel
     inner_ : Identity
 
@@ -94,7 +95,7 @@ class HomogeneousMap(FeatureMap):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Resolve the kernel, the period and the coefficients; of X only the width matters. ``y`` is ignored."""
+        """Compute the period and the coefficients; only the width of X is used. ``y`` is ignored."""
         self._checked(X, reset=True)
         self.kernel_ = self.resolved_kernel()
         spectrum = spectrum_of(self.kernel_)
@@ -157,7 +158,7 @@ class HomogeneousMap(FeatureMap):
     def _check_loaded(self):
         found = checked_array(self, "coefficients_", "float64", ndim=1, lowest=0)
         if not len(found):
-            raise ValueError("coefficients_ must have a number.")
+            raise ValueError("coefficients_ must hold at least one number.")
         if len(found) > 1:
             check_number(self, "period_", above=0)
         check_kind(self, "kernel_", Kernel)
@@ -189,6 +190,6 @@ def _pitch(period, dtype):
 def _check_parity(kernel):
     if kernel.parity is None:
         raise InputError(
-            f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. "
-            "Map the terms one by one and put the features side by side."
+            f"HomogeneousMap cannot represent {kernel!r}: some of its terms change sign with x and others do not. Map "
+            "each term separately, and concatenate the features."
         )

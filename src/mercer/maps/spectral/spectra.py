@@ -11,7 +11,7 @@ Notation ([vedaldi12efficient])
     kappa_j       coefficients   the signature is about c_0 + 2 sum_j c_j cos(j L lambda)        (n + 1,)
 
 Deviations from the paper: kernels of any degree g are reduced to degree 1 by u = |x|^g; the spectrum of the power mean
-is in closed form; periods minimise the error on a stated distribution instead of on a data set; coefficients can also
+is in closed form; periods minimize the error on a stated distribution instead of on a data set; coefficients can also
 be found by least squares.
 """
 
@@ -39,7 +39,7 @@ from mercer.kernels import (
 
 WINDOWS = ("rectangular", "uniform", "least-squares")
 
-# Periods for orders 1, 2, 3, ... Minimisers of `relative_error`; printed by benchmarks/fits/homogeneous_periods.py.
+# Periods for orders 1, 2, 3, ... Minimizers of `relative_error`; printed by benchmarks/fits/homogeneous_periods.py.
 PERIODS: dict[tuple[type, str], tuple[float, ...]] = {
     (Chi2, "rectangular"): (8.66, 10.29, 12.33, 13.35, 15.09, 15.09, 17.5, 17.5),
     (Chi2, "uniform"): (10.3, 12.38, 14.1, 15.61, 16.97, 18.22, 19.39, 20.48),
@@ -105,9 +105,9 @@ def spectrum_of(kernel):
         case SumKernel() if kernel.homogeneity is not None:
             return _weighted_sum([spectrum_of(term) for term in kernel.kernels], kernel.weights)
     raise InputError(
-        f"HomogeneousMap has no spectrum for {kernel!r}. It takes the additive homogeneous kernels (Hellinger, Chi2, "
-        "Intersection, JensenShannon, PowerMean, GeneralizedIntersection, Linear) and sums of them with the same "
-        "homogeneity. NystroemMap takes any kernel."
+        f"HomogeneousMap has no spectrum for {kernel!r}. It supports the additive homogeneous kernels (Hellinger, "
+        "Chi2, Intersection, JensenShannon, PowerMean, GeneralizedIntersection, Linear) and sums of them with the "
+        "same homogeneity. NystroemMap supports any kernel."
     )
 
 
@@ -128,7 +128,7 @@ def _power_mean(q):
     def normal_density(omega):
         return np.sqrt(2 / (np.pi * q)) * np.exp(-2 * omega**2 / q)
 
-    # Towards Hellinger the signature becomes a wide bell, exp(-q t^2 / 8), and the Gammas too large to be subtracted.
+    # Toward Hellinger the signature becomes a wide bell, exp(-q t^2 / 8), and the Gammas too large to be subtracted.
     return Spectrum(signature, normal_density if q < NEARLY_HELLINGER else density, scale=min(1.0, 1 / q))
 
 
@@ -208,7 +208,7 @@ def _quadrature(limit, scale, fastest):
 
 @lru_cache(maxsize=256)
 def best_period(kernel, order, window):
-    """The period of the table or, for kernels and orders that are not in it, the minimiser of `relative_error`."""
+    """The period of the table or, for kernels and orders that are not in it, the minimizer of `relative_error`."""
     if isinstance(kernel, PowerMean):
         kernel = kernel.special_case() or kernel
     kind = Intersection if isinstance(kernel, GeneralizedIntersection) else type(kernel)

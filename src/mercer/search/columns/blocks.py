@@ -67,7 +67,7 @@ def read_block(data, known, n_rows, who, before=None):
     for name, values in found.items():
         if len(values) != n_rows:
             raise InputError(
-                f"{who} got {n_rows} rows, and {len(values)} values of the column {name!r}; nothing was added."
+                f"{who} got {n_rows} rows, but {len(values)} values of the column {name!r}. Nothing was added."
             )
     if not known:
         pairs = {name: typed(*_plain(values, name, who), declared=_words(values)) for name, values in found.items()}
@@ -93,16 +93,17 @@ def _columns_of(data, who):
         return _columns_of(arrow.table(data), who)
     else:
         raise InputError(
-            f"{who} takes data as a dictionary of columns, a data frame or an Arrow table, got {type(data).__name__}."
+            f"{who} needs data to be a dictionary of columns, a data frame or an Arrow table; got "
+            f"{type(data).__name__}."
         )
     if not names:
-        raise InputError(f"{who} was given data without columns. Leave data= out.")
+        raise InputError(f"{who} got data without columns. Remove data=.")
     strange = next((name for name in names if not isinstance(name, str)), None)
     if strange is not None:
-        raise InputError(f"{who} needs columns of data with texts as names, got {strange!r:.80}.")
+        raise InputError(f"{who} needs strings as names of data columns; got {strange!r:.80}.")
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        raise InputError(f"{who} was given several columns of the same name: {listed(twice)}. Rename them.")
+        raise InputError(f"{who} got duplicate column names: {listed(twice)}. Rename them.")
     found = {name: get(name) for name in names}
     for name, values in found.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):

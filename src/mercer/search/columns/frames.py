@@ -36,7 +36,9 @@ def check_frame(library, who):
     if library is False:
         return
     if library is not True and library not in LIBRARIES:
-        raise InputError(f"{who} takes as_frame as False, True or one of {', '.join(LIBRARIES)}, got {library!r:.80}.")
+        raise InputError(
+            f"{who} needs as_frame to be False, True or one of {', '.join(LIBRARIES)}, got {library!r:.80}."
+        )
     _module("pandas" if library is True else library)
 
 

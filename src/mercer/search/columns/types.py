@@ -51,15 +51,13 @@ class DataColumn:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name or len(self.name) > LONGEST_NAME:
-            raise InputError(f"A column of data needs a name of 1 to {LONGEST_NAME} letters, got {self.name!r:.80}.")
+            raise InputError(f"A column name must have 1 to {LONGEST_NAME} characters; got {self.name!r:.80}.")
         if not self.name.isprintable():
-            raise InputError(f"The column {self.name!r:.80} has letters in its name that cannot be shown. Rename it.")
+            raise InputError(f"The column {self.name!r:.80} has unprintable characters in its name. Rename it.")
         if self.name in RESERVED:
-            raise InputError(
-                f"The column {self.name!r} is called as a column of every answer is. Rename it, or leave it out."
-            )
+            raise InputError(f"The column {self.name!r} has the name of a result column. Rename or remove it.")
         if self.type not in DTYPES:
-            raise InputError(f"The column {self.name!r} cannot be of type {self.type!r:.80}.")
+            raise InputError(f"The column {self.name!r} cannot have type {self.type!r:.80}.")
 
 
 class DataTypes(tuple):
@@ -78,12 +76,12 @@ class DataTypes(tuple):
         """The number of a column; an unknown one is refused."""
         if name in self.names:
             return self.names.index(name)
-        raise InputError(f"{who} knows no column {name!r:.80}. {self.hint(name)}")
+        raise InputError(f"{who} found no column {name!r:.80}. {self.hint(name)}")
 
     def hint(self, name):
         """What the caller of an unknown name may have meant."""
         if not self:
-            return "This index keeps no columns: add rows with data=."
+            return "This index stores no columns. Add rows with data= to store some."
         return f"{did_you_mean(name, self.names)}The columns are {listed(self.names)}."
 
 
@@ -108,7 +106,7 @@ def columns_in(header):
     except (InputError, TypeError, KeyError) as error:
         raise FileProblem(f"has a damaged catalogue: data cannot be {found!r:.80}.") from error
     if len(columns) < len(found) or len(set(columns.names)) < len(columns):
-        raise FileProblem("has a damaged catalogue: data names a column twice, or more than its type.")
+        raise FileProblem("has a damaged catalogue: data contains a column twice, or more than its type.")
     return columns
 
 
@@ -121,7 +119,7 @@ def python_values(column, stored):
         return [None if value != value else value for value in values]
     if column.type == "boolean":
         if stored.max(initial=0) > MISSING["boolean"]:
-            raise FileProblem(f"has damaged data: {max(values)} is no value of the boolean column {column.name!r}.")
+            raise FileProblem(f"has damaged data: {max(values)} is not a value of the boolean column {column.name!r}.")
         return [None if value == MISSING["boolean"] else bool(value) for value in values]
     if column.type == "integer":
         return [None if value == NO_NUMBER else value for value in values]
@@ -136,7 +134,7 @@ def check_moments(column, stored):
     low, high = RANGES[column.type]
     wrong = (stored != NO_NUMBER) & ((stored < low) | (stored > high))
     if wrong.any():
-        raise FileProblem(f"has damaged data: a {column.type} of {column.name!r} lies beyond the years 1 to 9999.")
+        raise FileProblem(f"has damaged data: a {column.type} of {column.name!r} is outside the years 1 to 9999.")
 
 
 def _text(column, value):
@@ -144,4 +142,4 @@ def _text(column, value):
         return bytes(value).decode()
     except UnicodeDecodeError as error:
         shown = error.object[:40]
-        raise FileProblem(f"has damaged data: {shown!r} in column {column.name!r} is not text in UTF-8.") from error
+        raise FileProblem(f"has damaged data: {shown!r} in column {column.name!r} is not UTF-8 text.") from error

@@ -53,8 +53,8 @@ def typed(values, name, who, type=None, declared=""):
     type = type or _type_of(objects, name, who) or _declared_type(declared)
     if type is None:
         raise InputError(
-            f"{who} cannot tell the type of the column {name!r}, which has no value at all. Leave it out, or give it "
-            "as an array or data frame with a type."
+            f"{who} cannot infer the type of the column {name!r}, which has no values. Remove it, or pass it as a "
+            "typed array or data frame."
         )
     convert = _CONVERT[type]
     kept = []
@@ -62,7 +62,7 @@ def typed(values, name, who, type=None, declared=""):
         stored = MISSING[type] if value is None else convert(value)
         if stored is None:
             raise InputError(
-                f"{who} keeps {_PLURALS[type]} in the column {name!r}, and row {row} (counted from 0) has "
+                f"{who} stores {_PLURALS[type]} in the column {name!r}, but row {row} (counted from 0) has "
                 f"{value!r:.80}. {_REMEDIES.get(type, '')}".strip()
             )
         kept.append(stored)
@@ -78,18 +78,18 @@ def _kind_of(dtype):
 def _from_array(values, type, name, who):
     """The quick way of an array whose type fits."""
     if type == "integer" and values.size and values.dtype.kind == "u" and values.max() > np.iinfo(np.int64).max:
-        raise InputError(f"{who} keeps whole numbers below 2**63 in the column {name!r}, got {values.max()}.")
+        raise InputError(f"{who} stores integers below 2**63 in the column {name!r}, got {values.max()}.")
     if type in RANGES:
         low, high = RANGES[type]
         stored = values.astype("M8[D]" if type == "date" else "M8[us]").astype(np.int64)
         wrong = (stored != NO_NUMBER) & ((stored < low) | (stored > high))
         if wrong.any():
             row = int(wrong.argmax())
-            raise InputError(f"{who} keeps years 1 to 9999 in the column {name!r}, and row {row} has {values[row]}.")
+            raise InputError(f"{who} stores years 1 to 9999 in the column {name!r}, but row {row} has {values[row]}.")
         return stored
     stored = values.astype(DTYPES[type])
     if type == "integer" and stored.min(initial=0) == NO_NUMBER:
-        raise InputError(f"{who} keeps whole numbers above -2**63 in the column {name!r}.")
+        raise InputError(f"{who} stores integers above -2**63 in the column {name!r}.")
     return stored
 
 
@@ -128,7 +128,7 @@ def _type_of(objects, name, who):
         if found is None or joined is None:
             others = "" if type is None else f", below {_PLURALS[type]}"
             raise InputError(
-                f"{who} keeps columns of whole numbers, floats, texts, booleans, dates and timestamps, and row {row} "
+                f"{who} stores columns of integers, floats, strings, booleans, dates and timestamps, but row {row} "
                 f"(counted from 0) of {name!r} has {value!r:.80}{others}."
             )
         type = joined
@@ -203,15 +203,15 @@ _CONVERT = {
     "timestamp": _timestamp,
 }
 _PLURALS = {
-    "integer": "whole numbers",
+    "integer": "integers",
     "float": "floats",
     "boolean": "booleans",
-    "text": "texts",
+    "text": "strings",
     "date": "dates",
     "timestamp": "timestamps",
 }
 _REMEDIES = {
-    "integer": "Whole numbers have 64 bits.",
-    "text": f"A text has at most {LONGEST_TEXT:,} bytes of UTF-8.",
-    "date": "A date has no time of the day.",
+    "integer": "Integers have 64 bits.",
+    "text": f"A string has at most {LONGEST_TEXT:,} bytes of UTF-8.",
+    "date": "A date has no time of day.",
 }

@@ -1,6 +1,6 @@
 """Leaves of a condition: values are made to be of the type of their column, or refused.
 
-Whole numbers are compared exactly with any number: x < 2.5 is x <= 2, x = 2.5 is true for no row.
+Integers are compared exactly with any number: x < 2.5 is x <= 2, x = 2.5 is true for no row.
 """
 
 __all__ = ["comparison", "membership", "pattern"]
@@ -32,7 +32,7 @@ def comparison(column, operator, value):
     """A leaf for ``column operator value``."""
     value = _checked(column, value)
     if column.type == "boolean" and operator not in ("=", "!="):
-        raise InputError(f"The column {column.name!r} is boolean, which has no order. Use = or !=.")
+        raise InputError(f"The column {column.name!r} is boolean and cannot be ordered. Use = or !=.")
     if column.type == "integer":
         return _whole(column, operator, value)
     return Compare(column, operator, float(value) if column.type == "float" else value)
@@ -71,7 +71,7 @@ def membership(column, values, negated=False):
 def pattern(column, value, negated=False):
     """A leaf for ``column like value``."""
     if column.type != "text":
-        raise InputError(f"The column {column.name!r} is {column.type}; like is for texts.")
+        raise InputError(f"The column {column.name!r} is {column.type}; like works only with strings.")
     return Like(column, _checked(column, value), negated)
 
 
@@ -82,7 +82,7 @@ def _checked(column, value):
     found = _CHECKS[column.type](value)
     if found is None:
         raise InputError(
-            f"The column {column.name!r} is {column.type} and is compared with {NEEDED[column.type]}, not "
+            f"The column {column.name!r} is {column.type} and must be compared with {NEEDED[column.type]}, not "
             f"{_shown(value)}."
         )
     return found

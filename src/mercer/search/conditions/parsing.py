@@ -59,8 +59,8 @@ def parse_condition(where, columns, who):
     if isinstance(where, Mapping) and where:
         return joined(All, [_wanted(name, value, columns, who) for name, value in where.items()])
     raise InputError(
-        f"{who} takes where= as a condition, such as \"precursor > 300 and mode = 'positive'\", or a mapping of "
-        f"columns to values, got {where!r:.80}."
+        f"{who} needs where= to be a condition, such as \"precursor > 300 and mode = 'positive'\", or a mapping of "
+        f"columns to values; got {where!r:.80}."
     )
 
 
@@ -75,7 +75,7 @@ def _wanted(name, value, columns, who):
         if not isinstance(value, tuple):
             return comparison(column, "=", value)
         if len(value) != 2 or value == (None, None):
-            raise InputError(f"A range of the column {name!r} is a pair (low, high), got {value!r:.80}.")
+            raise InputError(f"A range of the column {name!r} must be a pair (low, high); got {value!r:.80}.")
         ends = zip((">=", "<="), value, strict=True)
         return joined(All, [comparison(column, operator, end) for operator, end in ends if end is not None])
     except InputError as error:
@@ -88,14 +88,14 @@ class _Parser:
     def __init__(self, text, columns, who):
         self._text, self._columns, self._who = text, columns, who
         if len(text) > LONGEST:
-            raise InputError(f"{who}(where=) takes at most {LONGEST:,} letters, got {len(text):,}.")
+            raise InputError(f"{who}(where=) supports at most {LONGEST:,} characters; got {len(text):,}.")
         self._at, self._depth = 0, 0  # where the next token begins; parentheses and negations around it
         self._next()
 
     def tree(self):
         found = self._condition(False)
         if self._kind != "end":
-            raise self._error("here should be 'and', 'or' or the end")
+            raise self._error("expected 'and', 'or' or the end")
         return found
 
     # ------------------------------------------------------------------------------------------------------- tokens
@@ -106,7 +106,7 @@ class _Parser:
             self._token = self._text[self._at :].lstrip()
             self._begin = len(self._text) - len(self._token)
             unclosed = self._token[0] in "'\""
-            raise self._error("the quote is not closed" if unclosed else "this belongs to no condition")
+            raise self._error("the quote is not closed" if unclosed else "unexpected text")
         self._kind = found.lastgroup
         self._token, self._begin, self._at = found[self._kind], found.start(self._kind), found.end()
         if self._kind == "word" and self._token.lower() in WORDS:
@@ -114,7 +114,7 @@ class _Parser:
 
     def _error(self, what):
         where = f"at {self._token[:40]}" if self._token else "at the end"
-        return InputError(f"{self._who}(where=), letter {self._begin + 1}, {where}: {what}.")
+        return InputError(f"{self._who}(where=), character {self._begin + 1}, {where}: {what}.")
 
     def _is(self, *tokens):
         return self._kind in ("keyword", "mark") and self._token in tokens
@@ -127,7 +127,7 @@ class _Parser:
 
     def _expect(self, token):
         if not self._accept(token):
-            raise self._error(f"here should be {token!r}")
+            raise self._error(f"expected {token!r}")
 
     # ------------------------------------------------------------------------------------------------------ grammar
 
@@ -148,7 +148,7 @@ class _Parser:
             return self._leaf(negated)
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._error(f"more than {DEEPEST} parentheses and negations are inside each other")
+            raise self._error(f"more than {DEEPEST} nested parentheses and negations")
         if self._accept("not"):
             found = self._negation(not negated)
         else:
@@ -177,11 +177,11 @@ class _Parser:
             return self._among(column, negated)
         if self._accept("like"):
             return self._located(pattern, column, negated=negated)
-        raise self._error("here should be =, !=, <, <=, >, >=, between, in, like or is")
+        raise self._error("expected =, !=, <, <=, >, >=, between, in, like or is")
 
     def _column(self):
         if self._kind not in ("word", "name"):
-            raise self._error("here should be the name of a column")
+            raise self._error("expected a column name")
         name = self._token if self._kind == "word" else self._token[1:-1].replace('""', '"')
         if name not in self._columns.names:
             raise InputError(f"{str(self._error('there is no such column'))[:-1]}. {self._columns.hint(name)}")
@@ -218,10 +218,10 @@ class _Parser:
         if self._is("true", "false"):
             return self._token == "true"
         if self._is("null"):
-            raise self._error("nothing equals null; say is null or is not null")
+            raise self._error("nothing equals null; use is null or is not null")
         if self._kind in ("word", "name"):
-            raise self._error("a column is compared with a value; texts stand in single quotes")
-        raise self._error("here should be a number, a text in single quotes, true or false")
+            raise self._error("a column must be compared with a value; put strings in single quotes")
+        raise self._error("expected a number, a string in single quotes, true or false")
 
     def _number(self):
         try:

@@ -1,4 +1,4 @@
-"""The embedding as an artefact of its own: the bytes that are kept beside a table, and the fingerprint of them."""
+"""The embedding as an artifact of its own: the bytes that are kept beside a table, and the fingerprint of them."""
 
 __all__ = ["artefact", "embedded", "fingerprint", "from_artefact"]
 
@@ -35,7 +35,7 @@ def from_artefact(data, where):
         path.write_bytes(data)
         model = load(path)
     if not isinstance(model, SearchModel):
-        raise InputError(f"{where} keeps {type(model).__name__} instead of the model of an index.")
+        raise InputError(f"{where} contains {type(model).__name__} instead of the model of an index.")
     return model
 
 

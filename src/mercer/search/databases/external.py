@@ -78,7 +78,7 @@ class ExternalStore(Protocol):
         """Other rows for ids that are there. An id that is not raises, and nothing is changed."""
 
     def delete(self, ids: Sequence[Any]) -> None:
-        """These rows are not found any more. An id that is not there raises, and nothing is changed."""
+        """These rows are not found anymore. An id that is not there raises, and nothing is changed."""
 
     def known(self, ids: Sequence[Any]) -> set[Any]:
         """Those of the ids that are there."""

@@ -31,11 +31,11 @@ ASKED_TOGETHER = 256  # queries whose candidates are in memory at once
 
 
 class StoreIndex:
-    """Nearest rows under a kernel, among the rows of a table or collection.
+    """Search for the nearest rows under a kernel in a table or collection of a database.
 
-    Made by ``KernelIndex.push``, which brings an index into a store, and by ``KernelIndex.connect``, which opens one
-    that is there. Rows go by their ids, as in a :class:`KernelIndex`; whoever may write into the store may change them
-    at any time, and every search sees what is there then.
+    ``KernelIndex.push`` copies an index to a store, and ``KernelIndex.connect`` opens it. Rows are identified by their
+    ids, as in a :class:`KernelIndex`. Other programs may change the store at any time, and every search uses its
+    current content.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ class StoreIndex:
     fingerprint : str
         Of the embedding.
     rows : function of a list of ids, or None
-        Gives the rows of these ids, in their order, where the store does not keep them.
+        Returns the rows of these ids, in their order, if the store does not contain them.
     n_jobs : int or None
 
     Attributes
     ----------
     model_ : SearchModel
     fingerprint_ : str
-        Of the embedding, as it is written down in the store.
+        Fingerprint of the embedding, as recorded in the store.
     oversample : float
-        The store is asked for ``oversample * k`` candidates.
+        The store returns ``oversample * k`` candidates per query.
 
     Examples
     --------
@@ -72,26 +72,26 @@ class StoreIndex:
     # --------------------------------------------------------------------------------------------------------- rows
 
     def add(self, X, ids, payload=None):
-        """Add rows, all or none of them.
+        """Add rows; if one cannot be added, none is.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-        ids : sequence of n whole numbers, or of n texts
-            As the store keeps them. They are never made up here: others may be writing.
+        ids : sequence of n integers, or of n texts
+            Ids of the type that the store uses. They are never generated, because other programs may write too.
         payload : dict of a column's name -> n values, or None
-            Further columns of the table, or fields of the collection; columns of the index among them.
+            Values of further columns of the table, or fields of the collection, including columns of the index.
         """
         self._write(self._store.insert, X, ids, payload, "KernelIndex.add")
         return self
 
     def update(self, X, ids, payload=None):
-        """Replace the rows of ids that are in the index, all or none. Columns that are not named stay as they are."""
+        """Replace rows of the index by their ids, all or none. Other columns do not change."""
         self._write(self._store.update, X, ids, payload, "KernelIndex.update")
         return self
 
     def remove(self, ids):
-        """Remove rows by id. In a table that was there before, the row stays and only leaves the index."""
+        """Remove rows by id. Rows of a table that existed before stay in the table."""
         ids = self._checked_ids(ids, "KernelIndex.remove")
         self._store.delete(list(dict.fromkeys(ids)))
         return self
@@ -108,7 +108,7 @@ class StoreIndex:
         PostgreSQL only. On a connection of your own, changes belong to its transaction anyway.
         """
         if not self._store.has_transactions:
-            raise InputError(f"{self._store.place} has no transactions: every change is visible at once.")
+            raise InputError(f"{self._store.place} does not support transactions: every change is visible at once.")
         return self._store.transaction()
 
     def _write(self, write, X, ids, payload, who):
@@ -128,25 +128,26 @@ class StoreIndex:
     # ------------------------------------------------------------------------------------------------------- search
 
     def search(self, Q, k=10, *, filter=None, where=None, exact=False, rerank=True, ef=None):
-        """The k nearest rows of each query.
+        """Find the k nearest rows of each query.
 
         Parameters
         ----------
         Q : array-like or sparse matrix of shape (m, d)
         k : int
         filter : sequence of ids, text, (text, values), or None
-            Rows that may be found: some ids, or a condition in the language of the store, which is code: never build it
-            from words of strangers. PostgreSQL takes values apart from it:
-            ``("year > %(since)s", {"since": 2000})``.
+            Rows to search among: ids, or a condition in the language of the store. A condition is code: never build it
+            from untrusted input. In PostgreSQL, pass values separately: ``("year > %(since)s", {"since": 2000})``.
         where : str, mapping or None
-            A condition on the columns that were pushed, as in `KernelIndex.search`, in the words of Mercer and not of
-            the store: names are checked and values bound, so it may come from strangers. Holds beside ``filter``.
+            Condition on the columns that were pushed, as in `KernelIndex.search`. Names are checked and values are
+            bound, so it may come from untrusted input. It applies in addition to ``filter``.
         exact : bool
-            True compares every row of the store with the exact kernel: slow, and the truth to measure by.
+            Compare every row of the store by the exact kernel, which is slow and serves as ground truth.
         rerank : bool
-            Whether candidates get their exact value; without, the store's inner products rank, and are estimates.
+            Compute the exact kernel for the candidates; otherwise, the store's inner products rank them, which are
+            estimates.
         ef : int or None
-            Candidates that an HNSW graph keeps while it is searched. None: as many as are asked for, 100 at least.
+            Number of candidates kept during an HNSW search; more candidates find more true neighbors and are slower.
+            None uses the number of rows requested, at least 100.
 
         Returns
         -------
@@ -160,8 +161,9 @@ class StoreIndex:
         EXACT.check(exact, "StoreIndex.search")
         if (exact or rerank) and self._layout.kept is None and self.rows is None:
             raise InputError(
-                f"The exact kernel needs the rows, and {self._store.place} keeps none of them (vectors=None). Connect "
-                "with rows=..., a function that gives the rows of a list of ids, or search with rerank=False."
+                f"The exact kernel needs the rows, but {self._store.place} does not store them (vectors=None). "
+                "Connect with rows=..., a function that returns the rows of a list of ids, or search with "
+                "rerank=False."
             )
         with thread_limit(self.n_jobs):
             if exact:
@@ -171,7 +173,7 @@ class StoreIndex:
         return self._answer(found, int(k))
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
-        """As scikit-learn's: (distances or similarities, ids), or the ids alone."""
+        """Return (distances or similarities, ids), or the ids alone, as scikit-learn does."""
         ids, values = self.search(X, n_neighbors)
         return (values, ids) if return_distance else ids
 
@@ -186,7 +188,7 @@ class StoreIndex:
         return self._store.explain(self.embed(q)[0], wanted, self._condition(filter, where))
 
     def stats(self):
-        """What is where, as a dictionary."""
+        """Return a dictionary that describes the index and its store."""
         layout, model = self._layout, self.model_
         return {
             "rows": len(self),
@@ -200,7 +202,7 @@ class StoreIndex:
         }
 
     def drop(self):
-        """Take the index out of the store: its table or collection, or its columns of a table that was there before."""
+        """Drop the index: its table or collection, or its columns in a table that existed before."""
         self._store.drop()
 
     def close(self):
@@ -230,7 +232,7 @@ class StoreIndex:
 
     @property
     def normalize(self):
-        """Whether the kernel is normalised."""
+        """Whether the kernel is normalized."""
         return self.model_.normalize
 
     @property
@@ -285,7 +287,7 @@ class StoreIndex:
             return self._from_store(ids, kept)
         X = as_kept(self.model_.validated(self.rows(ids), name="rows(ids)"), self._layout.sparse)
         if X.shape[0] != len(ids):
-            raise InputError(f"rows(ids) was asked for {len(ids)} rows and gave {X.shape[0]}.")
+            raise InputError(f"rows(ids) must return {len(ids)} rows, but returned {X.shape[0]}.")
         return X
 
     def _from_store(self, ids, kept):
@@ -293,15 +295,16 @@ class StoreIndex:
         empty = next((value for value, row in zip(ids, kept, strict=True) if row is None), None)
         if empty is not None:
             raise InputError(
-                f"{self._store.place} keeps no row of the id {empty!r:.80} in the column {self._layout.row_column!r} "
-                f"of {self._layout.name}: something else has emptied it. Add the row again, or connect with rows=."
+                f"{self._store.place} has no row with the id {empty!r:.80} in the column {self._layout.row_column!r} "
+                f"of {self._layout.name}, because another program deleted it. Add the row again, or connect with "
+                "rows=."
             )
         X = from_bytes(self._layout.vectors, kept, self._store.place)
         try:
             check_taken(X, self._layout.vectors, self.model_.kernel_)
         except FileProblem as problem:
             raise InputError(
-                f"{self._store.place}: {self._layout.name} {problem} Something else has written into the column "
+                f"{self._store.place}: {self._layout.name} {problem} Another program wrote to the column "
                 f"{self._layout.row_column!r}. Add these rows again, or connect with rows=."
             ) from None
         return X
@@ -339,14 +342,14 @@ class StoreIndex:
     def _checked_ids(self, ids, who, n_rows=None):
         if ids is None:
             raise InputError(
-                f"{who} needs ids: a store is shared, and only you know which are free. Give a number or text per row."
+                f"{who} needs ids, because other programs may use the store too. Pass an integer or a string per row."
             )
         ids = listed_ids(ids, who) if n_rows is None else as_ids(ids, n_rows, who)
         ids = [value if isinstance(value, str) else int(value) for value in ids]
         wanted = str if self._layout.ids == "texts" else int
         strange = next((value for value in ids if not isinstance(value, wanted)), None)
         if strange is not None:
-            what = "texts" if wanted is str else "whole numbers"
+            what = "strings" if wanted is str else "integers"
             raise InputError(f"{who} needs {what} as ids in {self._layout.name}, got {strange!r:.80}.")
         return ids
 
@@ -365,7 +368,7 @@ class StoreIndex:
             return Condition(text=filter[0], values=filter[1])
         if callable(filter):
             raise InputError(
-                f"{self._store.place} cannot run a Python function as a filter. Give ids, or a condition in "
+                f"{self._store.place} cannot use a Python function as a filter. Pass ids, or a condition in "
                 f"{self._store.language}."
             )
         return Condition(ids=self._checked_ids(filter, "KernelIndex.search(filter=)"))
@@ -378,7 +381,7 @@ def _checked_payload(payload, n_rows, layout, who):
     own = (layout.id_column, layout.embedding_column, layout.row_column)
     for name, values in dict(payload).items():
         if not isinstance(name, str) or name in own:
-            raise InputError(f"{who} takes as payload columns besides {', '.join(own)}, got {name!r:.80}.")
+            raise InputError(f"{who} cannot set its own columns ({', '.join(own)}) as payload; got {name!r:.80}.")
         if not hasattr(values, "__len__") or len(values) != n_rows:
             raise InputError(f"{who} needs {n_rows} values for the column {name!r}, one per row.")
     return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in payload.items()}

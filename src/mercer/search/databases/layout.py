@@ -12,7 +12,7 @@ from mercer.search.columns.types import NO_COLUMNS, DataTypes, columns_in
 from mercer.search.model.measure import Measure
 from mercer.search.rows.vectors import VectorFormat
 
-FORMAT = 1  # of the layout, the artefact and the bytes of rows
+FORMAT = 1  # of the layout, the artifact and the bytes of rows
 DTYPES = ("float32", "float16")
 METHODS = ("hnsw", "exact")
 ID_TYPES = ("numbers", "texts")
@@ -32,7 +32,7 @@ class Layout:
     ids : "numbers", "texts", or None before the table has been looked at
     dtype : "float32" or "float16", of embedded rows
     method : "hnsw", a graph, or "exact", a scan
-    m, ef_construction : of the graph: neighbours of a node, and candidates while it is built
+    m, ef_construction : of the graph: neighbors of a node, and candidates while it is built
     id_column, embedding_column, row_column : names of columns
     kept : how rows are kept for exact values: "float32", "float16", "uint8" or None
     sparse, n_features : of these rows
@@ -64,20 +64,20 @@ class Layout:
         VECTORS.check(self.kept, "KernelIndex.push")
         if self.method == "hnsw" and self.ef_construction < 2 * self.m:
             raise InputError(
-                f"KernelIndex.push needs ef_construction >= 2 m, got m={self.m} and "
+                f"KernelIndex.push needs ef_construction >= 2 m; got m={self.m} and "
                 f"ef_construction={self.ef_construction}."
             )
         columns = (self.id_column, self.embedding_column, self.row_column)
         for name in (self.name, *columns):
             if not isinstance(name, str) or not name or "\0" in name:
-                raise InputError(f"A table, collection or column needs a name, got {name!r:.80}.")
+                raise InputError(f"A table, collection or column must have a name; got {name!r:.80}.")
         if len(set(columns)) < len(columns):
             raise InputError(f"KernelIndex.push needs three different columns, got {', '.join(map(repr, columns))}.")
         taken = next((name for name in self.data.names if name in columns), None)
         if taken is not None:
             raise InputError(
-                f"KernelIndex.push cannot keep the column {taken!r} of the index beside its own column {taken!r}. Name "
-                "that one otherwise, as with id_column=, embedding_column= or row_column=."
+                f"KernelIndex.push cannot store the column {taken!r} of the index, because that is also the name of "
+                f"its own column {taken!r}. Rename that column with id_column=, embedding_column= or row_column=."
             )
 
     @property
@@ -99,15 +99,15 @@ class Layout:
         if version != FORMAT:
             raise InputError(
                 f"{where} was written in format {version!r:.20}; this version of Mercer reads format {FORMAT}. "
-                "Install a version that fits, or push the index again."
+                "Install a matching version, or push the index again."
             )
         if {*document, "data"} - {"format"} != known:
-            raise InputError(f"{where} has a description that Mercer did not write. Push the index again.")
+            raise InputError(f"{where} has a description that was not written by Mercer. Push the index again.")
         try:
             return cls(**{name: document[name] for name in known - {"data"}}, data=columns_in(document))
         except (InputError, FileProblem) as error:
             raise InputError(
-                f"{where} has a description that Mercer did not write ({error}) Push the index again."
+                f"{where} has a description that was not written by Mercer ({error}) Push the index again."
             ) from None
 
     def check_model(self, model, where):
@@ -120,8 +120,8 @@ class Layout:
         for name, value in wanted.items():
             if getattr(self, name) != value:
                 raise InputError(
-                    f"{where} is described with {name}={getattr(self, name)!r}, and its embedding has {value!r}. "
-                    "Something else has changed the description; push the index again with replace=True."
+                    f"{where} has a description with {name}={getattr(self, name)!r}, but its embedding has {value!r}. "
+                    "Another program changed the description. Push the index again with replace=True."
                 )
 
 

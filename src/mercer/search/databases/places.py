@@ -28,6 +28,6 @@ def store_at(place, new=True):
         return MilvusStore(place, new)
     shown = repr(place.partition("://")[0] + "://...") if isinstance(place, str) else type(place).__name__
     raise InputError(
-        "A store is named by postgresql://USER@HOST/DATABASE, milvus://HOST:PORT or milvus://FILE.db, or given as a "
-        f"psycopg.Connection or pymilvus.MilvusClient. Got {shown:.80}."
+        "A store must be postgresql://USER@HOST/DATABASE, milvus://HOST:PORT or milvus://FILE.db, or a "
+        f"psycopg.Connection or pymilvus.MilvusClient; got {shown:.80}."
     )

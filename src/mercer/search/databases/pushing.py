@@ -45,7 +45,7 @@ def push(
     replace : bool
         Whether an index that is there under this name is dropped.
     method : {"hnsw", "exact"}
-        A graph with ``m`` neighbours per row, built with ``ef_construction`` candidates; or a scan of all rows.
+        A graph with ``m`` neighbors per row, built with ``ef_construction`` candidates; or a scan of all rows.
     dtype : {"float32", "float16"}
         Of embedded rows: ``vector`` or ``halfvec``.
     vectors : {"same", None}
@@ -62,9 +62,9 @@ def push(
     if len(rows):
         rows.check_kept("KernelIndex.push")
     if not rows.model.embeds:
-        raise InputError("KernelIndex.push needs embedded rows, and lists embed none. Use store='codes'.")
+        raise InputError("KernelIndex.push needs embedded rows, which store='lists' does not have. Use store='codes'.")
     if vectors not in ("same", None):
-        raise InputError(f"KernelIndex.push takes vectors='same' or None, got {vectors!r:.80}.")
+        raise InputError(f"KernelIndex.push needs vectors to be 'same' or None; got {vectors!r:.80}.")
     kept = rows.vectors if vectors == "same" else None
     layout = Layout(
         name=name,
@@ -119,7 +119,7 @@ def connect(place, name, *, model=None, rows=None, oversample=None, embedding_co
     if oversample is not None:
         named(INDEX)["oversample"].check(oversample, "KernelIndex.connect")
     if rows is not None and not callable(rows):
-        raise InputError(f"KernelIndex.connect needs rows as a function of a list of ids, got {rows!r:.80}.")
+        raise InputError(f"KernelIndex.connect needs rows to be a function of a list of ids; got {rows!r:.80}.")
     store = store_at(place, new=False)
     try:
         layout, written, data = store.open(name, embedding_column)
@@ -140,13 +140,10 @@ def _type_of_ids(rows, wanted):
         return wanted
     kinds = {isinstance(value, str) for value in rows.ids.at(rows.alive).tolist()} if rows.ids.has_texts else {False}
     if len(kinds) > 1:
-        raise InputError(
-            "KernelIndex.push needs ids that are all whole numbers or all texts, and this index has both. A column "
-            "of a table has one type."
-        )
+        raise InputError("KernelIndex.push needs ids that are all integers or all strings, but this index has both.")
     found = "texts" if True in kinds else "numbers"
     if wanted not in (None, found):
-        raise InputError(f"KernelIndex.push was told ids={wanted!r:.80}, and those of this index are {found}.")
+        raise InputError(f"KernelIndex.push got ids={wanted!r:.80}, but the ids of this index are {found}.")
     return found
 
 
@@ -177,21 +174,21 @@ def _blocks(model, rows, kept, alive):
 
 
 def _check_same(kept, written, model, where):
-    """Refuse an artefact that is not what was written down, and another embedding."""
+    """Refuse an artifact that is not what was written down, and another embedding."""
     found = fingerprint(kept)
     if found != written:
         raise InputError(
-            f"{where} keeps an embedding with fingerprint {found}, but was filled with {written}. Its description was "
-            "changed by something else; push the index again."
+            f"{where} contains an embedding with fingerprint {found}, but was filled with {written}. Another program "
+            "changed its description. Push the index again."
         )
     if model is None:
         return
     model = getattr(model, "model_", model)
     if not isinstance(model, SearchModel):
-        raise InputError(f"KernelIndex.connect needs model as a KernelIndex or SearchModel, got {model!r:.80}.")
+        raise InputError(f"KernelIndex.connect needs model to be a KernelIndex or SearchModel; got {model!r:.80}.")
     own = fingerprint(model)
     if own != written:
         raise InputError(
-            f"{where} was filled with another embedding (fingerprint {written}) than this one ({own}). Connect "
-            "without model=, which takes the embedding of the store, or push this index under another name."
+            f"{where} was filled with a different embedding (fingerprint {written}) than this one ({own}). Connect "
+            "without model= to use the embedding of the store, or push this index under another name."
         )

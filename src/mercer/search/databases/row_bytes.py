@@ -86,6 +86,5 @@ def _sparse(vectors, rows, scales, value, where):
 
 def _damaged(where):
     return InputError(
-        f"{where} holds rows that are not as Mercer wrote them; something else has written into that column. "
-        "Add these rows again, or give a function with rows=."
+        f"{where} holds rows that were changed by another program. Add these rows again, or pass a function with rows=."
     )

@@ -1,4 +1,4 @@
-"""An index against true neighbours: recall and time by its codes, after re-ranking, and of the exact search."""
+"""An index against true neighbors: recall and time by its codes, after re-ranking, and of the exact search."""
 
 __all__ = ["IndexEvaluation", "SearchQuality", "evaluate_index"]
 
@@ -41,7 +41,7 @@ class SearchQuality:
 
 @dataclass(frozen=True)
 class IndexEvaluation:
-    """What :func:`evaluate_index` found.
+    """Result of :func:`evaluate_index`.
 
     Attributes
     ----------
@@ -89,10 +89,10 @@ class Answer:
 
 
 def evaluate_index(index, Q, k=10, ranks=(1, 10, 100), *, true_ids=None):
-    """How many of the true nearest rows an index finds, how fast, and in how many bytes.
+    """Measure how many true nearest rows an index finds, how fast, and in how many bytes.
 
-    A row that is exactly as near as the last of the true ones counts as one of them. Every figure after re-ranking is
-    that of a search for as many rows.
+    A row exactly as near as the last true one counts as true. Figures after re-ranking refer to a search for the same
+    number of rows.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def evaluate_index(index, Q, k=10, ranks=(1, 10, 100), *, true_ids=None):
     Q : array or sparse matrix of shape (m, d), the queries
     k : int, of recall_k@k; at most the number of rows
     ranks : sequence of int
-        The ranks R of recall_1@R. Those above the number of rows are left out.
+        The ranks R of recall_1@R. Ranks above the number of rows are skipped.
     true_ids : table of ids with a line for each query, nearest first, or None
-        The k nearest rows or more. None: an exact search finds them, which needs an index that keeps rows.
+        The k nearest rows or more. None finds them by exact search, which needs an index that stores rows.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def judged(index, Q, found, true):
 
 
 def _positions(index, ids, k):
-    """Where the true neighbours stand; all of them must be in the index."""
+    """Where the true neighbors stand; all of them must be in the index."""
     ids = np.asarray(ids, dtype=object)[:, :k]
     positions = index.rows_.ids.positions(listed_ids(ids.ravel(), "evaluate_index(true_ids=)")).reshape(ids.shape)
     if (positions < 0).any():

@@ -1,4 +1,4 @@
-"""The picture of how well indexes find true neighbours: recall against the rows looked at, and against bytes."""
+"""The picture of how well indexes find true neighbors: recall against the rows looked at, and against bytes."""
 
 __all__ = ["plot_recall"]
 
@@ -6,11 +6,11 @@ from mercer._base.errors import require_extra
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = {"pq": "o", "opq": "s", "lsh": "^", "universal": "v", "flat": "D"}
-SHADES = (0.15, 0.85)  # of the colour map of ranks, which are no indexes and have colours of their own
+SHADES = (0.15, 0.85)  # of the color map of ranks, which are no indexes and have colors of their own
 
 
 def plot_recall(evaluations, title=""):
-    """recall_1@R of each index by codes and after re-ranking; of several indexes also recall against bytes.
+    """Plot recall_1@R of each index by codes and after re-ranking; for several indexes, also recall against bytes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _draw_bytes(axis, found):
     axis.set_xticks(sizes, [f"{size:.4g}" for size in sizes])
     axis.minorticks_off()
     axis.margins(x=0.08)
-    _finish(axis, "bytes of a code", "recall_1@R by codes alone")
+    _finish(axis, "bytes per code", "recall_1@R by codes alone")
 
 
 def points_of(found, code, R):

@@ -1,7 +1,7 @@
-"""Recall: how many of the true nearest neighbours a search has found, by names that leave no doubt.
+"""Recall: how many of the true nearest neighbors a search has found, by names that leave no doubt.
 
-recall_1@R    share of queries whose exact nearest neighbour is among the first R found
-recall_k@R    mean share of the exact k nearest neighbours that is among the first R found; k = R is recall_k@k
+recall_1@R    share of queries whose exact nearest neighbor is among the first R found
+recall_k@R    mean share of the exact k nearest neighbors that is among the first R found; k = R is recall_k@k
 
 What some papers call "recall@R" is the first, what others call "recall@k" is the second with R = k.
 """
@@ -18,7 +18,7 @@ LARGEST_KEY = np.iinfo(np.int64).max
 
 
 def recall_1_at(found_ids, true_ids, R, *, found_scores=None, true_scores=None):
-    """recall_1@R: the share of queries whose exact nearest neighbour is among the first R found.
+    """recall_1@R: the share of queries whose exact nearest neighbor is among the first R found.
 
     Parameters
     ----------
@@ -39,21 +39,21 @@ def recall_1_at(found_ids, true_ids, R, *, found_scores=None, true_scores=None):
 
 
 def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=None):
-    """recall_k@R: the mean over queries of the share of the exact k nearest neighbours among the first R found.
+    """recall_k@R: the mean over queries of the share of the exact k nearest neighbors among the first R found.
 
         recall_k@R = mean_q |true_q[:k] ∩ found_q[:R]| / k
 
     Parameters
     ----------
     found_ids : array-like of int or str, shape (n_queries, R or more)
-        What the search found, best first. -1 and None stand for nothing found.
+        The rows that the search found, best first. -1 and None mark missing results.
     true_ids : array-like of int or str, shape (n_queries, k or more)
-        The exact nearest neighbours, nearest first.
+        The exact nearest neighbors, nearest first.
     k, R : int
-        How many neighbours are looked for, and among how many of the found.
+        Number of true neighbors, and number of found rows to consider.
     found_scores, true_scores : array-like of float or None
-        Exact similarities or distances of the same rows. If given, a row that was found and is exactly as far as the
-        k-th true neighbour is as good as one that is listed: which of several such rows is listed is chance.
+        Exact similarities or distances of the same rows. If given, a found row that is exactly as near as the k-th true
+        neighbor counts as true, because ties are listed in any order.
 
     Returns
     -------
@@ -72,12 +72,14 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
     """
     found, true = _first_columns("found_ids", found_ids, R, "R"), _first_columns("true_ids", true_ids, k, "k")
     if len(found) != len(true) or not len(true):
-        raise InputError(f"recall needs as many rows of found_ids as of true_ids, got {len(found)} and {len(true)}.")
+        raise InputError(
+            f"recall needs the same number of rows in found_ids and true_ids; got {len(found)} and {len(true)}."
+        )
     if (found_scores is None) != (true_scores is None):
-        raise InputError("recall needs the scores of both, found_scores and true_scores, or of neither.")
+        raise InputError("recall needs both found_scores and true_scores, or neither.")
     found, true, n_keys = _as_keys(found, true)
     if (true < 0).any():
-        raise InputError(f"true_ids needs {k} neighbours of every query; -1 or None is among them.")
+        raise InputError(f"true_ids must hold {k} neighbors of every query, but contains -1 or None.")
     hits, is_true = _matches(found, true)
     if found_scores is not None:
         scores = _first_columns("found_scores", found_scores, R, "R", rows=len(found))
@@ -97,9 +99,9 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
     found_ids, true_ids, found_scores, true_scores
         As for :func:`recall_k_at`.
     ranks : sequence of int
-        The numbers R of found rows to look at.
-    neighbours : sequence of int
-        The numbers k of true neighbours to look for; pairs with k > R are left out.
+        The numbers R of found rows to consider.
+    neighbors : sequence of int
+        The numbers k of true neighbors; pairs with k > R are skipped.
 
     Returns
     -------
@@ -111,14 +113,14 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
     {'recall_1@1': 0.0, 'recall_1@2': 1.0, 'recall_2@2': 0.75}
     """
     if not all(isinstance(numbers, Iterable) for numbers in (ranks, neighbours)):
-        raise InputError(f"recall_table needs sequences of ranks and neighbours, got {ranks!r} and {neighbours!r}.")
+        raise InputError(f"recall_table needs sequences of ranks and neighbors; got {ranks!r} and {neighbours!r}.")
     scores = {"found_scores": found_scores, "true_scores": true_scores}
     pairs = [(k, R) for k in neighbours for R in ranks if k <= R]
     return {f"recall_{k}@{R}": recall_k_at(found_ids, true_ids, k, R, **scores) for k, R in pairs}
 
 
 def _matches(found, true):
-    """How many of the true neighbours of each query were found, and which of the found are true."""
+    """How many of the true neighbors of each query were found, and which of the found are true."""
     listed = np.sort(true, axis=1).ravel()  # in ascending order as a whole, because a key tells its query first
     place = np.minimum(np.searchsorted(listed, found), len(listed) - 1)
     is_true = listed[place] == found
@@ -140,22 +142,24 @@ def _as_array(values):
 def _first_columns(name, values, n_columns, what, rows=None):
     """The first columns of a table, which must have them."""
     if isinstance(n_columns, bool) or not isinstance(n_columns, int | np.integer) or n_columns < 1:
-        raise InputError(f"recall needs {what} as a whole number of at least 1, got {n_columns!r}.")
+        raise InputError(f"recall needs {what} to be an integer >= 1; got {n_columns!r}.")
     values = _as_array(values)
     if values.ndim != 2 or values.shape[1] < n_columns or rows not in (None, len(values)):
         wanted = f"({'n_queries' if rows is None else rows}, {n_columns} or more)"
         raise InputError(
-            f"{name} needs the shape {wanted} for {what}={n_columns}, got {values.shape}. Fill short rows of ids with "
-            "-1 or None."
+            f"{name} must have the shape {wanted} for {what}={n_columns}, got {values.shape}. Pad short rows of ids "
+            "with -1 or None."
         )
     return values[:, :n_columns]
 
 
 def _as_keys(found, true):
-    """Ids as whole numbers that also tell their query, query * n_keys + number of the id, or -1 for padding; n_keys."""
+    """Ids as integers that also tell their query, query * n_keys + number of the id, or -1 for padding; n_keys."""
     (found, found_empty), (true, true_empty) = _without_padding("found_ids", found), _without_padding("true_ids", true)
     if found.dtype.kind != true.dtype.kind and not (found_empty.all() or true_empty.all()):
-        raise InputError("recall needs ids of one kind; one of found_ids and true_ids holds words, the other numbers.")
+        raise InputError(
+            "recall needs ids of one type, but one of found_ids and true_ids holds strings and the other numbers."
+        )
     numbered = found.dtype.kind == true.dtype.kind == "i" and min(found.min(), true.min()) >= 0
     if not numbered or max(found.max(), true.max()) >= LARGEST_KEY // len(true):
         _, numbers = np.unique(np.concatenate([found.ravel(), true.ravel()]), return_inverse=True)
@@ -172,12 +176,12 @@ def _without_padding(name, ids):
         empty[:] = np.frompyfunc(lambda value: value is None or (not isinstance(value, str) and value == -1), 1, 1)(ids)
         kept = ids[~empty]
         if len({isinstance(value, str) for value in kept}) > 1:
-            raise InputError(f"{name} mixes numbers and words; ids of one kind are needed.")
+            raise InputError(f"{name} mixes numbers and strings. All ids must have the same type.")
         ids = np.array(np.where(empty, kept[0] if len(kept) else 0, ids).tolist())
     elif ids.dtype.kind in "iu":
         empty = ids == -1
     if ids.dtype.kind == "U":
         return ids, empty
     if ids.dtype.kind not in "iu" or ids.shape != empty.shape or ids.max() > LARGEST_KEY:
-        raise InputError(f"{name} needs whole numbers below 2**63 or words, got values of type {ids.dtype}.")
+        raise InputError(f"{name} needs integers below 2**63 or strings; got values of type {ids.dtype}.")
     return np.where(empty, 0, ids).astype(np.int64), empty

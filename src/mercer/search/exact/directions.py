@@ -18,7 +18,7 @@ for it. A tail is rounded upwards, r_l <= origin_l + reach_l (t_l + 128). So
          + sum_g |v of group g| errors_g                                              their rounding, by Cauchy-Schwarz
          + R(q) (origin_l + 128 reach_l) + (R(q) reach_l) t_l                         the tails, (22)
 
-at each level l, with sums over the components and groups up to it. The factors of bytes are whole numbers g times a
+at each level l, with sums over the components and groups up to it. The factors of bytes are integers g times a
 step a of the query; with e what that rounding loses of each, at most a 128 sum(e) is added once more.
 
 Rounding of what remains is in float64 and far below SLACK, but for the last steps in float32, which MARGIN covers, and
@@ -101,7 +101,7 @@ class Aim:
     Attributes
     ----------
     factors : int16 (Q, bytes)
-        Of components and tails, as whole numbers.
+        Of components and tails, as integers.
     undone : int16 (Q, 2 levels)
         0 and the negative factor of each tail.
     slopes : float32 (Q,)
@@ -155,7 +155,7 @@ class Directions:
         self._set_projection(pca)
         lengths = {"origin": len(self.ends), "reach": len(self.ends), "errors": len(self.groups)}
         if pca.center or any(len(rounding[name]) != length for name, length in lengths.items()):
-            raise FileProblem("has damaged bounds: they are not of these components.")
+            raise FileProblem("has damaged bounds: they do not match the components.")
         vars(self).update(rounding, digest=digest)
         return self
 
@@ -185,8 +185,8 @@ class Directions:
         energy = self.measure.energy(rows)
         if energy.max(initial=0.0) > LARGEST_ENERGY:
             raise InputError(
-                f"Exact search bounds kernel values in single precision, up to {LARGEST_ENERGY:.0e}, and found "
-                f"K(x, x) = {energy.max():.3g}. Scale the rows, or use normalize=True."
+                f"Exact search supports kernel values up to {LARGEST_ENERGY:.0e}, but found K(x, x) = "
+                f"{energy.max():.3g}. Scale the rows, or use normalize=True."
             )
         instead = "Use exact_knn, or a positive definite kernel"
         refuse_negative_energy(energy - np.einsum("ij,ij->i", features, features), energy, "An exact search", instead)

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by looking at every row: the oracle that everything else is measured against."""
+"""Exact nearest neighbors by looking at every row: the oracle that everything else is measured against."""
 
 __all__ = ["Base", "exact_knn", "nearest_rows"]
 
@@ -22,7 +22,7 @@ DOUBLE_ROUNDING = 1e-9  # of a block in float64, as a share of the energies: can
 
 
 def exact_knn(kernel, X, Q, k=10, *, normalize=True, measure="similarity", n_jobs=None):
-    """The k nearest rows of X for each row of Q under a kernel, by comparing all of them.
+    """Find the k nearest rows of X for each row of Q under a kernel, by comparing all rows.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ def exact_knn(kernel, X, Q, k=10, *, normalize=True, measure="similarity", n_job
     ([[0, 1]], [[0.8, 0.7]])
     """
     if measure not in MEASURES:
-        raise InputError(f"exact_knn measures {' or '.join(map(repr, MEASURES))}, got measure={measure!r}.")
+        raise InputError(f"exact_knn needs measure to be {' or '.join(map(repr, MEASURES))}, got measure={measure!r}.")
     kernel = get_kernel(kernel)
     X, Q = _checked(kernel, X, Q)
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 1 <= k <= X.shape[0]:
-        raise InputError(f"exact_knn needs 1 <= k <= {X.shape[0]}, the number of rows of X, got k={k!r}.")
+        raise InputError(f"exact_knn needs 1 <= k <= {X.shape[0]}, the number of rows of X; got k={k!r}.")
     with thread_limit(n_jobs):
         found = nearest_rows(Measure(kernel, normalize, measure), X, Q, int(k))
     return found.positions, Measure(kernel, normalize, measure).reported(found.scores)
@@ -93,7 +93,7 @@ class Base:
     Attributes
     ----------
     rows, blocks : the rows, and slices of them
-    factors : 1 / sqrt(K(x, x)) where the kernel is normalised, else None
+    factors : 1 / sqrt(K(x, x)) where the kernel is normalized, else None
     offsets : -K(x, x) / 2, which is added to K for half of a distance's objective, else None
     highest : largest |K(x, x)|; a function of the caller's may have negative ones
 

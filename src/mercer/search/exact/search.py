@@ -24,24 +24,25 @@ LAST_ROWS = 8  # and at first when all rows were looked at
 
 @dataclass(frozen=True)
 class Certificate:
-    """What an exact search did.
+    """Certificate of an exact search: how many rows were compared, and whether the result is proven.
 
     Attributes
     ----------
     n_rows : int
         Rows that were searched.
     kernel_evaluations : ndarray of shape (n_queries,)
-        Final scores computed for each query, of every row once at most; brute force computes n_rows.
+        Number of final scores computed for each query, at most one per row; brute force computes n_rows.
     exact : bool
-        Whether the answer is proven to be that of brute force on the stored rows.
+        Whether the result is proven to equal that of brute force on the stored rows.
     confidence : float
-        1.0 if proven; else the share of neighbors that the relaxed bounds keep, measured on stored rows as queries.
+        1.0 if proven; otherwise the share of neighbors that the relaxed bounds keep, measured with stored rows as
+        queries.
     n_components : int
-        Components that the bounds were made of; 0 where all rows were looked at because there are few, and of lists.
+        Number of components in the bounds; 0 for lists, and if all of a few rows were compared.
     share_read : float or None
-        Of inverted lists: the share that was read of the postings in the columns of the queries.
+        For inverted lists: the share of the postings in the columns of the queries that was read.
     share_of_tails : float
-        Of what components lose of a row, the share that bounds counted: 1.0 if proven.
+        The share of the loss of the components that the bounds took into account: 1.0 if proven.
 
     Examples
     --------

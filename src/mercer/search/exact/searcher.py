@@ -100,13 +100,13 @@ class ExactSearch:
 def check_searchable(rows, exact):
     """Refuse what an exact search cannot promise of the rows as they are kept."""
     if exact not in EXACT:
-        raise InputError(f"KernelIndex takes exact from {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
+        raise InputError(f"KernelIndex needs exact to be one of {', '.join(map(repr, EXACT))}, got {exact!r:.80}.")
     rows.check_kept("An exact search")
     if exact is True and _has_rounded(rows) and rows.rounded:
         raise InputError(
-            f"An exact search needs rows as they were given, but this index keeps {rows.rounded} of them rounded "
-            f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for an "
-            "answer that is exact on the rows as they are kept."
+            f"An exact search needs the original rows, but this index stores {rows.rounded} of them rounded "
+            f"(vectors={rows.vectors.name!r}). Use vectors='float32' and float32 rows, or exact='stored' for a search "
+            "that is exact on the stored rows."
         )
 
 

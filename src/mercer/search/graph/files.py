@@ -69,12 +69,12 @@ def _checked(arrays, entry, width):
     vectors, levels, neighbors = arrays["vectors"], arrays["levels"], arrays["neighbors"]
     n = len(levels)
     if levels.ndim != 1 or neighbors.ndim != 1 or vectors.shape != (n, width) or not 0 < n < 2**31:
-        raise FileProblem("has a damaged graph: its arrays are not of the same rows.")
+        raise FileProblem("has a damaged graph: its arrays have different numbers of rows.")
     slots = Graph(width).slots
     if levels.min() < 1 or levels.max() >= len(slots):
         raise FileProblem(f"has a damaged graph: a row is in none of {len(slots) - 1} layers.")
     if type(entry) is not int or not 0 <= entry < n or levels[entry] != levels.max():
-        raise FileProblem("has a damaged graph: searches begin at a row that is not in the highest layer.")
+        raise FileProblem("has a damaged graph: searches start at a row that is not in the highest layer.")
     if int(slots[levels].sum()) != len(neighbors):
         raise FileProblem("has a damaged graph: it has more links than rows have room for, or fewer.")
     _check_links(neighbors, levels, slots)

@@ -108,7 +108,7 @@ _TOTALS = _Row()
 
 
 class Formula:
-    """A kernel, normalised or not, as similarity or as the negative squared distance.
+    """A kernel, normalized or not, as similarity or as the negative squared distance.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Formula:
     def _product(self, kernel):
         nodes = [self._node(part) for part in kernel.kernels]
         if any(node.may_be_negative for node in nodes):
-            raise InputError(f"{kernel!r} multiplies values that may be negative")
+            raise InputError(f"{kernel!r} may multiply negative values")
         return _Product(nodes)
 
     def _leaf(self, wanted):
@@ -222,7 +222,7 @@ def _sum_of(kernel):
         name = "sizes" if kernel.beta == 1 else "powers"
         return Sum(name, float(kernel.beta), False, kernel, 64)
     if not isinstance(kernel, HistogramKernel):
-        raise InputError(f"{kernel!r} is no function of sums over shared columns")
+        raise InputError(f"{kernel!r} is not a function of sums over shared columns")
     negative = kernel.signed
     if isinstance(kernel, Hellinger):
         return Sum("roots", 0.0, False, kernel, may_be_negative=negative)

@@ -52,7 +52,7 @@ class PairScorer:
         loop = LOOPS.get(type(kernel))
         self._signed = bool(getattr(kernel, "signed", False)) and loop != "product"
         self._takes_logs = loop == "jensen-shannon"
-        # distances that are not normalised come from differences, by another loop
+        # distances that are not normalized come from differences, by another loop
         self.serves = loop is not None and (self._is_normalized or not measure.is_distance)
         self._loop = sparse_pair_sums(loop, self._signed) if self.serves else None
 
@@ -63,7 +63,7 @@ class PairScorer:
         ----------
         columns, values : of the query, values that are zero left out
         entries : (starts, columns, values) of the rows, as in a CSR matrix
-        totals : float64, K(y, y) of the rows before the kernel is normalised
+        totals : float64, K(y, y) of the rows before the kernel is normalized
         """
         starts, row_columns, row_values = entries
         n, x, y = len(totals), values.astype(np.float64), row_values.astype(np.float64)
@@ -88,7 +88,7 @@ class PairScorer:
         return -np.maximum((total > 0) + (totals > 0).astype(np.float64) - 2 * value, 0.0)
 
     def _total(self, values):
-        """K(x, x) of the query before the kernel is normalised, added up as scipy adds up a row."""
+        """K(x, x) of the query before the kernel is normalized, added up as scipy adds up a row."""
         if isinstance(self._kernel, (Linear, DotTanimoto)):
             values = values * values
         elif getattr(self._kernel, "signed", False):

@@ -198,7 +198,7 @@ class _Search:
         """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
         least = min(block.least_total for block in self.store.blocks)
         if self.formula.form != APART:
-            # of normalised distances an empty row has 1, as a row with the cosine 1/2
+            # of normalized distances an empty row has 1, as a row with the cosine 1/2
             empty_counts = least == 0 and self.formula.form == COSINE and self.formula.is_distance
             return lowest > (0.5 + SLACK if empty_counts else 0.0)
         limit = SMALL_EXPONENT if self.formula.is_distance else LARGEST_EXPONENT

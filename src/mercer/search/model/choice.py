@@ -21,18 +21,18 @@ UNSET_OF_DENSE = {"bytes_per_item": (None,), "code": ("pq",), "bits": (8,), "n_l
 def chosen_store(index, X):
     """(store, the reason in a sentence) of a `KernelIndex` for rows X."""
     if index.store != "auto":
-        return index.store, f"store={index.store!r} was asked for."
+        return index.store, f"store={index.store!r} was requested."
     asked = _asked_for_codes(index, UNSET if sparse.issparse(X) else UNSET_OF_DENSE)
     if asked is not None:
-        return "codes", f"{asked} asks for codes."
+        return "codes", f"{asked} requires codes."
     if not sparse.issparse(X):
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape  # of what is not validated yet
         if shape[:1] < (GRAPH_FROM,):
-            return "codes", f"The rows are dense, and those of the fit fewer than {GRAPH_FROM:,}."
-        return "graph", f"The rows are dense, and those of the fit {GRAPH_FROM:,} or more."
+            return "codes", f"The rows are dense, and fit got fewer than {GRAPH_FROM:,}."
+        return "graph", f"The rows are dense, and fit got at least {GRAPH_FROM:,}."
     reason = _unserved(index)
     if reason is not None:
-        return "codes", f"Inverted lists cannot serve this kernel: {reason}."
+        return "codes", f"Inverted lists do not support this kernel: {reason}."
     return "lists", "The rows are sparse, and inverted lists find the nearest ones exactly."
 
 
@@ -62,11 +62,11 @@ def refuse_unserved(owner):
     reason = _unserved(owner) if store == "lists" else None
     if reason is not None:
         raise InputError(
-            f"KernelIndex(store='lists') serves kernels that are functions of sums over shared columns, and {reason}. "
-            "Use store='codes'."
+            "KernelIndex(store='lists') supports only kernels that are functions of sums over shared columns, but "
+            f"{reason}. Use store='codes'."
         )
     if getattr(owner, "vectors", "auto") is None:
-        raise InputError(f"KernelIndex(store={store!r}) needs the rows themselves, and vectors=None keeps none.")
+        raise InputError(f"KernelIndex(store={store!r}) needs the rows, which vectors=None does not store.")
     if getattr(owner, "n_lists", "auto") not in ("auto", 0):
         what = "has a list for every column" if store == "lists" else "has no lists"
-        raise InputError(f"KernelIndex(store={store!r}) {what}; n_lists is for lists of codes.")
+        raise InputError(f"KernelIndex(store={store!r}) {what}; n_lists applies to lists of codes.")

@@ -6,7 +6,7 @@ entries per byte and query.
     code        byte m of a row                table entry of word w
     pq, opq     nearest word of block m        <q_m, z_w> - |z_w|^2 / (2 s)
       of 4 bits those of blocks 2m and 2m+1    the same, w a pair of words
-    lsh         signs of eight projections     sum over its bits of +- <r_b, q>: the query is not quantised
+    lsh         signs of eight projections     sum over its bits of +- <r_b, q>: the query is not quantized
     universal   eight universal bits           bits in which w and the code of the query agree
 
 With s = 1 the first ranks by Euclidean distance. For rows of equal norm in feature space, -|z|^2 / 2 is what the
@@ -70,7 +70,7 @@ class WordCoder:
         return self.quantizer.encode_rows(Z)
 
     def names_words(self, codes):
-        """Whether every word of the codes is one that the quantiser has."""
+        """Whether every word of the codes is one that the quantizer has."""
         n_words = self.quantizer.n_words_
         return not (unpack_words(codes, len(n_words), self.quantizer.bits).max(axis=0) >= n_words).any()
 

@@ -10,7 +10,7 @@ MODEL_PARAMETERS = tuple(SearchModel().get_params())
 
 def fitted_model(index, X, before=None):
     """The `SearchModel` of a `KernelIndex` for rows X, with the store that the model ``before`` had."""
-    known = None if before is None else (before.store, before.plan_.get("store_reason", "It was so before."))
+    known = None if before is None else (before.store, before.plan_.get("store_reason", "It was chosen before."))
     store, reason = known or chosen_store(index, X)
     parameters = {name: getattr(index, name) for name in MODEL_PARAMETERS} | {"store": store}
     if store == "codes" and index.bytes_per_item is None:

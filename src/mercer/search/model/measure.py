@@ -29,7 +29,7 @@ PAIRS_PER_TASK = 2048
 
 
 class Measure:
-    """A kernel, whether it is normalised, and what is reported.
+    """A kernel, whether it is normalized, and what is reported.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Measure:
         return self.kernel.diagonal(X.astype(np.float64)).astype(np.float64)
 
     def roots(self, X):
-        """sqrt(K(x, x)) of the kernel before it is normalised, 1 for empty rows: what features are divided by."""
+        """sqrt(K(x, x)) of the kernel before it is normalized, 1 for empty rows: what features are divided by."""
         energy = np.sqrt(self.plain.diagonal(X.astype(np.float64)).astype(np.float64))
         return np.where(energy > 0, energy, 1.0)
 
@@ -114,11 +114,11 @@ class Measure:
         wanted, given = ("max_distance", max_distance) if self.is_distance else ("min_similarity", min_similarity)
         other = min_similarity if self.is_distance else max_distance
         if given is None or other is not None:
-            raise InputError(f"{who} of an index that measures {self.name} needs {wanted}, and no other limit.")
+            raise InputError(f"{who} of an index that ranks by {self.name} needs {wanted} and no other limit.")
         is_number = isinstance(given, Real) and not isinstance(given, (bool, np.bool_))
         if not is_number or not np.isfinite(given) or (self.is_distance and given < 0):
             least = ", 0 or more" if self.is_distance else ""
-            raise InputError(f"{who} needs {wanted} as a finite number{least}, got {given!r:.80}.")
+            raise InputError(f"{who} needs {wanted} to be a finite number{least}; got {given!r:.80}.")
         return -(float(given) ** 2) if self.is_distance else float(given)
 
     @property

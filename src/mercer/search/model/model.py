@@ -26,32 +26,32 @@ WIDE_NUMBERS = [np.dtype(name) for name in ("int32", "uint32", "int64", "uint64"
 
 
 class SearchModel(BaseEstimator):
-    """Embedding and code of a :class:`KernelIndex`, without rows. See there for the parameters.
+    """Embedding and code of a :class:`KernelIndex`, without rows. Its parameters are described there.
 
     Attributes
     ----------
     kernel_ : Kernel
         The kernel, with widths that were left open measured.
     embedding_ : FeatureMap, or None of lists without codes
-        Of the kernel, normalised or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
-        rows are compared by the normalised one.
+        Of the kernel, normalized or not. Features of a map of the plain kernel are divided by sqrt(K(x, x)) where
+        rows are compared by the normalized one.
     quantizer_ : ProductQuantizer, SignHash, UniversalEmbedding or None
     scale_ : float
         The s of the scan: see `mercer.search.model.coders`.
     slope_, intercept_ : floats
         The objective is estimated as slope * score + intercept, plus the terms of the query.
     slack_ : float
-        By how much a neighbour may be underestimated, measured.
+        The measured maximum by which a neighbor is underestimated.
     residual_limit_ : float
-        Share of K(x, x) that the embedding loses, beyond which a row is unlike those seen.
+        Share of K(x, x) that the embedding loses, above which a row differs from the training sample.
     highest_energy_ : float
         Largest K(x, x) seen.
     plan_ : dict
-        What was chosen and why.
+        The settings that were chosen, and why.
 
     Examples
     --------
-    What an index has learnt, without its rows:
+    What an index has learned, without its rows:
 
     >>> import numpy as np
     >>> from mercer import KernelIndex
@@ -215,7 +215,7 @@ class SearchModel(BaseEstimator):
         return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # which NaN is not
 
     def _validated(self, X, reset, name="X"):
-        # float32 holds whole numbers of 16 bits; wider ones must not be rounded before anybody has looked
+        # float32 holds integers of 16 bits; wider ones must not be rounded before anybody has looked
         wide = getattr(X, "dtype", None) in WIDE_NUMBERS
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
@@ -230,15 +230,15 @@ class SearchModel(BaseEstimator):
         if not hasattr(self, "kernel_"):  # written when the default of every width was 1
             self.kernel_ = closed(kernel)
         if type(self.kernel_) is not type(kernel):
-            raise ValueError("kernel_ is not the kernel of the parameters.")
+            raise ValueError("kernel_ does not match the parameters.")
         check_kind(self, "plan_", dict)
         if not self.embeds:
             return
         check_kind(self, "embedding_", FeatureMap)
         if self.embedding_.kernel_ not in (self.kernel_, Measure.of(self).kernel):
-            raise ValueError("embedding_ is a map of another kernel.")
+            raise ValueError("embedding_ is a map of a different kernel.")
         if self.embedding_.n_features_in_ != self.n_features_in_:
-            raise ValueError("embedding_ was fitted on rows of another width.")
+            raise ValueError("embedding_ was fitted on rows of a different width.")
         self._check_loaded_code()
         for name in ("scale_", "slope_"):
             check_number(self, name, above=0)
@@ -251,14 +251,14 @@ class SearchModel(BaseEstimator):
         expected = {"pq": ProductQuantizer, "opq": ProductQuantizer, "lsh": SignHash, "universal": UniversalEmbedding}
         code = self.quantizer_
         if not isinstance(code, expected.get(self.code, type(None)) if self.keeps_codes else type(None)):
-            raise ValueError(f"quantizer_ does not belong to code={self.code!r}.")
+            raise ValueError(f"quantizer_ does not match code={self.code!r}.")
         if isinstance(code, ProductQuantizer) and code.bits != self.bits:
-            raise ValueError("quantizer_ has words of other bits than the parameters say.")
+            raise ValueError("the bits of quantizer_ do not match the parameters.")
         if code is not None and code.n_features_in_ != self.embedded_width:
-            raise ValueError("quantizer_ was fitted on rows of another width than those of embedding_.")
+            raise ValueError("the widths of quantizer_ and embedding_ do not match.")
         other_kernel = isinstance(code, ProductQuantizer) and code.kernel_ != Linear()
         if other_kernel or getattr(code, "map_", None) is not None:
-            raise ValueError("quantizer_ must take embedded rows as they are.")
+            raise ValueError("quantizer_ must not transform embedded rows.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -272,8 +272,8 @@ def features(embedding, measure, X):
     Z = embedding.encode_rows(canonical(X))
     if not isinstance(Z, np.ndarray) or Z.dtype.kind != "f" or not isinstance(embedding.inner_, Identity):
         raise InputError(
-            f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not give here. "
-            "Put it into a ProjectedMap."
+            f"KernelIndex needs an embedding with dense features, which {type(embedding).__name__} does not produce "
+            "here. Wrap it in a ProjectedMap."
         )
     Z = np.ascontiguousarray(Z, dtype=np.float32)
     if measure.normalize and embedding.kernel_ != measure.kernel:

@@ -21,7 +21,9 @@ def check_index(index):
     if index.store in ("lists", "graph"):
         refuse_unserved(index)
     if index.n_lists not in ("auto", 0) and index.code not in ("pq", "opq"):
-        raise InputError(f"KernelIndex keeps inverted lists of codes 'pq' and 'opq', not of {index.code!r}.")
+        raise InputError(
+            f"KernelIndex supports inverted lists only with code='pq' and code='opq', not with {index.code!r}."
+        )
 
 
 def check_model(model, who="SearchModel"):
@@ -37,12 +39,12 @@ def check_model(model, who="SearchModel"):
         named(SEARCH_MODEL)["embedding"].refuse(model.embedding, who)
     if model.code == "flat" and (model.bytes_per_item or DEFAULT_BYTES) % 4:
         raise InputError(
-            f"KernelIndex(code='flat') keeps float32 numbers: bytes_per_item must be a multiple of 4, got "
+            "KernelIndex(code='flat') stores float32 numbers, so bytes_per_item must be a multiple of 4; got "
             f"{model.bytes_per_item}."
         )
     if model.bits != 8 and model.code not in ("pq", "opq"):
         raise InputError(
-            f"KernelIndex has words of bits={model.bits} for codes 'pq' and 'opq', not for {model.code!r}."
+            f"KernelIndex uses bits={model.bits} only with code='pq' and code='opq', not with {model.code!r}."
         )
     _check_combination(model, Measure(kernel, model.normalize, model.measure))
 
@@ -55,14 +57,14 @@ def _check_combination(model, measure):
         )
     own = model.embedding.resolved_kernel() if isinstance(model.embedding, FeatureMap) else kernel
     if own not in (kernel, measure.kernel):
-        raise InputError(f"KernelIndex(kernel={kernel!r}) was given a map of {own!r}. Give both the same kernel.")
+        raise InputError(f"KernelIndex(kernel={kernel!r}) got a map of {own!r}. Use the same kernel for both.")
     if model.code in ("lsh", "universal") and measure.levels_norms:
         raise InputError(
-            f"KernelIndex(code={model.code!r}) compares directions or distances, and normalize=False with "
-            "measure='similarity' asks for inner products. Use code='pq', normalize=True or measure='distance'."
+            f"KernelIndex(code={model.code!r}) ranks by directions or distances, but normalize=False with "
+            "measure='similarity' ranks by inner products. Use code='pq', normalize=True or measure='distance'."
         )
     if model.code == "lsh" and measure.is_distance and not measure.unit_diagonal:
         raise InputError(
-            "KernelIndex(code='lsh') compares directions, and normalize=False with measure='distance' asks for "
-            "distances of rows of different norms. Use code='pq' or normalize=True."
+            "KernelIndex(code='lsh') ranks by directions, but normalize=False with measure='distance' ranks by "
+            "distances. Use code='pq' or normalize=True."
         )

@@ -6,9 +6,9 @@ recall_1@10, recall_1@100 and recall_10@100 against the exact kernel.
 - Embeddings. KernelPCA suits dense, smooth descriptors. Sparse, high-dimensional histograms have too many directions
   for landmarks to span; an explicit map of an additive kernel, projected at random, treats all rows alike.
 - Components. With more of them codes approximate more, and worse: for a few bytes few components are better.
-- Rotations before product quantisation: principal directions dealt out so that blocks are equally hard
+- Rotations before product quantization: principal directions dealt out so that blocks are equally hard
   ([ge13optimized]); none, where components were projected at random and are alike already; with ``effort="high"`` the
-  learnt rotation OPQ.
+  learned rotation OPQ.
 """
 
 __all__ = ["fit_plan"]
@@ -33,7 +33,7 @@ from mercer.search.stores.codes import CodeStore
 from mercer.spaces import Identity
 
 BASE_ROWS, QUERIES = 2**15, 1024
-FIT_ROWS = 2**17  # rows that embeddings and words are learnt from
+FIT_ROWS = 2**17  # rows that embeddings and words are learned from
 SCALES = (0.85, 0.925, 1.0, 1.075, 1.15, 1.25, 1.4)
 COMPONENTS_PER_BYTE = {"kpca": (3, 4, 5, 6, 8), "map": (4, 8, 16)}
 FIRST_GUESS = {"kpca": 4, "map": 8}
@@ -64,7 +64,7 @@ class Trial:
 
 
 class Planner:
-    """What the choices share: the sample, its exact neighbours, the parameters of the model."""
+    """What the choices share: the sample, its exact neighbors, the parameters of the model."""
 
     def __init__(self, model, X, random_state):
         # a graph without codes compares embedded rows as they are
@@ -94,8 +94,8 @@ class Planner:
         embedding = self._embedding(name, n_components).fit(self.rows)
         if embedding.kernel_ not in (self.measure.plain, self.measure.kernel):  # measured on rows of its own
             raise InputError(
-                f"KernelIndex measured {self.measure.plain!r}, but the map that it was given {embedding.kernel_!r}. "
-                "Give both the same kernel, with a number for its width."
+                f"KernelIndex ranks by {self.measure.plain!r}, but its map ranks by {embedding.kernel_!r}. Use the "
+                "same kernel for both, with a fixed width."
             )
         return self._embedded(name, embedding)
 
@@ -121,7 +121,7 @@ class Planner:
     # --------------------------------------------------------------------------------------------------- measuring
 
     def coder(self, trial, rotation, final=False):
-        """A code learnt from the embedded base (a trial) or given rows."""
+        """A code learned from the embedded base (a trial) or given rows."""
         model = self.model
         Z = model.levelled(trial.base)
         if self.code == "flat":
@@ -296,7 +296,7 @@ def _choose_scale(planner, trial, coder):
 
 
 def _calibrate(model, planner, trial, coder):
-    """Objectives from scores, by least squares over the neighbours found."""
+    """Objectives from scores, by least squares over the neighbors found."""
     positions, scores = planner.scan(trial, coder, 10)
     queries, places = np.nonzero(positions >= 0)
     base, asked = planner.rows[planner.base], planner.rows[planner.asked]
@@ -327,7 +327,7 @@ def _shortened(embedding, n):
 
 def _reason(planner, trial):
     if not planner.log:
-        return f"{trial.name} with {trial.width} components was asked for, or nothing else fits."
+        return f"{trial.name} with {trial.width} components was requested, or is the only choice."
     best = max(
         (entry for entry in planner.log if entry["tried"].startswith(f"{trial.name}, {trial.width} ")),
         key=lambda entry: entry["recall"],

@@ -37,7 +37,9 @@ def _format(path, format, known, what):
     if format is None:
         format = "csv" if str(path) == "-" else Path(path).suffix.lower().removeprefix(".")
     if format not in known:
-        raise ArgumentError(f"{what} written as {', '.join(known[:-1])} or {known[-1]}, which {path} does not name.")
+        raise ArgumentError(
+            f"{what} written as {', '.join(known[:-1])} or {known[-1]}; {path} has none of these suffixes."
+        )
     return format
 
 
@@ -79,10 +81,14 @@ def _cell(value):
 def _columns(data, n_rows):
     """Columns beside the rows, checked."""
     if _COMPONENT in data:
-        raise InputError(f"The {_COMPONENT} of each row is told anyway: leave the column {_COMPONENT!r} out of `data`.")
+        raise InputError(
+            f"The {_COMPONENT} of each row is always written. Remove the column {_COMPONENT!r} from `data`."
+        )
     for name, values in data.items():
         if len(values) != n_rows:
-            raise InputError(f"`data` needs a value for each of {n_rows} rows; column {name!r:.80} has {len(values)}.")
+            raise InputError(
+                f"`data` needs one value for each of {n_rows} rows, but column {name!r:.80} has {len(values)}."
+            )
     return data
 
 
@@ -119,13 +125,14 @@ def _names(ids):
     """The ids as names of nodes, in quotes. What two rows would share, or XML cannot hold, is refused."""
     bad = next((value for value in ids if isinstance(value, str) and _NO_XML.search(value)), None)
     if bad is not None:
-        raise InputError(f"GraphML cannot hold the id {bad!r:.80}. Write csv instead.")
+        raise InputError(f"GraphML cannot represent the id {bad!r:.80}. Write csv instead.")
     names = [_quoted(value) for value in ids]
     if len(set(names)) < len(names):
         seen = set()
         twice = next(name for name in names if name in seen or seen.add(name))
         raise InputError(
-            f"GraphML has one kind of id, and the index has {twice:.80} as a number and as a text. Write csv."
+            f"GraphML does not distinguish numbers from strings, but the index has the id {twice:.80} as both. Write "
+            "csv instead."
         )
     return names
 
@@ -134,7 +141,9 @@ def _check_texts(data):
     for name, values in data.items():
         for text in (str(name), *(value for value in values if isinstance(value, str))):
             if _NO_XML.search(text):
-                raise InputError(f"GraphML cannot hold {text!r:.80}, of the column {name!r:.80}. Leave the column out.")
+                raise InputError(
+                    f"GraphML cannot represent {text!r:.80}, of the column {name!r:.80}. Remove the column."
+                )
 
 
 def _head(graph, columns):

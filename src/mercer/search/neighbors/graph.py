@@ -22,12 +22,12 @@ WHO = "neighbor_graph"
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """Rows and the pairs of them that are near, each pair once.
+    """Graph of neighboring rows, with each pair once.
 
     Attributes
     ----------
     ids : array of shape (n,)
-        Of the rows; everything else counts rows in this order.
+        Ids of the rows; all other attributes number rows in this order.
     sources, targets : int64 arrays
         The two rows of each edge, ``sources < targets``, in this order.
     values : float64 array
@@ -73,9 +73,9 @@ class NeighborGraph:
         ----------
         path : a path; ``"-"`` is the standard output
         data : dict or None
-            For GraphML: columns beside the rows, a list of values for each name, as `KernelIndex.data` gives them.
+            For GraphML: further columns, a list of values by name, as `KernelIndex.data` returns them.
         format : {"graphml", "csv", "tsv"} or None
-            csv and tsv have a line for each edge: source, target and value. None: as the suffix of the path says.
+            csv and tsv have one line per edge: source, target and value. None uses the suffix of the path.
         """
         format = edge_format(path, format)
         with open_for_writing(path) as stream:
@@ -92,24 +92,25 @@ class NeighborGraph:
 
 
 def neighbor_graph(index, k=None, *, min_similarity=None, max_distance=None, mutual=False, exact=False, where=None):
-    """The graph of near rows of an index: of each row the k nearest others, or all within a limit, or both.
+    """Build the neighbor graph of an index: the k nearest rows of each row, all rows within a limit, or both.
 
-    Rows are asked in blocks; memory grows with the rows and the edges.
+    Rows are processed in blocks; memory grows with the number of rows and edges.
 
     Parameters
     ----------
     index : KernelIndex that keeps its rows
     k : int or None
-        Nearest others of each row. With a limit, those of them that are within it; None: all within the limit.
+        Number of nearest neighbors per row; with a limit, only neighbors within it count. None uses all rows within the
+        limit.
     min_similarity, max_distance : float or None
-        The limit, whichever the index measures.
+        The limit, for the measure of the index.
     mutual : bool
-        Whether an edge needs both rows to have found each other; otherwise one is enough.
+        Keep only edges in which each row is a neighbor of the other.
     exact : bool
-        Whether rows are found by proof, among the rows as they are kept; otherwise as `KernelIndex.search` and
-        `KernelIndex.range_search` find them. Answers of inverted lists are exact anyway.
+        Find neighbors exactly, among the stored rows; otherwise as `KernelIndex.search` and `KernelIndex.range_search`
+        do. Results of inverted lists are always exact.
     where : str, mapping or None
-        A condition on the columns of the index: only rows that fulfill it belong to the graph.
+        Condition on the columns of the index; only rows that meet it belong to the graph.
 
     Returns
     -------
@@ -136,7 +137,7 @@ def neighbor_graph(index, k=None, *, min_similarity=None, max_distance=None, mut
             own = np.repeat(np.arange(n), counts)
         else:
             if k >= n:
-                raise InputError(f"{WHO} needs k below the number of rows; got k={k} for {n} rows.")
+                raise InputError(f"{WHO} needs k less than the number of rows; got k={k} for {n} rows.")
             others, values = (each.ravel() for each in rows.nearest(int(k)))
             own = np.repeat(np.arange(n), k)
     if k is not None and limit != dict.fromkeys(limit):
@@ -150,7 +151,7 @@ def _check(index, k, limit):
     if k is None and not given:
         raise InputError(f"{WHO} needs k, a limit, or both.")
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
-        raise InputError(f"{WHO} needs k as a whole number from 1 on, got k={k!r:.80}.")
+        raise InputError(f"{WHO} needs k to be an integer >= 1; got k={k!r:.80}.")
     if not len(index):
         raise InputError(f"{WHO} needs rows in the index. Use add.")
     if given:

@@ -20,31 +20,31 @@ from mercer.search.neighbors.pairs import BLOCK_ROWS, AllRows, asked
 
 
 class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Transform rows into the graph of their nearest neighbors under a kernel.
+    """Transform rows into their nearest-neighbor graph under a kernel.
 
-    Follows the contract of scikit-learn's KNeighborsTransformer, so that it takes its place in pipelines with
+    Follows the contract of scikit-learn's KNeighborsTransformer, so that it works in pipelines with
     ``metric="precomputed"``: manifold learning, clustering, neighbors-based learners, UMAP, and scanpy's
-    ``sc.pp.neighbors(transformer=...)``. Give histogram kernels counts or shares, not signed PCA scores. Rows are asked
-    in blocks: memory grows with their number, and not with its square.
+    ``sc.pp.neighbors(transformer=...)``. Use histogram kernels with counts or shares, not with signed PCA scores. Rows
+    are processed in blocks, so memory grows with their number, not with its square.
 
     Parameters
     ----------
     kernel : str or Kernel
-        What rows are compared by.
+        Kernel that compares rows.
     n_neighbors : int
-        Entries of each row of the graph, the row itself included when the rows are those of `fit`. With
-        ``mode="distance"`` there is one more, as in KNeighborsTransformer.
+        Number of neighbors of each row, including the row itself for the rows of `fit`. With ``mode="distance"`` there
+        is one more, as in KNeighborsTransformer.
     mode : {"distance", "connectivity"}
-        Whether the graph holds distances or ones.
+        Entries of the graph: distances, or ones.
     exact : bool
-        Whether neighbors are proven to be those that brute force finds among the rows as they are kept, in float32.
-        Sparse rows are always searched exactly where inverted lists serve the kernel.
+        Guarantee the neighbors that brute force finds among the stored float32 rows. Sparse rows are always searched
+        exactly if inverted lists support the kernel.
     normalize : bool
         Compare by K(x, y) / sqrt(K(x, x) K(y, y)).
     random_state : int, RandomState or None
     n_jobs : int or None
     verbose : int
-        Above 0, show progress on the standard error.
+        If greater than 0, show progress on standard error.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.verbose = verbose
 
     def fit(self, X, y=None):
-        """Keep the rows among which neighbors are looked for. ``y`` is ignored."""
+        """Store the rows to search among. ``y`` is ignored."""
         check_parameters(self, KERNEL_NEIGHBORS, "KernelNeighbors")
         shared = {name: getattr(self, name) for name in ("normalize", "random_state", "n_jobs", "verbose")}
         index = KernelIndex(self.kernel, measure="distance", **shared).fit(X)
@@ -99,7 +99,7 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X):
-        """The graph of the neighbors of rows X among the rows of `fit`.
+        """Compute the neighbor graph of rows X among the rows of `fit`.
 
         Returns
         -------
@@ -120,14 +120,14 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._graph(np.hstack([own, numbers]), np.hstack([np.zeros(own.shape), distances]), self.mode)
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """The nearest rows of `fit` of each row, nearest first.
+        """Find the nearest rows of `fit` for each row, nearest first.
 
         Parameters
         ----------
         X : rows, or None
             None: the rows of `fit`, none of which is then its own neighbor.
         n_neighbors : int or None
-            None: that of the estimator.
+            None uses that of the estimator.
         return_distance : bool
 
         Returns
@@ -166,8 +166,8 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_enough(self, k, most):
         if k > most:
             raise InputError(
-                f"KernelNeighbors finds at most {most} neighbors among the {self.n_samples_fit_} rows of fit, got {k}; "
-                'with mode="distance" a row counts as one of its own.'
+                f"KernelNeighbors can find at most {most} neighbors among {self.n_samples_fit_} rows of fit; got {k}. "
+                'With mode="distance", a row counts as its own neighbor.'
             )
 
     def _graph(self, numbers, distances, mode):

@@ -43,7 +43,7 @@ def read_header(header):
         raise FileProblem(f"has a damaged catalogue: its header has no {missing[0]!r}.")
     kept, is_sparse, highest = header["kept"], header["sparse"], header.get("highest_id", -1)
     if kept not in VECTOR_TYPES[1:] or (kept is not None and not isinstance(kept, str)):
-        raise FileProblem(f"has a damaged catalogue: rows cannot be kept as {kept!r:.80}.")
+        raise FileProblem(f"has a damaged catalogue: rows cannot be stored as {kept!r:.80}.")
     if not isinstance(is_sparse, bool) or (is_sparse and kept is None):
         raise FileProblem(f"has a damaged catalogue: sparse cannot be {is_sparse!r:.80}.")
     if not isinstance(highest, Integral) or isinstance(highest, bool) or not -1 <= highest < 2**63:
@@ -59,9 +59,9 @@ def check_columns(found, wanted):
     place = next((i for i, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), None)
     if place is None:
         have, need = (", ".join(column.name for column in columns) for columns in (found, wanted))
-        raise FileProblem(f"has a damaged catalogue: its columns are {have}, and its model needs {need}.")
+        raise FileProblem(f"has a damaged catalogue: its columns are {have}, but its model needs {need}.")
     raise FileProblem(
-        f"has a damaged catalogue: column {place + 1} is {_told(found[place])}, and its model needs "
+        f"has a damaged catalogue: column {place + 1} is {_told(found[place])}, but its model needs "
         f"{_told(wanted[place])}."
     )
 
@@ -129,7 +129,7 @@ def _check_codes(codes, coder, where):
         if not np.isfinite(np.ascontiguousarray(codes).view(np.float32)).all():
             raise FileProblem(f"has damaged {where}: a value is not a finite number.")
     elif isinstance(coder, WordCoder) and not coder.names_words(codes):
-        raise FileProblem(f"has damaged {where}: a code names a word that its model does not have.")
+        raise FileProblem(f"has damaged {where}: a code refers to a word that its model does not have.")
 
 
 def _check_ids(collection):

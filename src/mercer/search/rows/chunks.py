@@ -14,7 +14,7 @@ def add_chunks(index, X, ids, data):
     if ids is not None:
         ids = listed_ids(ids, who)
         if len(ids) != len(rows):
-            raise InputError(f"{who} needs an id for each row, got {len(ids)} ids for {len(rows)} rows.")
+            raise InputError(f"{who} needs one id per row; got {len(ids)} ids for {len(rows)} rows.")
         index.rows_.check_new(ids, who)
     data = index.rows_.new_data(data, len(rows), who)
     for block, part in rows.blocks():

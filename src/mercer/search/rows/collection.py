@@ -52,7 +52,7 @@ class Collection:
     """Rows by id.
 
     What a storage has committed is the truth, and one attribute, ``view``, is all that is remembered of it: a view
-    whose snapshot is not that of the storage is not looked at any more. So a change that is interrupted has happened or
+    whose snapshot is not that of the storage is not looked at anymore. So a change that is interrupted has happened or
     has not, and memory and disk agree on it, whichever line it had reached: see :meth:`settled`.
 
     Parameters
@@ -216,7 +216,7 @@ class Collection:
     def check_kept(self, who):
         """Raise if codes only are kept."""
         if self.vectors is None:
-            raise InputError(f"{who} needs the rows, and this index keeps codes only (vectors=None).")
+            raise InputError(f"{who} needs the rows, but this index stores codes only (vectors=None).")
 
     def as_kept(self, X):
         """Validated rows, dense or sparse as the kept ones are."""
@@ -241,11 +241,11 @@ class Collection:
     # ------------------------------------------------------------------------------------------------------- changes
 
     def new_ids(self, ids, n_rows, who):
-        """Checked ids of new rows, each once: those given, or whole numbers after the largest so far."""
+        """Checked ids of new rows, each once: those given, or integers after the largest so far."""
         if ids is None:
             first = self.ids.highest + 1
             if first + n_rows > 2**63:
-                raise InputError(f"{who} has no whole numbers of 64 bits left after the id {first - 1}. Give ids.")
+                raise InputError(f"{who} has no 64-bit integers left after the id {first - 1}. Pass ids.")
             return np.arange(first, first + n_rows)
         ids = as_ids(ids, n_rows, who)
         refuse_repeated(ids, who)
@@ -328,7 +328,7 @@ class Collection:
         missing = np.flatnonzero(positions < 0)
         if len(missing):
             unknown = np.asarray(ids, dtype=object)[missing[0]]
-            raise InputError(f"{who} does not know the id {unknown!r}; nothing was changed.")
+            raise InputError(f"{who} found no row with the id {unknown!r}. Nothing was changed.")
         return positions
 
     def check_new(self, ids, who):
@@ -336,7 +336,9 @@ class Collection:
         known = self.ids.positions(ids) >= 0
         if known.any():
             taken = np.asarray(ids, dtype=object)[int(np.argmax(known))]
-            raise InputError(f"{who} was given the id {taken!r}, which is in the index; nothing was added. Use update.")
+            raise InputError(
+                f"{who} got the id {taken!r}, which is already in the index. Nothing was added. Use update."
+            )
 
     def _stored(self, positions):
         """What the storage keeps in each column at these positions."""

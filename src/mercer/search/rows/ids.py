@@ -1,4 +1,4 @@
-"""The caller's ids, whole numbers or texts, and the positions at which their rows stand.
+"""The caller's ids, integers or texts, and the positions at which their rows stand.
 
 Ids of rows are kept as two columns of the storage: a number, and the bytes of a text, of which there are none where the
 id is a number. In memory, positions are found through the sorted numbers and a dictionary of what came since they were
@@ -21,15 +21,15 @@ SORT_SHARE = 8  # sorted anew when an eighth of the numbers came since
 
 
 def as_ids(ids, n_rows, who):
-    """The ids of ``n_rows`` rows as an int64 array or a list of whole numbers and texts; refuses all others."""
+    """The ids of ``n_rows`` rows as an int64 array or a list of integers and texts; refuses all others."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__"):
-        raise InputError(f"{who} needs a sequence of ids, one per row, got {type(ids).__name__}.")
+        raise InputError(f"{who} needs a sequence of ids, one per row; got {type(ids).__name__}.")
     if len(ids) != n_rows:
-        raise InputError(f"{who} needs one id per row: there are {n_rows} rows and {len(ids)} ids.")
+        raise InputError(f"{who} needs one id per row, but there are {n_rows} rows and {len(ids)} ids.")
     array = ids if isinstance(ids, np.ndarray) else None
     if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
         if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
-            raise InputError(f"{who} takes whole numbers below 2**63 as ids, got {array.max()}.")
+            raise InputError(f"{who} needs integer ids below 2**63; got {array.max()}.")
         return array.astype(np.int64)
     values = [_as_id(value, who) for value in (array.tolist() if array is not None else ids)]
     if all(isinstance(value, int) for value in values):
@@ -44,11 +44,11 @@ def _as_id(value, who):
         if any("\ud800" <= letter <= "\udfff" for letter in value):
             shown = value.encode("ascii", "backslashreplace").decode()
             raise InputError(
-                f"{who} takes texts that UTF-8 can hold as ids, and '{shown:.80}' has half a surrogate pair."
+                f"{who} needs string ids that UTF-8 can represent, but '{shown:.80}' contains a lone surrogate."
             )
         return str(value)
     raise InputError(
-        f"{who} takes as ids whole numbers of 64 bits and texts of 1 to {LONGEST_TEXT} bytes, got {value!r:.80}."
+        f"{who} supports as ids 64-bit integers and strings of 1 to {LONGEST_TEXT} bytes; got {value!r:.80}."
     )
 
 
@@ -65,7 +65,7 @@ def refuse_repeated(ids, who):
     if unique < len(ids):
         seen = set()
         twice = next(value for value in np.asarray(ids, dtype=object) if value in seen or seen.add(value))
-        raise InputError(f"{who}: the id {twice!r} is given more than once; nothing was changed.")
+        raise InputError(f"{who}: the id {twice!r} occurs more than once. Nothing was changed.")
 
 
 def pack_ids(ids):
@@ -122,7 +122,7 @@ class IdTable:
                 for start, stop, number in zip(offsets[:-1].tolist(), offsets[1:].tolist(), numbers, strict=True)
             ]
         except UnicodeDecodeError as error:
-            raise FileProblem(f"has a damaged id: {error.object[:80]!r} is not text in UTF-8.") from error
+            raise FileProblem(f"has a damaged id: {error.object[:80]!r} is not UTF-8 text.") from error
         self.append(ids)
 
     def append(self, ids):

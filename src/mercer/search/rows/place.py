@@ -23,7 +23,9 @@ from mercer.search.storage.memory import MemoryStorage
 class Placed(BaseEstimator):
     """An estimator whose rows are in memory or in a directory: what `KernelIndex` has of that."""
 
-    _not_saveable = "its rows do not fit a model file. Use persist(path), and KernelIndex.open(path) to have it back."
+    _not_saveable = (
+        "model files do not store its rows. Use persist(path) to write it, and KernelIndex.open(path) to read it."
+    )
 
     @property
     def rows_(self):
@@ -84,7 +86,7 @@ class Placed(BaseEstimator):
     def _refuse_directory(self, who):
         path = self.rows_.path if hasattr(self, "_collection") else None
         if path is not None:
-            raise InputError(f"KernelIndex.{who} is for an index in memory; this one is in {path}.")
+            raise InputError(f"KernelIndex.{who} works only on an index in memory, but this one is in {path}.")
 
     def __getstate__(self):
         state = dict(super().__getstate__())

@@ -1,6 +1,6 @@
 """The rows that an index keeps for final scores: dense or sparse, in float32, float16 or uint8.
 
-uint8 keeps row / scale, rounded: scale 1 for whole numbers up to 255 (counts, SIFT), which are kept exactly, else the
+uint8 keeps row / scale, rounded: scale 1 for integers up to 255 (counts, SIFT), which are kept exactly, else the
 largest value of the row / 255.
 """
 
@@ -14,7 +14,7 @@ from mercer.search.storage.blocks import Column
 
 VECTOR_TYPES = ("auto", "float32", "float16", "uint8", None)
 LARGEST = 255
-CHECKED_ROWS = 2**14  # looked at together for whole numbers
+CHECKED_ROWS = 2**14  # looked at together for integers
 
 
 class VectorFormat:
@@ -62,12 +62,14 @@ class VectorFormat:
                 values = data.astype(self.name)
             if not np.isfinite(values).all():
                 raise InputError(
-                    f"{who} keeps rows as {self.name}, which cannot hold {np.abs(data).max():.6g}. "
-                    "Use vectors='float32', or scale the rows."
+                    f"{who} stores rows as {self.name}, which cannot represent {np.abs(data).max():.6g}. Use "
+                    "vectors='float32', or scale the rows."
                 )
             return values, None
         if data.min(initial=0) < 0:
-            raise InputError(f"{who} keeps rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'.")
+            raise InputError(
+                f"{who} stores rows as uint8, which needs values >= 0. Use vectors='float16' or 'float32'."
+            )
         highest = X.max(axis=1).toarray().ravel() if self.is_sparse else X.max(axis=1, initial=0)
         whole = self._per_row(X, data == np.round(data)) & (highest <= LARGEST)
         steps = np.maximum(highest / LARGEST, np.finfo(np.float32).tiny)  # below, a step would be rounded to nothing
@@ -152,7 +154,7 @@ def as_kept(X, is_sparse):
 
 
 def type_for(X):
-    """How rows such as these are kept if nobody says: uint8 for whole numbers up to 255, else float32."""
+    """How rows such as these are kept if nobody says: uint8 for integers up to 255, else float32."""
     values = sparse.csr_array(X).data if sparse.issparse(X) else np.asarray(X)
     for start in range(0, len(values), CHECKED_ROWS):
         part = values[start : start + CHECKED_ROWS]

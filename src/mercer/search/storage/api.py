@@ -5,7 +5,7 @@ Rows get positions 0, 1, 2, ... in the order they are appended. A removed row ke
 or codes.
 
 Changes are transactions: they show when the ``with`` block ends, all of them or none. What is visible is a
-:class:`Snapshot`, which never changes afterwards: columns, segments and removed rows of one moment belong together, and
+:class:`Snapshot`, which never changes afterward: columns, segments and removed rows of one moment belong together, and
 whoever holds one may go on using it while rows are added, removed or rewritten.
 
 Ctrl-C may be heard between any two steps, also while a failure is being cleared away. So nothing is believed to have
@@ -157,7 +157,7 @@ class Transaction:
 
     def _finish(self) -> None:
         if self.failed:
-            raise InputError("An append failed in this transaction, so none of it was kept. Begin a new one.")
+            raise InputError("An append failed, so the whole transaction was rolled back. Start a new one.")
         removed = self.newly_removed(self._storage.snapshot.removal)
         if self._writer.touched or len(removed):
             self._storage.commit(self._writer, removed)
@@ -274,7 +274,7 @@ class Storage(ABC):
         """Take the turn for a change; refused while another has it."""
         self._check_writable(who)
         if not self.turn.take(change):
-            raise InputError(f"{who} cannot begin while another transaction of the same storage is under way.")
+            raise InputError(f"{who} cannot start while another transaction of the same storage is active.")
 
     def clear_away(self) -> None:
         """Undo the present change and give its turn back."""
@@ -304,7 +304,7 @@ class Storage(ABC):
 
     @abstractmethod
     def commit(self, writer: RowWriter, removed: np.ndarray) -> None:
-        """Make the rows of the present change count, and those at the positions ``removed`` not any more."""
+        """Make the rows of the present change count, and those at the positions ``removed`` not anymore."""
 
     @abstractmethod
     def _undo(self) -> None:

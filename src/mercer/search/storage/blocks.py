@@ -60,7 +60,9 @@ class Column:
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise InputError(f"A column needs a name of small letters, digits and _, got {str(self.name)[:80]!r}.")
+            raise InputError(
+                f"A column name must consist of lowercase letters, digits and _; got {str(self.name)[:80]!r}."
+            )
         dtype = np.dtype(self.dtype).newbyteorder("<")
         if dtype.kind not in _KINDS or dtype.itemsize > 8:
             raise InputError(f"The column {self.name!r} needs integers or floats of at most 8 bytes, got {dtype}.")
@@ -87,7 +89,7 @@ def as_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
     columns = tuple(columns)
     names = [column.name for column in columns]
     if not columns or len(set(names)) < len(names):
-        raise InputError(f"A storage needs one column or more with different names, got {names}.")
+        raise InputError(f"A storage needs at least one column, with unique names; got {names}.")
     return columns
 
 
@@ -102,7 +104,7 @@ class Block:
         self.arrays = {column.name: _checked(column, arrays[column.name]) for column in columns}
         counts = {column.name: len(self._rows_of(column)) for column in columns}
         if len(set(counts.values())) > 1:
-            raise InputError(f"Appended columns need the same number of rows, got {counts}.")
+            raise InputError(f"Appended columns must have the same number of rows; got {counts}.")
         self.n_rows = next(iter(counts.values()))
 
     def _rows_of(self, column):
@@ -140,7 +142,9 @@ def _checked(column: Column, value: Any):
     ends = np.cumsum(lengths, dtype=OFFSET)
     total = int(ends[-1]) if ends.size else 0
     if total != len(values):
-        raise InputError(f"The ragged column {column.name!r} has {len(values)} values, its lengths add up to {total}.")
+        raise InputError(
+            f"The ragged column {column.name!r} has {len(values)} values, but its lengths add up to {total}."
+        )
     return values, ends
 
 

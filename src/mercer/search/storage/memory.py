@@ -1,4 +1,4 @@
-"""The storage of an index that lives in memory only: arrays that grow, with the behaviour of the one on disk."""
+"""The storage of an index that lives in memory only: arrays that grow, with the behavior of the one on disk."""
 
 __all__ = ["MemoryStorage"]
 

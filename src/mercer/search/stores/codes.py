@@ -55,7 +55,7 @@ class CodeStore:
         self._deleted = removed
 
     def delete(self, positions):
-        """These rows are not found any more."""
+        """These rows are not found anymore."""
         self._deleted = self._deleted.copy()
         self._deleted[positions] = True
 

@@ -1,4 +1,4 @@
-"""Codes in inverted lists, by faiss: a query looks at the lists whose centres are nearest, not at all rows.
+"""Codes in inverted lists, by faiss: a query looks at the lists whose centers are nearest, not at all rows.
 
 The codes are those of the scan (the lists do not enter into them), so an index changes over when it has grown, without
 encoding anything again.
@@ -38,7 +38,7 @@ class FaissStore:
     def create(self, coder):
         """Begin empty; lists are found with the first codes."""
         if not isinstance(coder, WordCoder):
-            raise InputError("FaissStore keeps product-quantised rows: use code='pq' or 'opq'.")
+            raise InputError("FaissStore stores product-quantized rows. Use code='pq' or code='opq'.")
         self._coder, self._index = coder, None
         self._deleted, self._measured_probes = np.zeros(0, dtype=bool), None
 
@@ -46,7 +46,7 @@ class FaissStore:
         """Codes of new positions."""
         positions = np.asarray(positions, dtype=np.int64)
         if (positions < len(self._deleted)).any():
-            raise InputError("FaissStore takes new positions only: delete the row and add it again.")
+            raise InputError("FaissStore accepts new positions only. Delete the row, and add it again.")
         if self._index is None:
             self._train(codes)
         lists = self._lists_of(codes)
@@ -67,7 +67,7 @@ class FaissStore:
             self._choose_probes(codes)
 
     def delete(self, positions):
-        """These rows are not found any more."""
+        """These rows are not found anymore."""
         self._deleted = self._deleted.copy()
         self._deleted[positions] = True
 

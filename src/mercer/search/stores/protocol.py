@@ -20,7 +20,7 @@ class VectorStore(Protocol):
         """Codes of rows; a position that is there already gets the new code."""
 
     def delete(self, positions: np.ndarray) -> None:
-        """These rows are not found any more."""
+        """These rows are not found anymore."""
 
     def search(self, Z: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(positions, scores) of the k nearest rows of each embedded query, -1 and -inf where there are fewer.

@@ -24,7 +24,7 @@ class Descriptors:
     values : ndarray of shape (n, n_values), float32
         One row per patch; none if the image is too small for a patch.
     frames : ndarray of shape (n, 3), float32
-        x and y of the centre of each patch, in pixels (0, 0 is the centre of the upper left pixel), and a quarter of
+        x and y of the center of each patch, in pixels (0, 0 is the center of the upper left pixel), and a quarter of
         its side: the size of a bin of SIFT.
     shape : tuple
         (height, width) of the image.
@@ -60,7 +60,7 @@ class LocalDescriptor(BaseEstimator, ABC):
         Parameters
         ----------
         image : array of shape (H, W) or (H, W, 3)
-            Bytes, or floats with 1 for white. Colours become grey (luma of ITU-R 601).
+            Bytes, or floats with 1 for white. Colors become gray (luma of ITU-R 601).
 
         Returns
         -------
@@ -70,7 +70,7 @@ class LocalDescriptor(BaseEstimator, ABC):
 
     @abstractmethod
     def _describe(self, image):
-        """The descriptors of a checked grey image."""
+        """The descriptors of a checked gray image."""
 
 
 def joined(parts, n_values, shape):
@@ -92,5 +92,5 @@ def checked_sizes(sizes, who, least, most):
     given = tuple(given) if isinstance(given, tuple | list | range | np.ndarray) else ()
     whole = all(isinstance(size, Integral) and not isinstance(size, bool) and least <= size <= most for size in given)
     if not given or not whole:
-        raise InputError(f"{who} needs sizes as whole numbers of pixels from {least} to {most}, got sizes={sizes!r}.")
+        raise InputError(f"{who} needs sizes to be integers, in pixels, from {least} to {most}, got sizes={sizes!r}.")
     return tuple(map(int, given))

@@ -1,10 +1,10 @@
 """CENTRIST: histograms of census transforms, over the parts of an image and over patches. [wu11centrist]
 
-The census transform of a pixel has one bit for each of its eight neighbours, 1 if the pixel is not darker than it; the
-bits of the neighbours from above left to below right, row by row, make a number from 0 to 255, the first bit counting
-128. Any rise of brightness that keeps the order of grey values leaves it as it is.
+The census transform of a pixel has one bit for each of its eight neighbors, 1 if the pixel is not darker than it; the
+bits of the neighbors from above left to below right, row by row, make a number from 0 to 255, the first bit counting
+128. Any rise of brightness that keeps the order of gray values leaves it as it is.
 
-A histogram is that of a rectangle by itself: its outermost pixels lack neighbours in it and are not counted.
+A histogram is that of a rectangle by itself: its outermost pixels lack neighbors in it and are not counted.
 """
 
 __all__ = ["CENTRIST", "LocalCENTRIST", "centrist"]
@@ -23,28 +23,28 @@ from mercer.vision.reading.colors import to_gray
 from mercer.vision.reading.image_rows import ImageRows, grid_edges
 
 N_CODES = 256
-LEAST_SIDE = 3  # of a rectangle that has a pixel with eight neighbours
+LEAST_SIDE = 3  # of a rectangle that has a pixel with eight neighbors
 LARGEST_SIZE = 4096
 
 
 def centrist(image, grid=(1, 1), *, superblock=1, normalize=True):
-    """Histograms of the census transforms of the parts of an image.
+    """Compute histograms of the census transforms of the parts of an image.
 
-    The image is divided into blocks of (nearly) equal size. Every ``superblock`` x ``superblock`` neighbouring blocks
+    The image is divided into blocks of (nearly) equal size. Every ``superblock`` x ``superblock`` neighboring blocks
     are described together, so that these overlap: [wu10fast] 4.2 divides 108 x 36 pixels into 9 x 4 blocks and
     describes the 8 x 3 super-blocks of 2 x 2, which gives 6,144 numbers.
 
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes or floats of any range. Colours become grey (luma of ITU-R 601).
+        Bytes or floats of any range. Colors become gray (luma of ITU-R 601).
     grid : (int, int)
-        Rows and columns of blocks.
+        Number of rows and columns of blocks.
     superblock : int
-        Blocks along each side of a super-block.
+        Number of blocks along each side of a super-block.
     normalize : bool
-        Whether each histogram is divided by its number of pixels and by the number of histograms, so that all
-        together sum to 1. Otherwise they are counts.
+        Divide each histogram by its number of pixels and by the number of histograms, so that all numbers sum to 1.
+        Otherwise, they are counts.
 
     Returns
     -------
@@ -76,15 +76,15 @@ class CENTRIST(ImageRows):
     Parameters
     ----------
     grid : (int, int)
-        Rows and columns of blocks that an image is divided into.
+        Number of rows and columns of blocks of an image.
     superblock : int
-        Every ``superblock`` x ``superblock`` neighbouring blocks are described by one histogram.
+        One histogram describes ``superblock`` x ``superblock`` neighboring blocks.
     normalize : bool
-        Whether the numbers of an image sum to 1; otherwise they are counts.
+        Scale the row of an image to sum 1; otherwise, it holds counts.
     image_shape : tuple or None
-        (height, width) or (height, width, 3) of images that come as flat rows.
+        (height, width) or (height, width, 3) of images given as flat rows.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -112,12 +112,12 @@ class CENTRIST(ImageRows):
 
 
 class LocalCENTRIST(LocalDescriptor):
-    """Histograms of census transforms of square patches on a regular grid of places, at several sizes.
+    """Histograms of census transforms of square patches on a regular grid, at several sizes.
 
     Parameters
     ----------
     step : int
-        Distance of patches, in pixels.
+        Distance between patches, in pixels; a smaller step gives more patches and takes longer.
     sizes : tuple of int
         Sides of the patches, in pixels, at least 3.
 
@@ -161,11 +161,11 @@ def _superblocks(grid, superblock, normalize, who):
         or not 1 <= superblock <= min(rows, columns)
     ):
         raise InputError(
-            f"{who} needs superblock as a whole number of blocks from 1 to the sides of grid={grid!r}, got "
+            f"{who} needs superblock to be an integer from 1 to the sides of grid={grid!r}, got "
             f"superblock={superblock!r}."
         )
     if not isinstance(normalize, bool | np.bool_):
-        raise InputError(f"{who} needs normalize as True or False, got normalize={normalize!r}.")
+        raise InputError(f"{who} needs normalize to be True or False; got normalize={normalize!r}.")
     return int(rows - superblock + 1), int(columns - superblock + 1)
 
 

@@ -1,4 +1,4 @@
-"""Histograms of the colours of an image and of its parts."""
+"""Histograms of the colors of an image and of its parts."""
 
 __all__ = ["ColorHistogram", "color_histogram"]
 
@@ -14,9 +14,9 @@ from mercer.vision.reading.image_rows import ImageRows, grid_edges
 
 
 def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
-    """Histograms of the colours of an image, of all three channels together.
+    """Compute joint histograms of all three color channels of an image.
 
-    Each channel is cut into equal bins, from the least to the greatest value that a colour of RGB has in it:
+    Each channel is cut into equal bins, from the least to the greatest value that a color of RGB has in it:
 
     - ``"rgb"``: red, green, blue of a screen (sRGB)
     - ``"hsv"``: hue from red over green and blue back to red, saturation, value
@@ -26,14 +26,14 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
     Parameters
     ----------
     image : array of shape (H, W, 3) or (H, W)
-        Bytes, or floats from 0 to 1. Grey is a colour with three equal channels.
+        Bytes, or floats from 0 to 1. Gray is a color with three equal channels.
     bins : int or (int, int, int)
-        Bins of each channel. Grey lies in the middle of a bin of ``"opponent"`` if the number is odd, and on the border
-        of two if it is even.
+        Number of bins per channel. In ``"opponent"``, gray is in the middle of a bin if the number is odd, and between
+        two bins if it is even.
     space : str
-        One of those above.
+        One of the color spaces above.
     grid : (int, int)
-        Rows and columns of parts that the image is divided into, each with a histogram of its own.
+        Number of rows and columns of parts of the image; each part has its own histogram.
 
     Returns
     -------
@@ -62,25 +62,25 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
 
 
 class ColorHistogram(ImageRows):
-    """Images of any size to rows of histograms of their colours.
+    """Convert images of any size to rows of color histograms.
 
     Parameters
     ----------
     bins : int or (int, int, int)
-        Bins of each channel.
+        Number of bins per channel; more bins distinguish more colors.
     space : str
         ``"rgb"``, ``"hsv"``, ``"lab"`` or ``"opponent"``; see :func:`color_histogram`.
     grid : (int, int)
-        Rows and columns of parts that an image is divided into.
+        Number of rows and columns of parts of an image.
     image_shape : tuple or None
-        (height, width) or (height, width, 3) of images that come as flat rows.
+        (height, width) or (height, width, 3) of images given as flat rows.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
     grid_shape_ : tuple
-        (rows, columns, colours) of the features of an image: ``transform(X).reshape(-1, *grid_shape_)`` are those of
+        (rows, columns, colors) of the features of an image: ``transform(X).reshape(-1, *grid_shape_)`` are those of
         :func:`color_histogram`.
 
     Examples
@@ -102,9 +102,9 @@ class ColorHistogram(ImageRows):
 
 
 def _histogram_shape(bins, space, grid, who):
-    """(rows, columns, colours)."""
+    """(rows, columns, colors)."""
     if not isinstance(space, str) or space not in SPACES:
-        raise InputError(f"{who} needs space as one of {', '.join(map(repr, SPACES))}, got space={space!r}.")
+        raise InputError(f"{who} needs space to be one of {', '.join(map(repr, SPACES))}, got space={space!r}.")
     return *whole_pair(grid, who, "grid"), int(np.prod(_channel_bins(bins, who)))
 
 
@@ -114,12 +114,12 @@ def _channel_bins(bins, who):
     given = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) and 1 <= n <= 256 for n in given)
     if len(given) != 3 or not whole or isinstance(bins, bool):
-        raise InputError(f"{who} needs bins as a whole number from 1 to 256 or three of them, got bins={bins!r}.")
+        raise InputError(f"{who} needs bins to be an integer from 1 to 256, or three of them; got bins={bins!r}.")
     return tuple(map(int, given))
 
 
 def _fill(image, bins, space, grid, histograms, who):
-    """Write the histograms of a checked image into an array of shape (rows, columns, colours)."""
+    """Write the histograms of a checked image into an array of shape (rows, columns, colors)."""
     height, width = image.shape[:2]
     (n_rows, n_columns), n_colors = whole_pair(grid, who, "grid"), histograms.shape[2]
     if height < n_rows or width < n_columns:
@@ -143,7 +143,7 @@ def _colors(image, bins, space, who):
         low, high = float(image.min()), float(image.max())
         if low < 0 or high > 1:
             raise InputError(
-                f"{who} needs bytes, or floats from 0 to 1, got floats from {low:g} to {high:g}. Scale them, or "
+                f"{who} needs bytes, or floats from 0 to 1; got floats from {low:g} to {high:g}. Scale them, or "
                 "convert them to uint8."
             )
     low, high = SPACES[space].low, SPACES[space].high

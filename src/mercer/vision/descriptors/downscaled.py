@@ -20,9 +20,9 @@ class Downscaled(LocalDescriptor):
     Parameters
     ----------
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     max_side : int
-        The longest side that is described, in pixels.
+        Maximum side of an image, in pixels; larger images are scaled down.
 
     Examples
     --------

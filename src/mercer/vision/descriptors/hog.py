@@ -1,7 +1,7 @@
 """Histograms of oriented gradients, one descriptor per cell. [dalal05histograms] [felzenszwalb10object]
 
 An image is cut into square cells. Every pixel votes with the length of its gradient for one of 18 directions, 20
-degrees apart (0 is to the right, 90 down), in the four cells around it, by bilinear weights; in colour images the
+degrees apart (0 is to the right, 90 down), in the four cells around it, by bilinear weights; in color images the
 channel with the longest gradient votes. A cell's votes are then divided by the norm of each of the four blocks of 2 x 2
 cells that contain it.
 
@@ -33,7 +33,7 @@ VARIANTS = {"felzenszwalb": (31, FELZENSZWALB_MIRROR), "dalal-triggs": (36, DALA
 
 
 def hog(image, cell_size=8, variant="felzenszwalb", *, truncation=False):
-    """Histograms of oriented gradients of an image, one descriptor for each cell.
+    """Compute histograms of oriented gradients of an image, one descriptor per cell.
 
     With h the histogram of a cell (18 directions), u the same with opposite directions added (9), and N_b^2 = 1e-9 plus
     the sum of squares of u over the four cells of a block b, each of the four blocks that contain a cell gives
@@ -54,7 +54,7 @@ def hog(image, cell_size=8, variant="felzenszwalb", *, truncation=False):
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes or floats of any range; other whole numbers are taken as floats. Contrast does not matter,
+        Bytes or floats of any range; other integers are taken as floats. Contrast does not matter,
         until the gradients of a block add up to less than about 1e-4.
     cell_size : int
         Side of a cell, in pixels. Pixels to the right of and below the last whole cell count in it by half a cell.
@@ -103,7 +103,7 @@ def hog_shape(image_shape, cell_size=8):
     height, width = image_shape[:2]
     if min(height, width) < cell_size:
         raise InputError(
-            f"hog needs an image with room for one cell of {cell_size} x {cell_size} pixels, got {height} x {width} "
+            f"hog needs an image of at least one cell of {cell_size} x {cell_size} pixels, got {height} x {width} "
             "pixels. Use a smaller cell_size or a larger image."
         )
     return int(height // cell_size), int(width // cell_size)
@@ -150,7 +150,7 @@ def channels_of(variant, truncation, who):
     """The number of channels of a variant."""
     VARIANT.check(variant, who)
     if truncation and variant != "felzenszwalb":
-        raise InputError(f"{who} has a channel of truncation for variant='felzenszwalb' only, got variant={variant!r}.")
+        raise InputError(f"{who} supports truncation only with variant='felzenszwalb'; got variant={variant!r}.")
     return VARIANTS[variant][0] + bool(truncation)
 
 

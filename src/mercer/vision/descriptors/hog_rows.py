@@ -27,10 +27,10 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     variant : str
         ``"felzenszwalb"``, 31 numbers per cell, or ``"dalal-triggs"``, 36; see :func:`hog`.
     image_shape : tuple or None
-        (height, width) or (height, width, 3). Images that come as flat rows need it; a stack of images has a shape of
-        its own, which fit learns.
+        (height, width) or (height, width, 3). Required for images given as flat rows; for a stack of images, fit infers
+        it.
     n_jobs : int or None
-        Threads. They do not change the features.
+        Number of threads. It does not affect the features.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Check the parameters and learn the shape of the images. ``y`` is ignored.
+        """Check the parameters and record the shape of the images. ``y`` is ignored.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The features of the images, one row each.
+        """Compute the features of the images, one row each.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.grid_shape_ != self._grid():
-            raise InputError("HOG has other parameters than those it was fitted with. Call fit again.")
+            raise InputError("HOG has different parameters than it was fitted with. Call fit again.")
         X, _ = self._rows(X, reset=False)
         features = np.empty((len(X), *self.grid_shape_), dtype=np.float32)
 
@@ -126,8 +126,8 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The shape of images that come as rows of ``n_values`` numbers, if ``shape`` is what was given or seen."""
         if shape is None:
             raise InputError(
-                f"HOG cannot know the shape of images that come as rows of {n_values} values. Pass "
-                "image_shape=(height, width) or (height, width, 3), or a stack of images."
+                f"HOG cannot infer the shape of images from rows of {n_values} values. Pass image_shape=(height, "
+                "width) or (height, width, 3), or a stack of images."
             )
         if n_values != np.prod(shape):
             raise InputError(
@@ -142,12 +142,12 @@ class HOG(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_loaded(self):
         shape = self.image_shape_
         if not isinstance(shape, tuple) or any(type(side) is not int for side in shape):
-            raise ValueError("image_shape_ must be a tuple of whole numbers.")
+            raise ValueError("image_shape_ must be a tuple of integers.")
         check_image_shape(shape, "image_shape_")
         if self.grid_shape_ != self._grid():
-            raise ValueError("grid_shape_ does not belong to these images.")
+            raise ValueError("grid_shape_ does not match the images.")
         if self.n_features_in_ != int(np.prod(shape)):
-            raise ValueError("n_features_in_ does not belong to these images.")
+            raise ValueError("n_features_in_ does not match the images.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -163,6 +163,6 @@ def _as_array(X):
     shapes = {np.shape(image) for image in X}
     if len(shapes) > 1:
         raise InputError(
-            f"HOG needs images of one size, got {len(shapes)} different shapes. Use mercer.vision.resize first."
+            f"HOG needs images of the same size; got {len(shapes)} different shapes. Use mercer.vision.resize first."
         )
     return np.stack(X)

@@ -2,19 +2,19 @@
 
 A descriptor covers 4 x 4 bins of ``size`` pixels each. A pixel votes with the length of its gradient for the two
 nearest of eight directions and the four nearest bins, by linear weights, and the less the farther it is from the
-middle. The votes are normalised, cut off at 0.2 and normalised again.
+middle. The votes are normalized, cut off at 0.2 and normalized again.
 
 Notation
     code        meaning                                                              shape
     grid        votes for bins at all places where a descriptor may have one         (R, C, 8)
     weights     mean weight of the pixels of each of four bins in a row              (4,)
-    spacing     distance of neighbours in the grid: gcd(step, size), in pixels
+    spacing     distance of neighbors in the grid: gcd(step, size), in pixels
 
 The values of a descriptor are ordered by row of bins (top to bottom), column (left to right) and direction (0, 45, ...,
 315 degrees; 0 is to the right, 90 down).
 
 Against VLFeat's ``vl_phow``, which this follows [vedaldi10vlfeat]:
-- Smoothing (sigma = size / 6), places, gradients, bins and normalisation are the same. The Gaussian by which pixels far
+- Smoothing (sigma = size / 6), places, gradients, bins and normalization are the same. The Gaussian by which pixels far
   from the middle count less has sigma = 2 bins, as in [lowe04distinctive] and ``vl_dsift``; in ``vl_phow`` it is 1.5.
 - Descriptors are floats of norm 1; there they are bytes, 512 times as large.
 - Descriptors below the threshold of contrast are left out; there they are set to zero.
@@ -44,22 +44,22 @@ BINS = 4
 
 
 class DenseSIFT(LocalDescriptor):
-    """SIFT descriptors on a regular grid of places, at several sizes.
+    """SIFT descriptors on a regular grid, at several sizes.
 
     Parameters
     ----------
     step : int
-        Distance of descriptors, in pixels.
+        Distance between descriptors, in pixels; a smaller step gives more descriptors and takes longer.
     sizes : tuple of int
-        Sides of the bins, in pixels, up to 256. A descriptor has 4 x 4 of them.
+        Sides of the bins, in pixels, up to 256. A descriptor has 4 x 4 bins.
     window : str
-        How much less a pixel counts the farther it is from the middle of the descriptor: ``"gaussian"``, by a Gaussian
-        of sigma = 2 bins, or ``"flat"``, by the mean of this Gaussian over its bin. The second takes a fraction of the
-        time, and its descriptors are nearly the same.
+        How pixels are weighted by their distance from the center of the descriptor: ``"gaussian"``, by a Gaussian of
+        sigma = 2 bins; or ``"flat"``, by the mean of this Gaussian over each bin, which is several times faster with
+        nearly the same descriptors.
     contrast : float
-        Descriptors whose mean gradient is smaller are left out; white is 1. With 0 all are kept.
+        Minimum mean gradient, where white is 1; descriptors below it are dropped. With 0, all are kept.
     n_jobs : int or None
-        Threads, over sizes. They do not change the descriptors.
+        Number of threads, over sizes. It does not affect the descriptors.
 
     See Also
     --------
@@ -87,18 +87,18 @@ class DenseSIFT(LocalDescriptor):
 
 
 def dense_sift(image, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.005, n_jobs=None):
-    """SIFT descriptors of an image on a regular grid of places; see :class:`DenseSIFT` for the parameters.
+    """Compute the SIFT descriptors of an image on a regular grid; :class:`DenseSIFT` describes the parameters.
 
     Parameters
     ----------
     image : array of shape (H, W) or (H, W, 3)
-        Bytes, or floats with 1 for white. Colours become grey (luma of ITU-R 601).
+        Bytes, or floats with 1 for white. Colors become gray (luma of ITU-R 601).
 
     Returns
     -------
     Descriptors
-        Size after size, each row after row. Descriptors of different sizes have the same centres where there are
-        descriptors of all of them, or centres half a pixel apart if some sizes are odd and some even.
+        Size after size, each row after row. Descriptors of different sizes have the same centers where there are
+        descriptors of all of them, or centers half a pixel apart if some sizes are odd and some even.
 
     Examples
     --------
@@ -120,13 +120,13 @@ def _checked(step, sizes, window, contrast, who):
 
 
 def _describe(image, step, sizes, window, contrast, n_jobs):
-    """The descriptors of a checked grey image: first the places of all sizes, then their values in one array."""
+    """The descriptors of a checked gray image: first the places of all sizes, then their values in one array."""
     height, width = map(int, image.shape)
     scaled, white = _scaled(image)
     largest = max(sizes)
 
     def place(size):
-        start = 3 * (largest - size) // 2  # so that the centres of all sizes agree
+        start = 3 * (largest - size) // 2  # so that the centers of all sizes agree
         if min(height, width) - start < 3 * size + 1:
             return None
         cells = (_flat_cells if window == "flat" else _gaussian_cells)(scaled, size, step, start)

@@ -15,7 +15,7 @@ share. These do not add up to the score. The columns of a Fisher vector still be
 kernel the contributions of words are sums over their columns; otherwise they are what the score loses when the columns
 are set to 0.
 
-The score of a class is that of its column. If classes were learnt in pairs it is the mean of its scores against each
+The score of a class is that of its column. If classes were learned in pairs it is the mean of its scores against each
 other class, which is linear in those, unlike the votes that decide.
 """
 
@@ -39,7 +39,7 @@ PARTS = 8  # along the longer side of an image, for occlusion
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What speaks for a class in an image.
+    """Contributions of the patches and words of an image to the score of a class.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Explanation:
     score, intercept : float
         The score of the class, and the score of a row of zeros.
     measure : {"additive", "occlusion"}
-        How the patches were weighed. With "additive", ``patches.sum() + intercept`` is the score.
+        How contributions are measured. With "additive", ``patches.sum() + intercept`` is the score.
     patches : ndarray of shape (n,)
-        What each patch contributes to the score.
+        Contribution of each patch to the score.
     words : ndarray of shape (n_words,)
-        What each word contributes.
+        Contribution of each word.
     word_of_patch : ndarray of shape (n,), int64
-        The word of each patch, the first one if there are several.
+        The word of each patch; the first one if there are several.
     frames : ndarray of shape (n, 3)
         x, y and size of each patch, in pixels of the image.
     pixels : ndarray of shape (H, W) or (H, W, 3)
@@ -79,7 +79,7 @@ class Explanation:
     name: str
 
     def heat(self):
-        """The contributions of patches as an image (H, W), spread around their centres; its sum is theirs."""
+        """The contributions of patches as an image (H, W), spread around their centers; its sum is theirs."""
         height, width = self.pixels.shape[:2]
         heat = np.zeros((height, width))
         x, y = np.rint(self.frames[:, :2]).astype(np.int64).T

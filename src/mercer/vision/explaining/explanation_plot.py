@@ -6,10 +6,10 @@ import numpy as np
 
 from mercer.vision.explaining.patches_plot import draw_gray, draw_image, new_figure, patch_sheet
 
-FOR, AGAINST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe and Ito, told apart by colour-blind readers
+FOR, AGAINST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe and Ito, told apart by color-blind readers
 WORDS = 5  # telling words on each side
 BARS = 8  # classes whose scores are shown
-STRONG = 99.5  # percentile of the heat that has the full colour
+STRONG = 99.5  # percentile of the heat that has the full color
 
 
 def draw_explanation(explanation):
@@ -32,7 +32,7 @@ def draw_explanation(explanation):
 def _title(explanation):
     is_same = str(explanation.label) == str(explanation.predicted)
     verdict = "" if is_same else f" (predicted: {explanation.predicted})"
-    return f"What speaks for {explanation.label}{verdict}"
+    return f"Evidence for {explanation.label}{verdict}"
 
 
 def _heat(axis, explanation):
@@ -44,7 +44,7 @@ def _heat(axis, explanation):
     colours = LinearSegmentedColormap.from_list("telling", [AGAINST, "#f7f7f7", FOR])
     strength = np.clip(np.abs(heat) / top, 0, 1)
     image = axis.imshow(heat, cmap=colours, vmin=-top, vmax=top, alpha=0.15 + 0.6 * strength)
-    how = "share of the score" if explanation.measure == "additive" else "loss of score when left out"
+    how = "share of the score" if explanation.measure == "additive" else "loss of score when removed"
     axis.set_title(f"patches: {how}", fontsize=9, loc="left")
     axis.set_axis_off()
     # beside the image, which keeps the size of the other one
@@ -89,7 +89,7 @@ def _sum_of_the_score(explanation):
 def _words(figure, explanation, against):
     words = explanation.telling_words(WORDS, against)
     colour = AGAINST if against else FOR
-    text = "words that speak against it" if against else "words that speak for it"
+    text = "words that count against it" if against else "words that count for it"
     figure.suptitle(text, x=0.02, ha="left", fontsize=10, color=colour, weight="bold")
     if not words:
         figure.text(0.02, 0.6, "none", fontsize=9, color="0.4")

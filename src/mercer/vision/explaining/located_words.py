@@ -20,27 +20,27 @@ from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.pyramid import Pyramid
 
-MOST = 10  # columns that are told apart by their colours
+MOST = 10  # columns that are told apart by their colors
 
 
 @dataclass(frozen=True, eq=False)
 class LocatedWords:
-    """Where some columns are in an image: words, or what a reduction has left of them.
+    """Positions of words in an image, or of groups of words that a reduction merged.
 
     Attributes
     ----------
     columns : ndarray of shape (m,), int64
-        The columns that are shown, the largest weight first: of the reduced rows, without a reduction words.
+        The columns that are shown, largest weight first: columns of the reduced rows, or words without a reduction.
     weights : ndarray of shape (m,)
-        Their weights in the reduced kernel, 1 without a reduction.
+        Their weights in the reduced kernel; 1 without a reduction.
     words : list of m arrays
-        The words of each column: one that was selected, or all that were merged.
+        The words of each column: a selected word, or all merged words.
     counts : ndarray of shape (m,), int64
-        Their patches.
+        Number of patches of each column.
     place : ndarray of shape (n,), int64
-        Which of ``columns`` each patch belongs to, -1 for none of them.
+        The index in ``columns`` of each patch, or -1.
     kept : ndarray of shape (n,), bool
-        Which patches belong to a column that is left at all, shown or not.
+        Whether each patch belongs to a column that the reduction kept, shown or not.
     frames : ndarray of shape (n, 3)
         x, y and size of each patch, in pixels of the image.
     pixels : ndarray of shape (H, W) or (H, W, 3)
@@ -67,7 +67,7 @@ class LocatedWords:
         return len(np.unique(self.weights)) > 1
 
     def plot(self, path=None):
-        """Draw the image, the patches of each column in a colour, and some of these patches larger.
+        """Draw the image, the patches of each column in a color, and some of these patches larger.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class LocatedWords:
 
 
 def locate_words(image, encoder, reduction=None, n=MOST):
-    """Which patches of an image belong to the words that a reduction gives most weight ([gavves12convex] Fig. 4).
+    """Find the patches of the words to which a reduction gives most weight ([gavves12convex] Fig. 4).
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def locate_words(image, encoder, reduction=None, n=MOST):
     encoder : fitted BagOfWords or FisherVectors
     reduction : ConvexReduction fitted to rows of a BagOfWords, or None for the words themselves
     n : int
-        Columns to show, at most 10: those of largest weight that occur in the image, and where weights are equal those
+        Number of columns to show, at most 10: those of largest weight that occur in the image; ties go to the columns
         with most patches.
 
     Returns
@@ -150,7 +150,7 @@ def locate_words(image, encoder, reduction=None, n=MOST):
 def _check(encoder, reduction, n):
     who = "locate_words"
     if not isinstance(encoder, ImageEncoder):
-        raise InputError(f"{who} needs an encoder of images, such as BagOfWords(), got {encoder!r}.")
+        raise InputError(f"{who} needs an image encoder, such as BagOfWords(); got {encoder!r}.")
     check_is_fitted(encoder)
     N_SHOWN.check(n, who)
     if reduction is None:
@@ -163,6 +163,6 @@ def _check(encoder, reduction, n):
     check_is_fitted(reduction)
     if reduction.n_features_in_ != encoder._n_features_out:
         raise InputError(
-            f"{who} needs a reduction that was fitted to the rows of this encoder, which have "
-            f"{encoder._n_features_out} columns, got one of {reduction.n_features_in_}."
+            f"{who} needs a reduction fitted to the rows of this encoder, which have {encoder._n_features_out} "
+            f"columns; got one with {reduction.n_features_in_}."
         )

@@ -1,4 +1,4 @@
-"""The picture of words on an image: patches in the colour of their column, and some of them larger."""
+"""The picture of words on an image: patches in the color of their column, and some of them larger."""
 
 __all__ = ["draw_located"]
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.vision.explaining.patches_plot import draw_gray, draw_image, new_figure, patch_sheet
 
-# Seven of Okabe and Ito's, told apart by colour-blind readers, and three more that differ from them in lightness.
+# Seven of Okabe and Ito's, told apart by color-blind readers, and three more that differ from them in lightness.
 COLOURS = ("#D55E00", "#56B4E9", "#F0E442", "#009E73", "#CC79A7", "#0072B2", "#E69F00", "#7CFC00", "#7B1E1E", "#5B2A86")
 DOT = 0.6  # diameter of a patch's dot, in its size: the image shows between them
 
@@ -27,7 +27,7 @@ def draw_located(found):
 
 def _title(found):
     if not len(found.columns):
-        return "None of the words that are left occurs"
+        return "None of the remaining words occurs"
     what = "words" if all(len(words) == 1 for words in found.words) else "groups of words"
     by = "largest weights" if found.is_weighted else "most patches"
     return f"The {len(found.columns)} {what} with the {by}"
@@ -44,7 +44,7 @@ def _patches(axis, found):
     axis.add_collection(EllipseCollection(DOT * size, DOT * size, np.zeros(len(x)), offsets=centres, **options))
     share, left = np.mean(found.place >= 0), np.mean(found.kept)
     text = f"{100 * share:.0f} % of {len(found.place):,} patches"
-    axis.set_title(text if left == 1 else f"{text}; {100 * (1 - left):.0f} % left out", fontsize=9, loc="left")
+    axis.set_title(text if left == 1 else f"{text}; {100 * (1 - left):.0f} % removed", fontsize=9, loc="left")
 
 
 def _sheets(figure, found):

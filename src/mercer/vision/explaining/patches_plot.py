@@ -1,4 +1,4 @@
-"""What pictures of patches are made of: a figure, the image in colour or faded, and sheets of some of its patches."""
+"""What pictures of patches are made of: a figure, the image in color or faded, and sheets of some of its patches."""
 
 __all__ = ["draw_gray", "draw_image", "new_figure", "patch_sheet"]
 
@@ -31,7 +31,7 @@ def draw_image(axis, pixels, name):
 
 
 def draw_gray(axis, pixels):
-    """The image in grey, faded so that colours on it can be seen."""
+    """The image in gray, faded so that colors on it can be seen."""
     gray = to_gray(_shown(pixels))
     white = float(gray.max() or 1)
     axis.imshow(gray, cmap="gray", vmin=-0.4 * white, vmax=1.4 * white)

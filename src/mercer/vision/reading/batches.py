@@ -1,4 +1,4 @@
-"""Working through images that do not fit into memory together: a batch at a time, over threads, in order.
+"""Working through images that do not fit in memory together: a batch at a time, over threads, in order.
 
 Images may be paths, the bytes of files, or arrays. One that cannot be read or described raises an error that names it;
 whoever goes through many asks for these to be skipped instead, and gets a list of names and reasons.
@@ -55,7 +55,7 @@ class Picture:
         return str(self.source) if isinstance(self.source, (str, os.PathLike)) else f"image {self.position}"
 
     def pixels(self):
-        """The image as an array: grey files as (H, W), others as (H, W, 3), arrays as they are."""
+        """The image as an array: gray files as (H, W), others as (H, W, 3), arrays as they are."""
         if isinstance(self.source, np.ndarray):
             return as_image(self.source, f"The reader of {self.name}")
         image = decoded(self._bytes, self.name)
@@ -77,7 +77,7 @@ class Picture:
 def as_pictures(images, who):
     """A list of pictures from a sequence of paths, bytes or arrays, or from a stack of images."""
     if isinstance(images, (str, bytes, os.PathLike)):
-        raise InputError(f"{who} needs a sequence of images, got one {type(images).__name__}. Put it into a list.")
+        raise InputError(f"{who} needs a sequence of images; got one {type(images).__name__}. Put it into a list.")
     if isinstance(images, np.ndarray) and images.dtype.kind not in "OU" and images.ndim not in (3, 4):
         raise InputError(
             f"{who} needs a stack of images of shape (n, height, width) or (n, height, width, 3), or a list of paths "
@@ -97,18 +97,18 @@ def _source(image):
 
 
 def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
-    """The descriptors of images, one image after the other, computed in batches over threads.
+    """Compute the descriptors of images one by one, in batches over threads.
 
     Parameters
     ----------
     images : sequence of paths, bytes of files or arrays; or a stack of images
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     strict : bool
-        Whether an image that cannot be read, or that has no descriptors, raises an error. Otherwise it is left out, and
-        at the end a warning, :class:`SkippedImagesWarning`, names all that were.
+        Raise an error if an image cannot be read or has no descriptors. Otherwise, it is skipped, and a warning at the
+        end, :class:`SkippedImagesWarning`, lists all skipped images.
     n_jobs : int or None
-        Threads. They do not change the descriptors.
+        Number of threads. It does not affect the descriptors.
 
     Yields
     ------
@@ -134,7 +134,7 @@ def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
 
     yield from over_images(describe, pictures, skipped, n_jobs, "describing images")
     if skipped:
-        warn_skipped(skipped, len(pictures), who, "they are left out", stacklevel=2)
+        warn_skipped(skipped, len(pictures), who, "they are skipped", stacklevel=2)
 
 
 def checked_descriptor(descriptor, who):
@@ -160,8 +160,8 @@ def described(picture, descriptor):
     if not len(descriptors.values):
         height, width = pixels.shape[:2]
         raise InputError(
-            f"{picture.name} has no descriptors: an image of {height} x {width} pixels that is blank, or too small for "
-            f"{descriptor!r}. Leave it out, or describe smaller patches."
+            f"{picture.name} has no descriptors: an image of {height} x {width} pixels that is blank, or too small "
+            f"for {descriptor!r}. Remove it, or use smaller patches."
         )
     return descriptors
 

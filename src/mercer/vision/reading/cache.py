@@ -114,8 +114,8 @@ def _add(digest, value):
         _add(digest, {name: item for name, item in _essence(value).items() if name not in IRRELEVANT})
     else:
         raise InputError(
-            f"A cache needs a descriptor whose parameters can be compared, got a {type(value).__name__}. Derive it "
-            "from sklearn.base.BaseEstimator, or work without a cache."
+            f"A cache needs a descriptor with comparable parameters; got a {type(value).__name__}. Derive it from "
+            "sklearn.base.BaseEstimator, or do not use a cache."
         )
 
 

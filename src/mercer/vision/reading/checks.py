@@ -17,7 +17,7 @@ def as_image(image, who):
     image = np.asarray(image)
     check_image_shape(image.shape, who)
     if image.dtype.kind not in "buif":
-        raise InputError(f"{who} needs an image of real numbers, got one of type {image.dtype}.")
+        raise InputError(f"{who} needs an image of real numbers; got type {image.dtype}.")
     if image.dtype not in (np.uint8, np.float32, np.float64):
         image = image.astype(np.float64)
     check_values(image, who)
@@ -43,13 +43,13 @@ def check_values(values, who):
     if not (low >= -LARGEST and high <= LARGEST):  # false for NaN too
         worst = low if not low >= -LARGEST else high
         raise InputError(
-            f"{who} needs finite values of at most {LARGEST:g} in magnitude, but the image holds {worst:g}. Replace or "
-            "scale them."
+            f"{who} needs finite values of at most {LARGEST:g} in magnitude, but the image contains {worst:g}. "
+            "Replace or scale them."
         )
 
 
 def check_cell_size(cell_size, who):
-    """Raise unless the cell size is a whole number >= 1."""
+    """Raise unless the cell size is an integer >= 1."""
     CELL_SIZE.check(cell_size, who)
 
 
@@ -61,5 +61,5 @@ def whole_pair(size, who, name="size"):
         height = width = None
     for value in (height, width):
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{who} needs {name} as two whole numbers (height, width) >= 1, got {name}={size!r}.")
+            raise InputError(f"{who} needs {name} to be two integers (height, width) >= 1; got {name}={size!r}.")
     return int(height), int(width)

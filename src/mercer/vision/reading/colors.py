@@ -1,4 +1,4 @@
-"""Colours as grey values and as points of other colour spaces.
+"""Colors as gray values and as points of other color spaces.
 
 RGB is that of sRGB screens throughout. Bytes have 255 for white, floats 1.
 """
@@ -20,7 +20,7 @@ XYZ = np.array(
 
 @dataclass(frozen=True)
 class Space:
-    """A colour space: how colours (H, W, 3) of RGB from 0 to 1 get there, and the ends of its three channels."""
+    """A color space: how colors (H, W, 3) of RGB from 0 to 1 get there, and the ends of its three channels."""
 
     convert: Callable
     low: tuple
@@ -28,7 +28,7 @@ class Space:
 
 
 def to_gray(image):
-    """A checked image as grey values: uint8 for bytes, the same as Pillow's; floats of the same type for floats."""
+    """A checked image as gray values: uint8 for bytes, the same as Pillow's; floats of the same type for floats."""
     if image.ndim == 2:
         return image
     if image.dtype == np.uint8:
@@ -39,7 +39,7 @@ def to_gray(image):
 
 
 def to_space(image, space):
-    """A checked image in one of :data:`SPACES`: float64 of shape (H, W, 3). Grey is a colour with equal channels."""
+    """A checked image in one of :data:`SPACES`: float64 of shape (H, W, 3). Gray is a color with equal channels."""
     rgb = image / 255.0 if image.dtype == np.uint8 else image.astype(np.float64)
     if rgb.ndim == 2:
         rgb = np.repeat(rgb[..., None], 3, axis=2)
@@ -47,7 +47,7 @@ def to_space(image, space):
 
 
 def _hsv(rgb):
-    """Hue as a part of a full turn, (max - min) / max, max; grey has hue 0, black saturation 0."""
+    """Hue as a part of a full turn, (max - min) / max, max; gray has hue 0, black saturation 0."""
     red, green, blue = np.moveaxis(rgb, 2, 0)
     most, least = rgb.max(axis=2), rgb.min(axis=2)
     spread = most - least
@@ -79,7 +79,7 @@ def _opponent(rgb):
     )
 
 
-# The ends of a* and b* are those of the colours that RGB has, a little outwards.
+# The ends of a* and b* are those of the colors that RGB has, a little outwards.
 SPACES = {
     "rgb": Space(lambda rgb: rgb, (0, 0, 0), (1, 1, 1)),
     "hsv": Space(_hsv, (0, 0, 0), (1, 1, 1)),

@@ -12,11 +12,11 @@ from mercer.vision.reading.images import SUFFIXES
 
 
 def image_folder(path):
-    """The image files of a folder that has one folder per class, with the name of the class of each.
+    """List the image files of a folder with one subfolder per class, and the class of each.
 
-    Classes, and the files of a class, are sorted by name. Files in folders below that of a class belong to it. What is
-    hidden (a name with a dot in front) and what has no suffix of an image is passed over, as are files beside the
-    folders of the classes.
+    Classes, and the files of a class, are sorted by name. Files in deeper folders belong to the class above them.
+    Hidden files (whose names start with a dot), files without an image suffix, and files next to the class folders are
+    ignored.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def image_folder(path):
     if not found:
         beside = sum(_is_image(child.name) for child in root.iterdir())
         folders = "folders without images" if classes else "no folders"
-        of_its_own = "an image of its own: put it" if beside == 1 else f"{beside} images of its own: put these"
+        of_its_own = "an image outside them: put it" if beside == 1 else f"{beside} images outside them: put these"
         hint = f", and {of_its_own} into one folder per class." if beside else "."
         raise InputError(f"image_folder needs images in one folder per class; {root} has {folders}{hint}")
     return [file for file, _ in found], np.array([label for _, label in found])
 
 
 def images_below(folder):
-    """Image files in a folder and in the folders below it, sorted by their path."""
+    """List the image files in a folder and its subfolders, sorted by path."""
     files = []
     for place, folders, names in os.walk(folder):
         folders[:] = filter(_is_shown, folders)

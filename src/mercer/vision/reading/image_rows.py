@@ -55,7 +55,7 @@ class ImageRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         name = type(self).__name__
         if self.grid_shape_ != self._grid_shape():
-            raise InputError(f"{name} has other parameters than those it was fitted with. Call fit again.")
+            raise InputError(f"{name} has different parameters than it was fitted with. Call fit again.")
         pictures = self._pictures(X, reset=False)
         features = np.empty((len(pictures), *self.grid_shape_), dtype=np.float32)
 
@@ -92,8 +92,8 @@ class ImageRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         name = type(self).__name__
         if self.image_shape is None:
             raise InputError(
-                f"{name} cannot know the shape of images that come as rows of {n_values} values. Pass "
-                "image_shape=(height, width) or (height, width, 3), or a list or stack of images."
+                f"{name} cannot infer the shape of images from rows of {n_values} values. Pass image_shape=(height, "
+                "width) or (height, width, 3), or a list or stack of images."
             )
         shape = tuple(self.image_shape) if isinstance(self.image_shape, tuple | list) else ()
         if not all(isinstance(side, Integral) for side in shape):

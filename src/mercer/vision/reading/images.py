@@ -43,7 +43,7 @@ DAMAGE = (
 
 
 def read_image(source, mode="rgb", size=None):
-    """An image file as an array of bytes.
+    """Read an image file as an array of bytes.
 
     The orientation that a camera has noted (EXIF) is applied, transparent pixels are laid on white, 16 bits become 8 by
     scaling, palettes and CMYK become RGB. Of several frames or pages the first counts. JPEG, PNG, BMP, GIF, TIFF, WebP
@@ -59,7 +59,7 @@ def read_image(source, mode="rgb", size=None):
     mode : str
         ``"rgb"`` or ``"gray"`` (luma of ITU-R 601).
     size : (height, width) or None
-        What the image is resized to; see :func:`resize`.
+        Size to scale the image to; see :func:`resize`.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def read_image(source, mode="rgb", size=None):
     array([[  0, 128, 255]], dtype=uint8)
     """
     if mode not in MODES:
-        raise InputError(f"read_image needs mode as 'rgb' or 'gray', got mode={mode!r}.")
+        raise InputError(f"read_image needs mode to be 'rgb' or 'gray'; got mode={mode!r}.")
     if size is not None:
         size = whole_pair(size, "read_image")
     name, content = content_of(source)
@@ -80,7 +80,7 @@ def read_image(source, mode="rgb", size=None):
 
 
 def resize(image, size):
-    """The whole image warped to another size, by linear interpolation over all pixels that a new one covers.
+    """Scale an image to another size, by linear interpolation over all covered pixels.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def resize(image, size):
     image = as_image(image, "resize")
     if image.dtype == np.uint8:
         planes = [image]
-    else:  # Pillow has no colour images of floats
+    else:  # Pillow has no color images of floats
         planes = np.moveaxis(np.atleast_3d(image), 2, 0).astype(np.float32)
     resized = [np.array(Image.fromarray(plane).resize((width, height), Image.Resampling.BILINEAR)) for plane in planes]
     return resized[0] if len(resized) == 1 else np.ascontiguousarray(np.stack(resized, axis=2))
@@ -138,7 +138,7 @@ def decoded(content, name):
     except InputError:
         raise
     except Image.UnidentifiedImageError:
-        raise InputError(f"{name} is not an image that can be read; formats: {', '.join(FORMATS)}.") from None
+        raise InputError(f"{name} is not a readable image; supported formats: {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(f"{name} claims more pixels than {_most(Image.MAX_IMAGE_PIXELS)}") from error
     except DAMAGE as error:
@@ -152,7 +152,7 @@ def _refuse_huge(size, most, name):
 
 
 def _most(most):
-    return f"the {most:,} that are unpacked. Make it smaller or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
+    return f"the limit of {most:,}. Scale it down or, if you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
 
 
 def _plain(image, name, Image):
@@ -161,7 +161,7 @@ def _plain(image, name, Image):
         return Image.fromarray(_eight_bits(np.asarray(image), name))
     if image.mode in ("F", "LAB"):
         raise InputError(
-            f"{name} has pixels of mode {image.mode}, whose range is not known. Convert it to 8 or 16 bits, or use its "
+            f"{name} has pixels of mode {image.mode}, whose range is unknown. Convert it to 8 or 16 bits, or pass its "
             "numbers as an array."
         )
     if image.has_transparency_data:
@@ -175,6 +175,6 @@ def _eight_bits(values, name):
     low, high = int(values.min()), int(values.max())
     if low < 0 or high > 65535:
         raise InputError(
-            f"{name} has values from {low} to {high}; 8 and 16 bits per value can be read. Convert it first."
+            f"{name} has values from {low} to {high}; only 8 and 16 bits per value are supported. Convert it first."
         )
     return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)

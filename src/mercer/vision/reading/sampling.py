@@ -47,7 +47,7 @@ def sample_descriptors(pictures, descriptor, n_samples, seed, *, who, skipped=No
     parts = [rows for _, rows in over_images(draw, pictures, skipped, n_jobs, "sampling descriptors")]
     if not parts:
         first = next(iter(skipped.values()))
-        raise InputError(f"{who} cannot use a single one of {len(pictures)} images. The first: {first}")
+        raise InputError(f"{who} cannot use any of {len(pictures)} images. The first: {first}")
     if len({rows.shape[1] for rows in parts}) > 1:
         raise InputError(f"{who} needs descriptors of one length, got {sorted({rows.shape[1] for rows in parts})}.")
     values = np.concatenate(parts)

@@ -10,13 +10,13 @@ from mercer._base.evaluation.plots import draw_confusion
 from mercer._base.html.pieces import uri
 from mercer.vision.reading.images import read_image, resize
 
-_BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by colour-blind readers
+_BLUE, _ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito, told apart by color-blind readers
 _THUMBNAIL = 132  # pixels of the longer side
 _JPEG_QUALITY = 82
 
 
 def thumbnail(path) -> str | None:
-    """A small copy of an image, or None if the file cannot be read any more."""
+    """A small copy of an image, or None if the file cannot be read anymore."""
     Image = require_extra("PIL.Image", extra="vision", purpose="Thumbnails of images")
     try:
         pixels = read_image(path)

@@ -65,7 +65,7 @@ def _head(found, about: Circumstances) -> str:
     kernel = get_kernel(found.model.classifier_.kernel).name
     return (
         f"<h1>Images of {escape(_name(about.folder))}</h1>\n"
-        f'<p class="soft">A classifier of {n_classes} classes, learnt from {n_kept:,} images: '
+        f'<p class="soft">A classifier of {n_classes} classes, learned from {n_kept:,} images: '
         f"{escape(type(found.model.encoder_).__name__)} and the {escape(kernel)} kernel.</p>\n"
     )
 
@@ -79,24 +79,24 @@ def _cards(found, about: Circumstances) -> str:
         cards.append((f"{found.figures['map']:.3f}", "mean average precision"))
     cards += [
         (f"{int(found.encoding.kept.sum()):,}", f"images of {len(found.model.classes_)} classes"),
-        (took(sum(found.seconds.values())), "to train and to judge"),
-        (_size(about.model_bytes), "the model file"),
+        (took(sum(found.seconds.values())), "training and evaluation"),
+        (_size(about.model_bytes), "model file"),
     ]
     return f"{card_boxes(cards)}{_how_judged(found)}"
 
 
 def _how_judged(found) -> str:
     if not found.figures:
-        return '<p class="soft small">A class has a single image, so nothing could be kept aside to judge by.</p>\n'
+        return '<p class="soft small">A class has a single image, so no image could be held out for evaluation.</p>\n'
     said = (
-        f"Figures are by {found.n_folds}-fold cross-validation: every image is classified by a classifier that was "
-        "learnt without it. The words are learnt from all images, without their classes"
+        f"Figures are from {found.n_folds}-fold cross-validation: every image is classified by a classifier trained "
+        "without it. The words are learned from all images, without their classes"
     )
     if found.model.reduce is not None and found.model.reduce_method == "supervised":
-        said += ", but merged by the classes of all of them, which flatters the figures"
+        said += ", but merged using the classes of all images, which makes the figures optimistic"
     elif hasattr(found.model.classifier_, "C_"):
-        said += ", and C was chosen on the same parts, which flatters the figures a little"
-    return f'<p class="soft small">{said}. mercer images evaluate judges by images that were never seen.</p>\n'
+        said += ", and C was chosen on the same folds, which makes the figures slightly optimistic"
+    return f'<p class="soft small">{said}. Use mercer images evaluate to measure the model on unseen images.</p>\n'
 
 
 def _classes(found, about: Circumstances) -> str:
@@ -114,7 +114,7 @@ def _classes(found, about: Circumstances) -> str:
         rows.append(cells)
     titles = ["", "class", "images"]
     if lines:
-        titles += ["recall", "precision", "average precision", "most often taken for"]
+        titles += ["recall", "precision", "average precision", "most often confused with"]
     text = f"{len(found.images):,} files in {escape(about.folder)}."
     return section("Classes", text, table(titles, rows, left={0, 1, 6}))
 
@@ -126,8 +126,8 @@ def _confusion(found) -> str:
         return ""
     names = [str(line["label"]) for line in found.figures["classes"]]
     picture = confusion_figure(np.array(found.figures["confusion"]), names)
-    text = "Counts of images by their true class (rows) and the class they were given (columns)."
-    return section("What is taken for what", text, figure(picture, "confusion matrix", 820))
+    text = "Number of images by true class (rows) and predicted class (columns)."
+    return section("Confusion matrix", text, figure(picture, "confusion matrix", 820))
 
 
 def _mistakes(found) -> str:
@@ -139,13 +139,13 @@ def _mistakes(found) -> str:
     shown = wrong[:_MISTAKES]
     boxes = []
     for i in shown.tolist():
-        picture = image(thumbnail(paths[i]), f"{truth[i]}, taken for {found.predicted[i]}")
+        picture = image(thumbnail(paths[i]), f"{truth[i]}, predicted as {found.predicted[i]}")
         verdict = (
             f'<span class="was">{escape(truth[i])}</span> → <span class="said">{escape(found.predicted[i])}</span>'
         )
         boxes.append(f"<div>{picture}<p>{verdict}<br><span class='soft'>{escape(paths[i].name)}</span></p></div>")
     text = f"{len(wrong):,} of {len(truth):,} images" + (
-        f"; the {len(shown)} that the classifier was most sure of." if len(shown) < len(wrong) else "."
+        f"; the {len(shown)} that the classifier was most confident about." if len(shown) < len(wrong) else "."
     )
     return section("Mistakes", text, f'<div class="mistakes">{"".join(boxes)}</div>')
 
@@ -157,16 +157,17 @@ def _explanations(found) -> str:
     figures = []
     for i in found.surest(_EXPLAINED):
         explanation = found.model.explain(paths[i], truth[i])
-        figures.append(figure(explanation_figure(explanation), f"what speaks for {truth[i]}"))
+        figures.append(figure(explanation_figure(explanation), f"evidence for {truth[i]}"))
     if not figures:
         return ""
     how = (
-        "Blue patches add to the score of the class, orange ones take from it; together with a constant they are it."
+        "Blue patches increase the score of the class and orange patches decrease it; with a constant, they add up "
+        "to the score."
         if explanation.measure == "additive"
-        else "The score falls without the blue parts of the image, and rises without the orange ones."
+        else "Removing a blue part of the image lowers the score, and removing an orange part raises it."
     )
-    text = f"{how} The images are two that the model has learnt from; mercer images explain draws this for any image."
-    return section("What it looks at", text, "".join(figures))
+    text = f"{how} Both images are training images; use mercer images explain for any other image."
+    return section("Explanations", text, "".join(figures))
 
 
 # ------------------------------------------------------------------------------------------------------ how it was made
@@ -177,13 +178,13 @@ def _plan(found) -> str:
     encoder, plan = model.encoder_, model.classifier_.plan_
     facts = {
         "descriptors": repr(encoder.descriptor_),
-        "words": f"{_words(model)}, learnt from {_samples(model.encoder)}",
+        "words": f"{_words(model)}, learned from {_samples(model.encoder)}",
         "pyramid": ", ".join(f"{rows} x {columns}" for rows, columns in encoder.pyramid),
         "row of an image": f"{encoder._n_features_out:,} numbers",
     }
     if model.reduction_ is not None:
         error = model.reduction_.error_
-        facts["reduction"] = f"words merged to {model.reduction_.n_dims_:,} columns; error of the kernel {error:.3f}"
+        facts["reduction"] = f"words merged into {model.reduction_.n_dims_:,} columns; error of the kernel {error:.3f}"
     learner = [line.split(maxsplit=1) for line in str(plan).splitlines()[1:]]
     facts |= {line[0]: line[1] for line in learner if len(line) == 2}
     facts["C"] = f"{getattr(model.classifier_, 'C_', None) or model.classifier_.C:.4g}"
@@ -196,7 +197,7 @@ def _choice_of_C(found) -> str:
     if not hasattr(learner, "Cs_") or len(learner.Cs_) < 2:
         return ""
     picture = accuracy_against_C(learner.Cs_, learner.scores_, learner.C_)
-    text = "Mean accuracy over the parts of the cross-validation, and the range of the parts, against the weight C."
+    text = "Mean accuracy over the cross-validation folds, with the range of the folds, against C."
     return section("The choice of C", text, figure(picture, "accuracy against C", 680))
 
 
@@ -214,10 +215,10 @@ def _costs(found, about: Circumstances) -> str:
 def _skipped(found) -> str:
     reasons = list(found.model.skipped_.values())
     if not reasons:
-        return section("Skipped files", "None: every image could be read.", "")
+        return section("Skipped files", "None: all images could be read.", "")
     items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons[:_SKIPPED])
     more = f"<p class='soft'>And {len(reasons) - _SKIPPED:,} more.</p>" if len(reasons) > _SKIPPED else ""
-    text = f"{len(reasons):,} of {len(found.images):,} files. Nothing was learnt from them."
+    text = f"{len(reasons):,} of {len(found.images):,} files. They were not used for training."
     return section("Skipped files", text, f"<ul class='small'>{items}</ul>{more}")
 
 

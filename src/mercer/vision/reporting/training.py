@@ -1,4 +1,4 @@
-"""What a training of an ImageClassifier came to: what was learnt, how good it is, and how long it took."""
+"""What a training of an ImageClassifier came to: what was learned, how good it is, and how long it took."""
 
 __all__ = ["TrainingReport"]
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """A fitted classifier of images, judged by cross-validation.
+    """A fitted image classifier, evaluated by cross-validation.
 
     Attributes
     ----------
@@ -19,12 +19,12 @@ class TrainingReport:
     encoding : Encoding
         Rows of the images that could be read.
     predicted, scores : ndarray or None
-        Class and scores of all classes of each image that could be read, by classifiers that were learnt without it;
-        None if a class has a single image.
+        Class and scores of each image that could be read, by classifiers trained without it; None if a class has a
+        single image.
     figures : dict
-        Accuracy, mAP and the like of these predictions; empty if there are none.
+        Accuracy, mAP and other measures of these predictions; empty if there are none.
     seconds : dict
-        Of the steps.
+        Time of each step.
     """
 
     model: Any

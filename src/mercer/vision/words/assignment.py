@@ -1,7 +1,7 @@
 """The nearest words of descriptors, exactly or through an index that looks at some of the words only.
 
     exact   products of matrices with all words
-    hnsw    a graph of neighbouring words is walked, by faiss
+    hnsw    a graph of neighboring words is walked, by faiss
     ivf     words lie in about sqrt(words) lists, and those of the nearest lists are compared, by faiss
 
 An index follows from the words alone: it is built again when a model is loaded, with the same bits.

@@ -15,9 +15,9 @@ from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 
 
 class BagOfWords(ImageEncoder):
-    """Images to histograms of visual words, over the cells of a spatial pyramid.
+    """Convert images to histograms of visual words, over the cells of a spatial pyramid.
 
-    Every descriptor votes for its nearest word, or with ``soft`` > 1 for its nearest ones by shares that add up to 1
+    Every descriptor votes for its nearest word, or with ``n_nearest`` > 1 for several by shares that add up to 1
     (kernel codebook, [vangemert10visual]):
 
         share of word i  ~  exp(-(d_i^2 - d_1^2) / (2 sigma^2)),    d_1 <= d_2 <= ... the distances to the words
@@ -30,51 +30,51 @@ class BagOfWords(ImageEncoder):
     Parameters
     ----------
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     n_words : int
     root : bool
-        Whether a descriptor is first divided by its sum and replaced by the roots of its values, which needs values
-        >= 0: Euclidean distances are then those of Hellinger's kernel [arandjelovic12three].
+        Divide each descriptor by its sum and take square roots, which needs values >= 0. Euclidean distances then equal
+        those of Hellinger's kernel [arandjelovic12three].
     method : {"kmeans", "intersection"}
         How words are found, see :class:`Vocabulary`.
     assignment : {"exact", "hnsw", "ivf"}
         How the words of a descriptor are found, see :class:`Vocabulary`.
-    soft : int
-        Words that a descriptor votes for.
+    n_nearest : int
+        Number of nearest words that share each descriptor; 1 assigns it to a single word.
     bandwidth : float or None
-        sigma, in the units of distances of descriptors. None: its square is the mean of d_soft^2 - d_1^2 over the
-        descriptors of training, so that the last word has, typically, e^-1/2 times the share of the first.
+        sigma, in units of descriptor distance; a larger bandwidth spreads votes more evenly. None uses the root of the
+        mean of d_k^2 - d_1^2 over the training descriptors, with k = ``n_nearest``, so that the last word typically
+        gets e^-1/2 times the share of the first.
     pyramid : sequence of (rows, columns)
-        The grids, for example ``((1, 1), (2, 2), (3, 1))``. A row has level after level, and cell after cell in these.
+        Grids of cells, for example ``((1, 1), (2, 2), (3, 1))``. A row holds level after level, and cell after cell.
     level_weights : sequence of float or None
-        One for each level; None: all levels have the same weight.
+        One weight per level; None weights all levels equally.
     normalize : {"l1", "l2"} or None
-        None leaves the votes as they are counted.
+        Norm to which the histograms of a level are scaled; None keeps the counts.
     sparse_output : bool
-        Whether rows come as a CSR array, which is smaller when fewer than half of the words occur in a cell.
+        Return a CSR array, which is smaller if fewer than half of the words occur in a cell.
     n_samples : int or None
-        Descriptors that words are learnt from, drawn evenly from all images; None means 100 per word.
+        Maximum number of descriptors to learn the words from, drawn evenly from all images; None uses 100 per word.
     n_iter : int
-        Passes of k-means, at most.
+        Maximum number of k-means iterations.
     strict : bool
-        Whether an image that cannot be read raises an error; see :meth:`fit` and :meth:`transform`.
+        Raise an error if an image cannot be read; see :meth:`fit` and :meth:`transform`.
     cache : path or None
-        A folder where the sample and the row of every image are kept, under the checksum of its content and of all
-        parameters that matter. It may be shared by processes and emptied at any time. A model that is loaded from a
-        file has none.
+        Folder that stores the sample and the row of every image, by the checksum of its content and of all relevant
+        parameters. Processes may share it, and it may be emptied at any time. Model files do not keep it.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the rows.
+        Number of threads. It does not affect the rows.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
     descriptor_ : the descriptor in use
     bandwidth_ : float or None
-        sigma, None if ``soft`` is 1.
+        sigma, None if ``n_nearest`` is 1.
     n_descriptor_values_ : int
     skipped_ : dict
-        Position of an image -> why nothing was learnt from it.
+        Position of each image that was not used for training -> the reason.
 
     See Also
     --------
@@ -103,7 +103,7 @@ class BagOfWords(ImageEncoder):
         root=False,
         method="kmeans",
         assignment="exact",
-        soft=1,
+        n_nearest=1,
         bandwidth=None,
         pyramid=((1, 1),),
         level_weights=None,
@@ -127,11 +127,11 @@ class BagOfWords(ImageEncoder):
 
         Returns
         -------
-        words : ndarray of shape (n, soft), int64
-        shares : ndarray of shape (n, soft), float64
+        words : ndarray of shape (n, n_nearest), int64
+        shares : ndarray of shape (n, n_nearest), float64
         """
         values = np.ascontiguousarray(self._values(descriptors.values))
-        words, distances = self.vocabulary_.nearest_words_of(values, int(self.soft))
+        words, distances = self.vocabulary_.nearest_words_of(values, int(self.n_nearest))
         return words, _shares(distances, self.bandwidth_)
 
     # ------------------------------------------------------------------------------------------------------ helpers
@@ -155,11 +155,11 @@ class BagOfWords(ImageEncoder):
             n_jobs=self.n_jobs,
         ).fit(values)
         self.bandwidth_ = None
-        if self.soft > 1:
+        if self.n_nearest > 1:
             self.bandwidth_ = float(self.bandwidth or self._typical_bandwidth(values))
 
     def _typical_bandwidth(self, values):
-        distances = self.vocabulary_.nearest_words_of(values, int(self.soft))[1].astype(np.float64)
+        distances = self.vocabulary_.nearest_words_of(values, int(self.n_nearest))[1].astype(np.float64)
         typical = np.mean(distances[:, -1] - distances[:, 0])
         return np.sqrt(typical) if typical > 0 else 1.0
 
@@ -183,7 +183,7 @@ class BagOfWords(ImageEncoder):
     def _row_state(self):
         words = self.vocabulary_
         return (
-            *(words.words_, words.map_, bool(self.root), self.assignment, int(self.soft), self.bandwidth_),
+            *(words.words_, words.map_, bool(self.root), self.assignment, int(self.n_nearest), self.bandwidth_),
             *(Pyramid(self.pyramid).levels, self.level_weights, self.normalize),
         )
 
@@ -192,29 +192,31 @@ class BagOfWords(ImageEncoder):
         return len(self.vocabulary_.words_) * len(Pyramid(self.pyramid).cells)
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         who = "BagOfWords"
         check_parameters(self, self._table)
-        if self.soft > self.n_words:
-            raise InputError(f"{who} has n_words={self.n_words}, got soft={self.soft}. Use at most {self.n_words}.")
+        if self.n_nearest > self.n_words:
+            raise InputError(
+                f"{who} has n_words={self.n_words}, got n_nearest={self.n_nearest}. Use at most {self.n_words}."
+            )
         n_levels = len(Pyramid(self.pyramid, who).levels)
         check_weights(self.level_weights, n_levels, who)
         if self.normalize is None and self.level_weights is not None:
-            raise InputError(f"{who} weighs levels that it normalises, got level_weights with normalize=None.")
+            raise InputError(f"{who} uses level_weights only with a norm; got level_weights with normalize=None.")
 
     def _check_fits(self):
-        """Raise if parameters that words were learnt with have changed since."""
+        """Raise if parameters that words were learned with have changed since."""
         self.check_parameters()
         mine, theirs = self.vocabulary_, ("n_words", "method", "assignment")
         if any(getattr(self, name) != getattr(mine, name) for name in theirs) or (
-            (self.bandwidth_ is None) != (self.soft == 1)
+            (self.bandwidth_ is None) != (self.n_nearest == 1)
         ):
-            raise InputError("BagOfWords has other parameters than those it was fitted with. Call fit again.")
+            raise InputError("BagOfWords has different parameters than it was fitted with. Call fit again.")
 
     def _check_loaded(self):
         super()._check_loaded()
         if check_kind(self, "vocabulary_", Vocabulary).n_features_in_ != self.n_descriptor_values_:
-            raise ValueError("vocabulary_ does not belong to these descriptors.")
+            raise ValueError("vocabulary_ does not match the descriptors.")
         if self.bandwidth_ is not None:
             check_number(self, "bandwidth_", above=0)
         self._check_fits()

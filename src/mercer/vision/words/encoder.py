@@ -19,7 +19,7 @@ from mercer.vision.reading.sampling import sample_descriptors
 
 @dataclass(frozen=True)
 class Encoding:
-    """The features of the images that could be read, and what is known of the others.
+    """The rows of the images that could be read, and the reasons why others were skipped.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._learn(values, random_state)
         self.skipped_ = skipped
         if skipped:
-            warn_skipped(skipped, len(pictures), who, "nothing was learnt from them", stacklevel=2)
+            warn_skipped(skipped, len(pictures), who, "they were not used for training", stacklevel=2)
         return self
 
     def transform(self, images):
@@ -177,12 +177,12 @@ class ImageEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return None if self.cache is None else ArrayCache(self.cache, type(self).__name__)
 
     def _check_loaded(self):
-        """Subclasses check what they have learnt. A folder of another machine has no meaning here."""
+        """Subclasses check what they have learned. A folder of another machine has no meaning here."""
         if not callable(getattr(self.descriptor_, "describe", None)):
             raise ValueError("descriptor_ must be a descriptor.")
         n_values = check_whole(self, "n_descriptor_values_", 1, MOST_COLUMNS)
         if n_values != getattr(self.descriptor_, "n_values", n_values):
-            raise ValueError("n_descriptor_values_ does not belong to descriptor_.")
+            raise ValueError("n_descriptor_values_ does not match descriptor_.")
         self.check_parameters()
         self.cache = None
 

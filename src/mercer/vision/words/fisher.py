@@ -2,7 +2,7 @@
 
 Notation, besides that of :mod:`mercer.vision.words.gmm`
     paper     code        meaning                                                                    shape
-    x_t       rows        descriptors, centred and projected on principal components                 (n, D)
+    x_t       rows        descriptors, centered and projected on principal components                 (n, D)
     T         n           descriptors of the image, or of a cell of the pyramid
     S^0_i     counts      sum_t gamma_t(i)                                                           (cells, K)
     S^1, S^2  moments     sum_t gamma_t(i) [x_t, x_t^2]                                              (cells, K, 2D)
@@ -40,9 +40,9 @@ KMEANS_PASSES = 20
 
 
 class FisherVectors(ImageEncoder):
-    """Images to Fisher vectors, over the cells of a spatial pyramid.
+    """Convert images to Fisher vectors, over the cells of a spatial pyramid.
 
-    Descriptors are projected on their principal components and modelled by a mixture of Gaussians with diagonal
+    Descriptors are projected on their principal components and modeled by a mixture of Gaussians with diagonal
     covariances, the words. The vector of an image is the gradient of its log likelihood by the means and variances of
     the words. Each cell of the pyramid gets its vector z, which becomes sign(z) |z|^power and is divided by its l2 norm
     [perronnin10improving].
@@ -50,44 +50,44 @@ class FisherVectors(ImageEncoder):
     Parameters
     ----------
     descriptor : object with a method ``describe(image)``, or None
-        None means ``DenseSIFT()``.
+        None uses ``DenseSIFT()``.
     n_words : int
-        Gaussians. Without meaning if ``words`` are given.
+        Number of Gaussians; ignored if ``words`` is given.
     n_components : int or None
-        Principal components of the descriptors that are kept; None leaves descriptors as they are.
+        Number of principal components of the descriptors; None keeps the descriptors themselves.
     root : bool
-        Whether a descriptor is first divided by its sum and replaced by the roots of its values, which needs values
-        >= 0: Euclidean distances are then those of Hellinger's kernel [arandjelovic12three].
+        Divide each descriptor by its sum and take square roots, which needs values >= 0. Euclidean distances then equal
+        those of Hellinger's kernel [arandjelovic12three].
     terms : {"both", "mean", "variance"}
-        Gradients by the means, by the variances, or first the ones and then the others.
+        Gradients with respect to the means, to the variances, or to the means followed by the variances.
     assignment : {"soft", "hard"}
-        Whether a descriptor counts for all words by its posteriors, or for the most probable word alone.
+        Assign each descriptor to all words by posterior (soft), or to the most probable word (hard).
     gmm : {"em", "kmeans"}
-        How the mixture is found: by expectation-maximisation, or as the shares, means and variances of the clusters of
-        k-means ([gavves12convex] Sec. 4.1).
+        How the mixture is fitted: by expectation maximization, or from the shares, means and variances of the clusters
+        of k-means ([gavves12convex] Sec. 4.1).
     words : array of shape (n, d) or None
-        Centres of clusters of descriptors, for ``gmm="kmeans"``, instead of those that k-means finds: for example
-        ``vocabulary_.words_`` of a :class:`BagOfWords`. They are centres of rooted descriptors if ``root`` is set.
+        Cluster centers to use with ``gmm="kmeans"``, for example ``vocabulary_.words_`` of a :class:`BagOfWords`. They
+        are centers of rooted descriptors if ``root`` is set. None finds them by k-means.
     power : float
-        0.5 takes signed roots, 1 leaves the vector as it is.
+        Exponent applied to magnitudes: 0.5 takes signed square roots, and 1 changes nothing.
     pyramid : sequence of (rows, columns)
-        The grids, for example ``((1, 1), (2, 2), (3, 1))``.
+        Grids of cells, for example ``((1, 1), (2, 2), (3, 1))``.
     level_weights : sequence of float or None
-        Share of each level in the squared norm of a row, which is 1, spread evenly over its cells; None: all cells of
-        all levels have the same share.
+        Share of each level in the squared norm of a row, which is 1, distributed evenly over its cells; None gives all
+        cells of all levels the same share.
     n_samples : int or None
-        Descriptors to learn from, drawn evenly from all images; None means 500 per word, from 100,000 to 500,000.
+        Maximum number of descriptors to learn from, drawn evenly from all images; None uses 500 per word, from 100,000
+        to 500,000.
     n_iter : int
-        Passes of expectation-maximisation, at most.
+        Maximum number of iterations of expectation maximization.
     strict : bool
-        Whether an image that cannot be read raises an error; see :meth:`fit` and :meth:`transform`.
+        Raise an error if an image cannot be read; see :meth:`fit` and :meth:`transform`.
     cache : path or None
-        A folder where the sample and the row of every image are kept, under the checksum of its content and of all
-        parameters that matter. It may be shared by processes and emptied at any time. A model that is loaded from a
-        file has none.
+        Folder that stores the sample and the row of every image, by the checksum of its content and of all relevant
+        parameters. Processes may share it, and it may be emptied at any time. Model files do not keep it.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads. They do not change the rows.
+        Number of threads. It does not affect the rows.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class FisherVectors(ImageEncoder):
     descriptor_ : the descriptor in use
     n_descriptor_values_ : int
     skipped_ : dict
-        Position of an image -> why nothing was learnt from it.
+        Position of each image that was not used for training -> the reason.
 
     Notes
     -----
@@ -150,11 +150,11 @@ class FisherVectors(ImageEncoder):
     def restrict(self, words):
         """A fitted encoder with some of the words only, in the order given; their weights are scaled to add up to 1.
 
-        The mixture is that of these words: a descriptor is shared out among them.
+        The mixture then consists of these words only, which share every descriptor.
 
         Parameters
         ----------
-        words : array of whole numbers, positions of different words
+        words : array of integers, positions of different words
         """
         check_is_fitted(self)
         chosen = _checked_subset(words, len(self.weights_))
@@ -194,7 +194,7 @@ class FisherVectors(ImageEncoder):
         return found
 
     def project(self, values):
-        """Descriptors as the mixture sees them: rooted, centred and projected, float32 (n, D).
+        """Descriptors as the mixture sees them: rooted, centered and projected, float32 (n, D).
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class FisherVectors(ImageEncoder):
         n_words = int(self.n_words) if words is None else len(words)
         if len(rows) < n_words:
             raise InputError(
-                f"FisherVectors needs at least as many descriptors as words, got {len(rows)} for {n_words} words. Give "
+                f"FisherVectors needs at least as many descriptors as words, got {len(rows)} for {n_words} words. Use "
                 "more images, a smaller step, or fewer words."
             )
         if self.gmm == "em":
@@ -317,11 +317,11 @@ class FisherVectors(ImageEncoder):
     # ------------------------------------------------------------------------------------------------------ checks
 
     def check_parameters(self):
-        """Refuse parameters that cannot be used, before any image is read."""
+        """Refuse invalid parameters before any image is read."""
         who = "FisherVectors"
         check_parameters(self, self._table)
         if self.words is not None and self.gmm != "kmeans":
-            raise InputError(f"{who} takes words, the centres of clusters, with gmm='kmeans', got gmm={self.gmm!r}.")
+            raise InputError(f"{who} uses words, the cluster centers, only with gmm='kmeans'; got gmm={self.gmm!r}.")
         check_weights(self.level_weights, len(Pyramid(self.pyramid, who).levels), who)
 
     def _check_loaded(self):
@@ -330,7 +330,7 @@ class FisherVectors(ImageEncoder):
         wanted = {"mean_": (d,), "weights_": (K,), "means_": (K, D), "variances_": (K, D)}
         if self.components_ is None:
             if d != D:
-                raise ValueError("means_ do not belong to these descriptors.")
+                raise ValueError("means_ do not match the descriptors.")
         else:
             wanted["components_"] = (D, d)
         for name, shape in wanted.items():
@@ -389,5 +389,5 @@ def _checked_subset(words, n_words):
 def _checked_words(words, d):
     words = np.ascontiguousarray(words, dtype=np.float32)
     if words.ndim != 2 or words.shape[1] != d or not len(words) or not np.isfinite(words).all():
-        raise InputError(f"FisherVectors needs words as finite rows of {d} values, got an array of {words.shape}.")
+        raise InputError(f"FisherVectors needs words to be finite rows of {d} values, got an array of {words.shape}.")
     return words

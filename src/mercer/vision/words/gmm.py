@@ -74,7 +74,7 @@ def with_squares(rows):
 
 
 def fit_em(points, n_words, random_state, n_iter=100, tol=1e-3, n_jobs=None, start=None):
-    """(mixture, mean log likelihood per row) by expectation-maximisation from the clusters of k-means.
+    """(mixture, mean log likelihood per row) by expectation maximization from the clusters of k-means.
 
     Stops when the mean log likelihood of a row grows by less than ``tol``.
 

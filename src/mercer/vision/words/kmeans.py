@@ -19,7 +19,7 @@ BLOCK_ROWS = 8192
 
 
 def kmeans(points, n_words, random_state, n_iter=20, n_jobs=None):
-    """Words that minimise sum_i |x_i - nearest word|^2 (a local minimum), float32 (n_words, d).
+    """Words that minimize sum_i |x_i - nearest word|^2 (a local minimum), float32 (n_words, d).
 
     Starts from different rows drawn at random. A word without rows takes the place of the row that is farthest from its
     own word. Ends early when no row changes its word.

@@ -41,7 +41,7 @@ class Pyramid:
         self._column_lines = _lines(columns for _, columns in self.levels)
         self.n_atoms = (len(self._row_lines) + 1) * (len(self._column_lines) + 1)
         if self.n_atoms * sum(rows * columns for rows, columns in self.levels) > MOST_ENTRIES:
-            raise InputError(f"{who} cannot take so many cells, got pyramid={levels!r}. Use coarser levels.")
+            raise InputError(f"{who} does not support this many cells; got pyramid={levels!r}. Use coarser levels.")
         self.cells = np.concatenate([self._membership_of(*level) for level in self.levels])
         sizes = [rows * columns for rows, columns in self.levels]
         self.level_of_cell = np.repeat(np.arange(len(sizes)), sizes)
@@ -51,8 +51,8 @@ class Pyramid:
 
         Parameters
         ----------
-        frames : array of shape (n, >= 2), with x and y of the centres in the first columns
-            Pixel i covers the numbers from i - 1/2 to i + 1/2. A centre on a line belongs to the cell below or to the
+        frames : array of shape (n, >= 2), with x and y of the centers in the first columns
+            Pixel i covers the numbers from i - 1/2 to i + 1/2. A center on a line belongs to the cell below or to the
             right of it.
         shape : (height, width) of the image
         """
@@ -84,8 +84,8 @@ def check_weights(weights, n_levels, who):
     usable = all(isinstance(w, Real) and not isinstance(w, bool) and 0 <= w < np.inf for w in weights)
     if not usable or len(weights) != n_levels or sum(weights) == 0:
         raise InputError(
-            f"{who} needs level_weights as {n_levels} numbers >= 0, one for each level of the pyramid and not all "
-            f"zero, got {weights!r}."
+            f"{who} needs level_weights to be {n_levels} numbers >= 0, one per level of the pyramid and not all zero; "
+            f"got {weights!r}."
         )
     return np.array(weights, dtype=np.float64) / sum(weights)
 
@@ -98,8 +98,8 @@ def _checked_levels(levels, who):
     wrong = [p for p in pairs if len(p) != 2 or not all(_is_count(side) for side in p)]
     if wrong or not pairs:
         raise InputError(
-            f"{who} needs pyramid as a sequence of (rows, columns), whole numbers from 1 to {MOST_PARTS}, such as "
-            f"((1, 1), (2, 2)); got pyramid={levels!r}."
+            f"{who} needs pyramid to be a sequence of (rows, columns), integers from 1 to {MOST_PARTS}, such as ((1, "
+            f"1), (2, 2)); got pyramid={levels!r}."
         )
     return tuple((int(rows), int(columns)) for rows, columns in pairs)
 
@@ -114,7 +114,7 @@ def _lines(counts):
 
 
 def _places(lines, side):
-    """Lines in the coordinates of pixel centres."""
+    """Lines in the coordinates of pixel centers."""
     return np.array([float(line * int(side)) for line in lines]) - 0.5
 
 

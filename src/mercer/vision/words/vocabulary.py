@@ -22,14 +22,14 @@ LARGEST = 1e15  # of a value: squared distances of a million of them are numbers
 
 
 class Vocabulary(BaseEstimator):
-    """Clusters of descriptors.
+    """Visual words: clusters of descriptors.
 
-    ``"kmeans"`` minimises the squared distances of descriptors to the mean of their cluster. ``"intersection"`` does so
+    ``"kmeans"`` minimizes the squared distances of descriptors to the mean of their cluster. ``"intersection"`` does so
     in the feature space of the histogram intersection kernel, K(x, y) = sum_j min(x_j, y_j) [wu09beyond]:
 
         |phi(x) - m|^2 = K(x, x) - 2/|m| sum_{y in m} K(x, y) + 1/|m|^2 sum_{y, z in m} K(y, z)
 
-    with m a cluster. Deviation from the paper, which tabulates the middle sum for whole numbers: a column is mapped to
+    with m a cluster. Deviation from the paper, which tabulates the middle sum for integers: a column is mapped to
     three coordinates whose inner product approximates min, and clusters are means of these, so that the values need
     not be whole and every way of assignment works.
 
@@ -37,25 +37,26 @@ class Vocabulary(BaseEstimator):
     ----------
     n_words : int
     method : {"kmeans", "intersection"}
-        The second needs values >= 0.
+        Clustering method. The second needs values >= 0.
     assignment : {"exact", "hnsw", "ivf"}
-        How the word of a descriptor is found: by comparing all; or by faiss through a graph or through lists of words,
-        for some thousand words and more. :meth:`agreement` says how often these find the nearest. Training is exact.
+        How the nearest word of a descriptor is found: by comparing all words, or by faiss with a graph or with lists of
+        words, which is faster for thousands of words. :meth:`agreement` measures how often these find the nearest word.
+        Training is exact.
     n_samples : int or None
-        Rows to learn from, drawn without replacement from those given; None means 100 per word.
+        Maximum number of rows to learn from, drawn without replacement; None uses 100 per word.
     n_iter : int
-        Passes of k-means, at most.
+        Maximum number of k-means iterations.
     random_state : int, RandomState or None
-        Draws the rows, and those that k-means starts from.
+        Seed of the training sample and of the initial words.
     n_jobs : int or None
-        Threads. They do not change the words.
+        Number of threads. It does not affect the words.
 
     Attributes
     ----------
     words_ : ndarray of shape (n_words, d), float32
-        The means. With ``"intersection"`` they are means of coordinates, and d is 3 times the width.
+        The cluster means. With ``"intersection"``, they are means of coordinates, and d is 3 times the width.
     map_ : None or NystroemMap
-        What gives these coordinates.
+        Computes these coordinates.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Vocabulary(BaseEstimator):
         if len(X) < self.n_words:
             raise InputError(
                 f"Vocabulary needs at least as many descriptors as words, got n_samples={len(X)} for "
-                f"n_words={self.n_words}. Give more images, a smaller step, or fewer words."
+                f"n_words={self.n_words}. Use more images, a smaller step, or fewer words."
             )
         self.map_ = None
         if self.method == "intersection":
@@ -110,11 +111,11 @@ class Vocabulary(BaseEstimator):
         return self
 
     def predict(self, X):
-        """The word of each row, int64 (n,): the nearest one, up to the assignment."""
+        """Find the nearest word of each row, int64 (n,), exactly or as ``assignment`` approximates it."""
         return self.nearest(X)[0][:, 0]
 
     def nearest(self, X, k=1):
-        """The k nearest words of each row, nearest first, up to the assignment.
+        """Find the k nearest words of each row, nearest first, exactly or as ``assignment`` approximates it.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class Vocabulary(BaseEstimator):
         return self.nearest_words_of(self._validated(X, reset=False), k)
 
     def agreement(self, X):
-        """Share of the rows whose word is that of exact assignment: 1 if ``assignment`` is exact."""
+        """Share of the rows with the same word as exact assignment; 1 if ``assignment`` is exact."""
         check_is_fitted(self)
         points = self._coordinates(self._validated(X, reset=False))
         found = nearest_through(self.built_index(), points, self.words_, 1, self.n_jobs)[0]
@@ -151,8 +152,8 @@ class Vocabulary(BaseEstimator):
             X = np.ascontiguousarray(self.map_.transform(X), dtype=np.float32)
         if len(X) and not (X.min() >= -LARGEST and X.max() <= LARGEST):  # false for NaN too
             raise InputError(
-                f"Vocabulary needs values of at most {LARGEST:g} in magnitude, since float32 has no room for larger "
-                f"squared distances; got {np.nanmin(X):.6g} to {np.nanmax(X):.6g}. Scale the descriptors."
+                f"Vocabulary needs values of at most {LARGEST:g} in magnitude, because larger squared distances "
+                f"overflow float32; got {np.nanmin(X):.6g} to {np.nanmax(X):.6g}. Scale the descriptors."
             )
         return X
 
@@ -168,7 +169,7 @@ class Vocabulary(BaseEstimator):
         check_parameters(self, self._table)
         fitted = check_kind(self, "map_", NystroemMap, optional=True)
         if fitted is not None and fitted.n_features_in_ != self.n_features_in_:
-            raise ValueError("map_ was fitted on rows of another width.")
+            raise ValueError("map_ was fitted on rows of a different width.")
         width = self.n_features_in_ if fitted is None else fitted.inner_.n_features
         checked_array(self, "words_", "float32", shape=(self.n_words, width), lowest=-LARGEST, highest=LARGEST)
 

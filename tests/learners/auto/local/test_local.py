@@ -95,7 +95,7 @@ def test_local_machines_win_where_neighbors_know_more(rng, few_rows_are_many, tm
         model = KernelClassifier(**ONE_KERNEL).fit(X, y)
     plan = model.plan_
     assert plan.cells == model.machine_.predictor.tree.n_cells == 16
-    assert "local machines: 16 cells that learn from about 1" in str(plan)
+    assert "local machines: 16 cells of about 1" in str(plan)
     assert [row[0] for row in plan.rivals] == ["local machines", "landmarks"]
     assert plan.rivals[0][2] > plan.rivals[1][2] + 0.02
     assert abs(plan.score - model.score(X_test, y_test)) < 0.04  # three standard errors of 1,000 rows

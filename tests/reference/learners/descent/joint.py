@@ -8,7 +8,7 @@ from tests.reference.learners.descent.level import block_diagonal
 
 
 def best_row(B, A, label, cap):
-    """The a with sum 0 and a_c <= cap [c = label] that minimises A |a|^2 / 2 + B'a."""
+    """The a with sum 0 and a_c <= cap [c = label] that minimizes A |a|^2 / 2 + B'a."""
     bounds = np.where(np.arange(len(B)) == label, cap, 0.0)
     if A == 0:
         a = np.zeros(len(B))

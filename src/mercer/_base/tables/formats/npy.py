@@ -23,15 +23,17 @@ def npy_header(stream: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...]
         if not all(0 <= length < 2**63 for length in shape):
             raise ValueError(f"its header gives the shape {shape}")
         if not dtype.itemsize:  # no bytes promise any number of values, for which numpy would find room
-            raise ValueError(f"its header gives the type {dtype.str}, whose values take no bytes")
+            raise ValueError(f"its header gives the type {dtype.str}, whose values have no bytes")
     except (ValueError, EOFError, RecursionError, MemoryError, tokenize.TokenError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
         raise InputError(f"{name} is not an npy array: {reason}.") from error
     if dtype.hasobject:
-        raise InputError(f"{name} holds pickled Python objects, which are never loaded. Save it as numbers instead.")
+        raise InputError(f"{name} contains pickled Python objects, which are never loaded. Save it as numbers instead.")
     n_bytes = prod(shape) * dtype.itemsize
     if n_bytes > size:
-        raise InputError(f"{name} is cut short: its header promises {n_bytes} bytes of numbers, it has {size} in all.")
+        raise InputError(
+            f"{name} is truncated: its header announces {n_bytes} bytes of numbers, but the file has {size} in all."
+        )
     return shape, fortran_order, dtype
 
 
@@ -59,7 +61,7 @@ def map_npy(stream: IO[bytes], path: str, name: str, start: int = 0, size: int |
     shape, fortran_order, dtype = npy_header(stream, size, name)
     first = stream.tell()
     if first + prod(shape) * dtype.itemsize > start + size:
-        raise InputError(f"{name} is cut short: numbers at its end are missing.")
+        raise InputError(f"{name} is truncated: numbers at its end are missing.")
     if not prod(shape):
         return np.empty(shape, dtype)  # nothing cannot be mapped
     return np.memmap(path, dtype=dtype, mode="r", offset=first, shape=shape, order="F" if fortran_order else "C")

@@ -76,7 +76,7 @@ def read_npz(stream: BinaryIO, name: str, rules: InputRules):
         y = load(wanted)
     if y.shape != found.X.shape[:1]:
         raise InputError(
-            f"{name} has {found.X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed."
+            f"{name} has {found.X.shape[0]} rows and labels of shape {y.shape}. There must be one label per row."
         )
     y, unlabelled = settle_labels(y)
     return replace(found, y=y, unlabelled=unlabelled)
@@ -87,9 +87,11 @@ def read_svmlight(stream: BinaryIO, name: str, rules: InputRules):
     from sklearn.datasets import load_svmlight_file
 
     if any((rules.id, rules.drop, rules.columns, rules.keep)):
-        raise ArgumentError(f"{name} is svmlight, whose columns cannot be chosen; they have no names and no cells.")
+        raise ArgumentError(f"{name} is an svmlight file, whose columns have no names and cannot be selected.")
     if rules.label is not None:
-        raise ArgumentError(f"{name} is svmlight, where each line starts with its label; leave the label option out.")
+        raise ArgumentError(
+            f"{name} is an svmlight file, in which each line starts with its label. Remove the label option."
+        )
     _check_svmlight(stream, name, rules.limit)
     try:
         X, y = load_svmlight_file(stream, zero_based=True)
@@ -136,7 +138,7 @@ def load_npy(stream, size: int, name: str, limit: Limit):
     while len(unfilled):
         count = stream.readinto(unfilled)
         if not count:
-            raise InputError(f"{name} is cut short: {len(unfilled)} of {n_bytes} bytes of numbers are missing.")
+            raise InputError(f"{name} is truncated: {len(unfilled)} of {n_bytes} bytes of numbers are missing.")
         unfilled = unfilled[count:]
     return array.reshape(shape, order="F" if fortran_order else "C")
 
@@ -210,12 +212,14 @@ def choose_member(members, name: str, wanted: str | None) -> str:
         return "X"
     if len(members) == 1:
         return next(iter(members))
-    raise ArgumentError(f"{name} holds {listed} and no X. Say which to read, as in {name}::{next(iter(members), 'X')}.")
+    raise ArgumentError(
+        f"{name} holds {listed} but no X. Name the member to read, as in {name}::{next(iter(members), 'X')}."
+    )
 
 
 def two_dimensional(X, name: str):
     if X.ndim != 2:
-        raise InputError(f"{name} holds an array of shape {X.shape}; two dimensions, rows and columns, are needed.")
+        raise InputError(f"{name} holds an array of shape {X.shape}; it must have two dimensions, rows and columns.")
     return X
 
 

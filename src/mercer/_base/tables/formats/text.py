@@ -36,7 +36,9 @@ def read_csv(stream: BinaryIO, name: str, rules: InputRules):
     chosen = choose_columns(names, len(first), rules, name)
     body = lines[1:] if has_header else lines
     if not body:
-        raise InputError(f"{name} has a header and no rows. If its only line is data, say that there is no header.")
+        raise InputError(
+            f"{name} has a header but no rows. If its only line is data, set --no-header (header=False in Python)."
+        )
     rules.limit.check(8 * len(body) * len(first), name)
     return _Reader(body, delimiter, len(first), names, chosen, name, rules.limit).content()
 
@@ -199,14 +201,14 @@ class _Reader:
     def _no_number(self, number: int, i: int, cell: str) -> str:
         title, drop = (f" ({self._names[i]!r})", self._names[i]) if self._names else ("", i)
         return (
-            f"{self._source}, line {number}, column {i}{title} holds {cell.strip()[:40]!r}, not a number; drop the "
-            f"column (--drop {drop}), or name it as the label or the id if it is one."
+            f"{self._source}, line {number}, column {i}{title} holds {cell.strip()[:40]!r}, which is not a number. "
+            f"Ignore the column (--drop {drop}), or name it as the label or the id."
         )
 
     def _refuse_unnamed(self, ids) -> None:
         if not ids.all():
             line = self._body[int((ids == "").argmax())][0]
-            raise InputError(f"{self._source}, line {line} has no id; every row needs one.")
+            raise InputError(f"{self._source}, line {line} has no id. Every row needs an id.")
 
     def _line_numbers(self):
         """The line of each row: a range, or an array where blank lines lie between."""
@@ -219,7 +221,7 @@ class _Reader:
 
 
 def _other_width(number: int, n: int, width: int) -> str:
-    return f"line {number} has {n} columns where the first line has {width}"
+    return f"line {number} has {n} columns, but the first line has {width}"
 
 
 def _line(cells: Sequence[str], delimiter: str | None) -> str:

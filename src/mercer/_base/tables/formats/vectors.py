@@ -31,8 +31,8 @@ class VectorFile(NamedTuple):
         if other.any():
             row = int(np.arange(len(self.rows))[which][np.argmax(other)])
             raise InputError(
-                f"{name}, row {row} (counted from 0) has {self.lengths[row]} numbers by its header where row 0 has "
-                f"{width}; all rows need the same length. The file is damaged or of another format."
+                f"{name}, row {row} (counted from 0) has {self.lengths[row]} numbers by its header, but row 0 has "
+                f"{width}. All rows must have the same length. The file is damaged or has a different format."
             )
 
 
@@ -75,11 +75,13 @@ def _layout(head: bytes, size: int, name: str, format: str):
     width = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
     if width < 1 or 4 + width * values.itemsize > size:
         raise InputError(
-            f"{name} is not a file of {format}, or it is cut short: its first four bytes promise a row of {width} "
-            f"numbers, and it has {size} bytes in all."
+            f"{name} is not a file of {format}, or it is truncated: its first four bytes announce a row of {width} "
+            f"numbers, but the file has {size} bytes in all."
         )
     if 4 + width * values.itemsize >= 2**31:
-        raise InputError(f"{name}: its first four bytes promise a row of {width:,} numbers; 2 GB is the most of a row.")
+        raise InputError(
+            f"{name}: its first four bytes announce a row of {width:,} numbers; the maximum is 2 GB per row."
+        )
     record = np.dtype([("length", "<i4"), ("row", values, (width,))])
     return record, size // record.itemsize
 
@@ -87,6 +89,6 @@ def _layout(head: bytes, size: int, name: str, format: str):
 def _refuse_remainder(size: int, record, name: str) -> None:
     if size % record.itemsize:
         raise InputError(
-            f"{name} is cut short: behind {size // record.itemsize} complete rows of {record.itemsize} bytes it has "
-            f"{size % record.itemsize} bytes of another."
+            f"{name} is truncated: after {size // record.itemsize} complete rows of {record.itemsize} bytes it has "
+            f"{size % record.itemsize} extra bytes."
         )

@@ -1,1 +1,1 @@
-"""Rows that need not fit into memory: from files, parquet, vector files and Dask, block by block."""
+"""Rows that need not fit in memory: from files, parquet, vector files and Dask, block by block."""

@@ -28,7 +28,7 @@ class ArraySource(RowSource):
         import numpy as np
 
         if X.dtype.kind not in "fiub":
-            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers are supported.")
         self._stored = X
         self._rows = X if hasattr(X, "indptr") else np.asarray(X)
         self._content = content

@@ -47,7 +47,9 @@ class DaskSource(RowSource):
         name = name or ("the Dask data frame" if columns is not None else "the Dask array")
         if columns is None:
             if collection.ndim != 2:
-                raise InputError(f"{name} needs rows and columns, got {collection.ndim} dimensions.")
+                raise InputError(
+                    f"{name} must have two dimensions, rows and columns; got {collection.ndim} dimensions."
+                )
             chosen = choose_columns(None, collection.shape[1], rules, name)
             is_whole = len(chosen.features) == collection.shape[1] and not rules.columns
             X = collection if is_whole else collection[:, list(chosen.features)]
@@ -57,7 +59,7 @@ class DaskSource(RowSource):
             X = _numbers_of(collection, [columns[i] for i in chosen.features], name)
             label = None if chosen.label is None else _labels_of(collection[columns[chosen.label]])
         if X.dtype.kind not in "fiub":
-            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers can be used.")
+            raise InputError(f"{name} holds values of type {X.dtype}; only real numbers are supported.")
         if any(np.isnan(size) for size in X.chunks[0]):
             X = X.compute_chunk_sizes()
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
@@ -167,8 +169,8 @@ def _numbers_of(frame, columns, name):
     for column in columns:
         if getattr(frame.dtypes[column], "kind", "O") not in "fiub":
             raise InputError(
-                f"{name} has the column {str(column)!r} of type {frame.dtypes[column]}; only real numbers can be used. "
-                "Drop it, or say that it holds the labels."
+                f"{name} has the column {str(column)!r} of type {frame.dtypes[column]}; only real numbers are "
+                "supported. Drop the column, or name it as the label."
             )
     return _array_of(frame[columns])
 
@@ -198,7 +200,7 @@ def _has_no_label(y):
 
 
 def _array_of(frame):
-    """A Dask array with known sizes. Reading fewer columns may join partitions, so they are counted afterwards."""
+    """A Dask array with known sizes. Reading fewer columns may join partitions, so they are counted afterward."""
     return frame.optimize().to_dask_array(lengths=True)
 
 

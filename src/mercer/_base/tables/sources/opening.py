@@ -62,11 +62,11 @@ def open_rows(source: Any, **rules: Any) -> RowSource:
     """
     unknown = set(rules) - {field.name for field in fields(InputRules)}
     if unknown:
-        raise TypeError(f"open_rows has no rule named {', '.join(sorted(unknown))}.")
+        raise TypeError(f"open_rows has no option named {', '.join(sorted(unknown))}.")
     known = InputRules(**rules)
     if isinstance(source, RowSource):
         if rules:
-            raise ArgumentError(f"{source.name} is open already; say how to read it when it is opened.")
+            raise ArgumentError(f"{source.name} is already open. Pass the options when you open it.")
         return source
     if known.n_features is None:
         known = replace(known, n_features=features_of(known.like).n)
@@ -93,7 +93,9 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
     format = format_of(path, rules.format)
     rules = replace(rules, format=format, array=member or rules.array)
     if rules.array is not None and format != "npz":
-        raise ArgumentError(f"{path} is read as {format}, which has no member {rules.array!r}; only npz has members.")
+        raise ArgumentError(
+            f"{path} is read as {format}, which has no member {rules.array!r}; only npz files have members."
+        )
     if path == "-" or (Path(path).exists() and not Path(path).is_file()):
         return _read_whole(path, rules)
     if format == "parquet":
@@ -118,7 +120,9 @@ def _open_file(source: str, rules: InputRules) -> RowSource:
     if y is None:
         return ArraySource(two_dimensional(X, path), path, rules)
     if y.shape != X.shape[:1]:
-        raise InputError(f"{path} has {X.shape[0]} rows and labels of shape {y.shape}; one label per row is needed.")
+        raise InputError(
+            f"{path} has {X.shape[0]} rows and labels of shape {y.shape}. There must be one label per row."
+        )
     found = ArraySource(two_dimensional(X, path), path, replace(rules, label=None) if label_used else rules)
     found.labels = settle_labels(y)
     return found
@@ -156,7 +160,7 @@ def _map_npz(stream: BinaryIO, path: str, name: str, rules: InputRules):
 
 def _read_whole(source: str | BinaryIO, rules: InputRules) -> RowSource:
     table = read_table(source, **{field.name: getattr(rules, field.name) for field in fields(InputRules)})
-    logger.info("%s was read as a whole: its format (%s) has no blocks to read it in.", table.name, table.format)
+    logger.info("%s was read as a whole, because its format (%s) cannot be read in blocks.", table.name, table.format)
     return source_of(table, rules)
 
 

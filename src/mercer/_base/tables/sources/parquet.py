@@ -89,8 +89,8 @@ class ParquetSource(RowSource):
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
             return kind
         raise InputError(
-            f"{self._name}, column {title!r} holds {kind}, not numbers. Drop it (--drop {title}), or name it as the "
-            "label or the id if it is one."
+            f"{self._name}, column {title!r} holds {kind}, not numbers. Ignore it (--drop {title}), or name it as the "
+            "label or the id."
         )
 
     def _columns_of_words(self, schema, i):
@@ -138,7 +138,7 @@ class ParquetSource(RowSource):
             yield self._numbers(waiting, range(part.start, part.stop)), part
             start = part.stop
         if start != len(self):
-            raise self._damaged(ValueError(f"it promises {len(self)} rows and holds {start}"))
+            raise self._damaged(ValueError(f"it announces {len(self)} rows but holds {start}"))
 
     def raw_rows(self, chosen):
         import numpy as np
@@ -184,7 +184,7 @@ class ParquetSource(RowSource):
         if (lengths != width).any():
             row = int(np.argmax(lengths != width))
             raise InputError(
-                f"{self.name}, column {title!r}: row {numbers[row]} holds {lengths[row]} numbers where row 0 holds "
+                f"{self.name}, column {title!r}: row {numbers[row]} holds {lengths[row]} numbers, but row 0 holds "
                 f"{width}."
             )
         return self._plain(compute.list_flatten(column)).reshape(len(column), width)
@@ -241,7 +241,7 @@ class ParquetSource(RowSource):
         values, gone = self._values(self._id)
         if gone is not None:
             row = int(gone.argmax())
-            raise InputError(f"{self._name}, row {row} (counted from 0) has no id; every row needs one.")
+            raise InputError(f"{self._name}, row {row} (counted from 0) has no id. Every row needs an id.")
         return whole_ids(values, self._name)
 
     def _data(self):

@@ -1,4 +1,4 @@
-"""Rows that need not fit into memory: read block by block, as often as they are needed.
+"""Rows that need not fit in memory: read block by block, as often as they are needed.
 
 The type of the numbers follows the rule of the package. Every block is checked when it is read: a number that is not
 finite is reported with its file, row and column.
@@ -57,7 +57,7 @@ class RowSource:
         may_be_empty: bool = False,
     ):
         if 0 in shape and not may_be_empty:
-            raise InputError(f"{name} holds no data: {shape[0]} rows and {shape[1]} columns of numbers.")
+            raise InputError(f"{name} has no data: {shape[0]} rows and {shape[1]} columns of numbers.")
         rules.limit.check_row(shape[1], name)
         self.shape: tuple[int, int] = shape
         self.name = name
@@ -94,8 +94,8 @@ class RowSource:
         y, unlabelled = self.labels
         if unlabelled is not None:
             raise InputError(
-                f"{self.name}, {self.place(int(unlabelled.argmax()))} has no label. Fill it in, or leave rows without "
-                "a label out with --missing drop-rows."
+                f"{self.name}, {self.place(int(unlabelled.argmax()))} has no label. Fill it in, or use --missing "
+                "drop-rows to drop rows without a label."
             )
         return y
 
@@ -223,8 +223,8 @@ class RowSource:
         where += ", both counted from 0," if self.lines is None else ""
         if np.isnan(value):
             raise InputError(
-                f"{where} holds {'nan, ' if self.lines is None else ''}a missing value. Fill it in, or say what "
-                "becomes of missing values: --missing fill:0 (or another number), mean, or drop-rows."
+                f"{where} holds {'nan, ' if self.lines is None else ''}a missing value. Fill it in, or use --missing "
+                "fill:0 (or another number), --missing mean or --missing drop-rows."
             )
         what = f"{value}, too large for {self.dtype}" if np.isfinite(value) else f"{value}"
-        raise InputError(f"{where} holds {what}. Every number must be finite: drop the row, or fill the value.")
+        raise InputError(f"{where} holds {what}. Every number must be finite. Drop the row, or replace the value.")

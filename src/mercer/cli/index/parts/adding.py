@@ -69,16 +69,16 @@ def open_rows_to_add(
 ) -> RowsToAdd:
     """The rows of a file with the ids that ``--id`` or ``--ids`` says, all of them checked against each other."""
     if x == "-" and ids == "-":
-        raise ArgumentError("DATA and --ids cannot both be the standard input. Put one of them into a file.")
+        raise ArgumentError("DATA and --ids cannot both be standard input. Read one of them from a file.")
     if ids is not None and rules["id"] is not None:
-        raise ArgumentError("--id and --ids both say where the ids are. Leave one of them out.")
+        raise ArgumentError("--id and --ids cannot be combined. Use only one of them.")
     if ids is not None and ids != "-" and not Path(ids).is_file():
         what = f"{ids} is a directory" if Path(ids).is_dir() else f"There is no file {ids}"
-        raise ArgumentError(f"{what}; --ids names a file of ids. A column of {x} is named with --id.")
+        raise ArgumentError(f"{what}. --ids needs a file of ids. Name a column of {x} with --id.")
     wanted = tuple(name.strip() for name in keep.split(",")) if keep else ()
     data = open_rows_for(settings, x, rules | {"needs_labels": False, "keep": wanted}, index)
     if skip >= data.shape[0]:
-        raise ArgumentError(f"--skip {skip} leaves nothing of the {data.shape[0]} rows of {data.name}.")
+        raise ArgumentError(f"--skip {skip} skips all of the {data.shape[0]} rows of {data.name}.")
     if ids is not None:
         found = checked_ids(read_ids(ids), data.n_rows_in_file, ids)
         if data.kept is not None:
@@ -120,8 +120,8 @@ def check_unknown(index, given: RowsToAdd) -> None:
     taken = (index.rows_.ids.positions(wanted) >= 0).nonzero()[0]
     if len(taken):
         raise InputError(
-            f"The index has {len(taken)} of the ids already, the first of which is {wanted[int(taken[0])]}; nothing "
-            "was added. Remove those rows first, or give other ids."
+            f"The index already holds {len(taken)} of the ids, the first of which is {wanted[int(taken[0])]}. Nothing "
+            "was added. Remove these rows first, or use other ids."
         )
 
 
@@ -166,6 +166,6 @@ def _stay(given: RowsToAdd, place: str, added: int) -> str:
     ids = "" if given.ids is None else " and the same ids"
     ids += "" if given.data.kept is None else " and --missing drop-rows"
     return (
-        f"The first {done} of {given.data.shape[0]} rows are in {place} and stay; go on with: "
-        f"mercer index add {place} {given.data.name} --skip {done}{ids}."
+        f"The first {done} of {given.data.shape[0]} rows are in {place}. Continue with: mercer index add {place} "
+        f"{given.data.name} --skip {done}{ids}."
     )

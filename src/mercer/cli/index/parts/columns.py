@@ -31,8 +31,8 @@ def _typed(values: Any, kind: str | None, where: str) -> Any:
         if isinstance(found, dict):
             return [found[word] for word in values.tolist()]
         if kind is not None:
-            raise InputError(f"{where} holds {found[:40]!r}, and the index keeps the type {kind} there.")
-    raise AssertionError("every word is a text")
+            raise InputError(f"{where} holds {found[:40]!r}, but the index stores {kind} there.")
+    raise AssertionError("every value is text")
 
 
 def _parsed(words: Iterable[str], parse: Callable[[str], Any]) -> dict[str, Any] | str:

@@ -21,7 +21,7 @@ def facts_of_plan(index) -> list[list[str]]:
     """How rows are compared, embedded and coded: pairs of a name and a text."""
     plan = index.plan_
     store = plan.get("store", "codes")
-    compared = f"{'normalised' if index.normalize else 'not normalised'}, {index.measure}"
+    compared = f"{'normalized' if index.normalize else 'not normalized'}, {index.measure}"
     kernel = ["kernel", f"{index.kernel_!r}, {compared}"]
     facts = [kernel, ["store", f"{store}: {plan['store_reason']}" if plan.get("store_reason") else store]]
     if "embedding" not in plan:  # lists without codes
@@ -38,20 +38,20 @@ def facts_of_plan(index) -> list[list[str]]:
 
 
 def facts_of_rows(index, place: str) -> list[list[str]]:
-    """What the index holds and takes on the disk."""
+    """What the index holds and takes on disk."""
     found, size = index.stats(), sizes(index, place)
     n_rows, stored = found["rows"], max(1, found["rows"] + found["removed"])
-    removed = f", and {found['removed']:,} removed that compact gives back" if found["removed"] else ""
+    removed = f", and {found['removed']:,} removed rows whose space compact frees" if found["removed"] else ""
     facts = [["rows", f"{n_rows:,} of {index.n_features_in_:,} columns{removed}"]]
     if found["vectors"] is None:
-        facts.append(["kept rows", "none: values are estimates of the codes"])
+        facts.append(["kept rows", "none; values are estimated from the codes"])
     else:
         rounded = f"; {found['rounded_rows']:,} of them rounded" if found["rounded_rows"] else ""
         facts.append(["kept rows", f"{found['vectors']}, {size['kept_rows'] / stored:.4g} bytes each{rounded}"])
     if index.columns_:
         facts.append(["columns", ", ".join(f"{name} ({kind})" for name, kind in index.columns_.items())])
-    codes = f", of which codes {_size(size['codes'])}" if found["bytes_per_item"] else ""
-    facts.append(["on the disk", f"{_size(size['total'])}{codes}"])
+    codes = f", codes {_size(size['codes'])}" if found["bytes_per_item"] else ""
+    facts.append(["on disk", f"{_size(size['total'])}{codes}"])
     if found["lists"]:
         facts.append(["inverted lists", f"{found['lists']:,}"])
     if found["graph_rows"]:
@@ -59,8 +59,8 @@ def facts_of_rows(index, place: str) -> list[list[str]]:
     if "embedding" not in found["plan"]:
         return facts
     drift = found["drift"]
-    unlike = f"{drift['rows']:,} rows ({drift['share']:.1%}), of which more than {drift['limit']:.1%} is lost"
-    facts.append(["unlike the sample", unlike])
+    unlike = f"{drift['rows']:,} rows ({drift['share']:.1%}), reconstruction loss above {drift['limit']:.1%}"
+    facts.append(["differ from the training sample", unlike])
     return facts
 
 

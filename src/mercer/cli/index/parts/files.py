@@ -18,7 +18,7 @@ def open_index(place: str, mode: str = "r", verify: bool = False):
 
     if not Path(place).is_dir():
         what = f"{place} is a file, not an index" if Path(place).exists() else f"There is no index {place}"
-        raise ArgumentError(f"{what}. Make one with mercer index build.")
+        raise ArgumentError(f"{what}. Build one with mercer index build.")
     return KernelIndex.open(place, mode, verify=verify)
 
 

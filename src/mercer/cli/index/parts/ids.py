@@ -1,6 +1,6 @@
 """Ids on the command line and in files: which words are numbers, and which id of an index a word means.
 
-A word that is a whole number as Python prints it (``12``, ``-3``) is that number; every other word is a text (``a7``,
+A word that is an integer as Python prints it (``12``, ``-3``) is that number; every other word is a text (``a7``,
 ``012``). So an id is printed as it was given, and two words are the same id only if they are the same word.
 """
 
@@ -53,7 +53,7 @@ def _array(file: str):
     ids = load_array(file, Limit.fixed())
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         raise InputError(
-            f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; ids are whole numbers or words in one "
+            f"{file} holds an array of shape {ids.shape} and type {ids.dtype}; ids must be integers or strings in one "
             "dimension."
         )
     return ids_of_column(ids)
@@ -89,7 +89,7 @@ def known_ids(index, ids: Sequence[Any], place: str, file: str | None = None) ->
     as_texts = [str(wanted[number]) for number in missing]
     for number, text, position in zip(missing, as_texts, table.positions(as_texts), strict=True):
         if position < 0:
-            named = f", which {file} names" if file else ""
-            raise ArgumentError(f"{place} has no row with the id {wanted[number]!r}{named}; nothing was done.")
+            named = f", listed in {file}" if file else ""
+            raise ArgumentError(f"{place} has no row with the id {wanted[number]!r}{named}. Nothing was removed.")
         wanted[number] = text
     return wanted

@@ -12,4 +12,4 @@ def check_limit(index, place: str, limit: dict[str, float | None]) -> None:
     given = {"similarity": limit["min_similarity"], "distance": limit["max_distance"]}
     other = "distance" if index.measure == "similarity" else "similarity"
     if given[other] is not None:
-        raise ArgumentError(f"{place} ranks by {index.measure}: say {_OPTIONS[index.measure]}, not {_OPTIONS[other]}.")
+        raise ArgumentError(f"{place} ranks by {index.measure}. Use {_OPTIONS[index.measure]}, not {_OPTIONS[other]}.")

@@ -77,7 +77,7 @@ class Matches:
 
 
 def as_column(ids: list[Any]):
-    """Ids as whole numbers if all of them are, otherwise as words."""
+    """Ids as integers if all of them are, otherwise as words."""
     import numpy as np
 
     if all(isinstance(value, int) for value in ids):
@@ -103,7 +103,9 @@ def output_format(out: str, said: str | None, settings: Settings) -> str:
     check_standard_output(out, settings)
     found = said or ("csv" if out == "-" else _FORMAT_OF_SUFFIX.get(Path(out).suffix.lower()))
     if found is None:
-        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
+        raise ArgumentError(
+            f"The format of {out} cannot be inferred from its name. Set --out-format to one of {', '.join(FORMATS)}."
+        )
     check_folder(Path(out))
     if found == "parquet":
         require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")
@@ -113,7 +115,7 @@ def output_format(out: str, said: str | None, settings: Settings) -> str:
 def write_matches(out: str, found: Matches, format: str, head: dict[str, Any]) -> None:
     """Write matches to a file or, for ``-``, to the standard output."""
     if format not in ("json", "parquet") and found.columns()["id"].dtype == object:
-        raise ArgumentError(f"{format} cannot hold ids that end with a zero character. Write json or parquet.")
+        raise ArgumentError(f"{format} cannot store ids that end with a NUL character. Use json or parquet.")
     if format == "npy":
         _write_ids(out, found)
     elif format == "json":
@@ -131,7 +133,9 @@ def _write_ids(out: str, found: Matches) -> None:
     """The ids alone, a row for each query: what ``mercer index evaluate --truth`` reads."""
     counts = {len(ids) for ids in found.ids}
     if len(counts) > 1:
-        raise ArgumentError("npy holds equally many ids for every query, which were not found. Write csv or parquet.")
+        raise ArgumentError(
+            "npy needs the same number of ids for every query, but the numbers differ. Use csv or parquet."
+        )
     ids = as_column([value for each in found.ids for value in each.tolist()])
     width = counts.pop()
     write_rows(out, [ids.reshape(-1, width)], (len(found.ids), width), ids.dtype, format="npy")
@@ -162,4 +166,7 @@ def print_matches(settings: Settings, title: str, found: Matches) -> None:
     columns = [title_of_names, f"id ({found.measure}), nearest first"]
     print_table(settings, title, columns, [[names[i], text(i)] for i in range(shown)], text_columns=2)
     if shown < len(found.ids):
-        note(settings, f"The other {len(found.ids) - shown} queries: --quiet prints, --json or --out gives them all.")
+        note(
+            settings,
+            f"The other {len(found.ids) - shown} queries are not shown. Use --quiet, --json or --out for all of them.",
+        )

@@ -147,7 +147,7 @@ class LocalTrials:
 
         judge = self.judge.take(self.rows)
         by_penalty = zip(
-            *run_blocks(left_out, self.tried, self._threads(), title="Machines of these cells"), strict=True
+            *run_blocks(left_out, self.tried, self._threads(), title="Training local machines"), strict=True
         )
         found = [(parts[0][0], np.concatenate([scores for _, scores in parts])) for parts in by_penalty]
         penalty, scores = min(found, key=lambda one: judge.squared(one[1]))

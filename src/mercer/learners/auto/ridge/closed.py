@@ -1,6 +1,6 @@
 """Squared loss with every row as a landmark: nothing of the kernel is approximated, and left-out scores are exact.
 
-    minimise over f, b     sum_i w_i |y_i - f(x_i) - b|^2 + lambda |f|^2          f(x) = sum_i a_i K(x, x_i)
+    minimize over f, b     sum_i w_i |y_i - f(x_i) - b|^2 + lambda |f|^2          f(x) = sum_i a_i K(x, x_i)
 
 With A = (K + lambda W^-1)^-1, s = A 1 and a free intercept, [cawley06leave]
 
@@ -81,7 +81,7 @@ class FullRidge:
             if problem == 0 and np.isfinite(L[-1, -1]):
                 return invert(L, lower=1, overwrite_c=1)[0], penalty
             if not penalty < 1:  # the kernel values hold what is no number
-                raise np.linalg.LinAlgError("The kernel values are no positive semidefinite matrix.")
+                raise np.linalg.LinAlgError("The kernel matrix is not positive semidefinite.")
             penalty *= GROWTH
 
     def _shift(self, penalty):

@@ -1,6 +1,6 @@
 """Squared loss on landmarks, with the scores that every row would get from all the others, in closed form.
 
-    minimise over u, b     sum_i w_i |y_i - F_i u - b|^2 + lambda |u|^2        F = K(X, Z) L^-T,   K_ZZ = L L'
+    minimize over u, b     sum_i w_i |y_i - F_i u - b|^2 + lambda |u|^2        F = K(X, Z) L^-T,   K_ZZ = L L'
 
 The landmarks Z span the functions; F holds the rows in an orthonormal basis of them. The intercept b is free, so rows
 and targets are centered on their weighted means m and c. With A = sum_i w_i (F_i - m)(F_i - m)' + lambda I = C C',
@@ -8,7 +8,7 @@ and targets are centered on their weighted means m and c. With A = sum_i w_i (F_
     h_i = w_i (1 / sum w + |C^-1 (F_i - m)|^2)               what row i adds to its own score, per unit of y_i
     f_i without row i = (f_i - h_i y_i) / (1 - h_i)          exactly, for given landmarks       [cawley06leave]
 
-One factorisation serves all columns of y, and another one each further lambda.
+One factorization serves all columns of y, and another one each further lambda.
 
 Notation
     symbol   code       meaning                                          shape

@@ -1,6 +1,6 @@
 """Exact line search between two points, all problems at once. [franc09optimized]
 
-    minimise over k >= 0    1/2 |u + k d|^2 + C R(s + k e)
+    minimize over k >= 0    1/2 |u + k d|^2 + C R(s + k e)
 
 where e are the scores of d: a convex function of one number per problem, whose derivative needs one cheap pass over the
 scores and none over the rows.

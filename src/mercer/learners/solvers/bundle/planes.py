@@ -24,14 +24,14 @@ class Planes:
     width : number of coordinates
     dtype : type in which planes are kept
     most : number of planes kept at most
-    n_tilts : number of unregularised intercepts
+    n_tilts : number of unregularized intercepts
 
     Attributes
     ----------
     count : number of planes
     gram : (count, count), inner products of planes
     offsets : (count,)
-    tilts : (count, n_tilts), coefficients of the unregularised intercepts
+    tilts : (count, n_tilts), coefficients of the unregularized intercepts
     alpha : (count,), weights of the planes in the last solution
     """
 

@@ -37,7 +37,7 @@ class RowSide:
     ----------
     design, loss, targets, weights : as of a Problem
     best : scores at the best point, (n, all columns)
-    step : what is missing to the point that a line search goes towards, (n, columns worked on)
+    step : what is missing to the point that a line search goes toward, (n, columns worked on)
     """
 
     design: Any
@@ -69,7 +69,7 @@ class RowSide:
         self.step -= self._start
 
     def resume(self, step):
-        """Go on from the best point towards one that is so far away."""
+        """Go on from the best point toward one that is so far away."""
         self._start, self.step, self._rest = self._worked_on(), step, 1.0
 
     def along(self, ks):

@@ -1,8 +1,8 @@
 """The small dual of the bundle method, over the simplex of the planes.
 
-    maximise over alpha    C offsets'alpha - C^2/2 alpha' G alpha      alpha >= 0, sum alpha = 1
+    maximize over alpha    C offsets'alpha - C^2/2 alpha' G alpha      alpha >= 0, sum alpha = 1
 
-Intercepts b that are not regularised have coefficients (tilts) that vanish at the optimum: tilts'alpha = 0, and b are
+Intercepts b that are not regularized have coefficients (tilts) that vanish at the optimum: tilts'alpha = 0, and b are
 the multipliers of these equalities. As long as no alpha satisfies them, |b| is held below a bound, which costs
 C bound |tilts'alpha| in the dual.
 """

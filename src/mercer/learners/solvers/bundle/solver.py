@@ -1,6 +1,6 @@
 """The bundle solver: cutting planes in the factor space of any inner product. [vedaldi12sparse] Sec. 4
 
-    minimise   1/2 |u|^2 + C R(u),        R(u) = sum_i w_i L(y_i, f_i),        f = Phi F' u + intercept
+    minimize   1/2 |u|^2 + C R(u),        R(u) = sum_i w_i L(y_i, f_i),        f = Phi F' u + intercept
 
 R is convex, so a subgradient at any point gives a plane below it: R(u) >= <p, u> + offset, with p = F Phi' slopes. The
 planes so far make a small problem over their simplex, whose value bounds the optimum from below and whose solution is
@@ -49,7 +49,7 @@ class BundleSolver(Solver):
 
 
 def solve_bundle(problem, tol=1e-3, max_iter=1000, max_planes=100, start=None):
-    """Minimise until every relative duality gap is at most ``tol``.
+    """Minimize until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MOST_VISITS = 10  # between two looks at all rows, as a multiple of their number
 
 
 def solve_joint_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
-    """Minimise until the relative duality gap is at most ``tol``.
+    """Minimize until the relative duality gap is at most ``tol``.
 
     Parameters
     ----------

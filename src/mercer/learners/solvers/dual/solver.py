@@ -32,7 +32,7 @@ JOINT_LOSS = "crammer_singer"  # the one joint loss with such a dual: see `merce
 
 
 def solve_dual(problem, tol=1e-3, max_iter=1000, random_state=0, start=None):
-    """Minimise until every relative duality gap is at most ``tol``.
+    """Minimize until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def row_coordinates(problem, tol):
     found = coordinates_of(design, np.float32 if tol >= LEAST_SINGLE else np.float64, problem.loss.joint)
     if found is None:
         raise InputError(
-            "Dual coordinate descent needs dense or CSR rows or bits with the identity as inner product, or words of "
-            f"columns as ProductQuantizer, LevelQuantizer and SparseAdditiveMap give; got {design!r}. Use "
+            "Dual coordinate descent supports dense rows, CSR rows or bits with the identity as inner product, or "
+            f"the codes of ProductQuantizer, LevelQuantizer and SparseAdditiveMap; got {design!r}. Use "
             "solver='bundle'."
         )
     return found
@@ -66,8 +66,7 @@ def _check(problem):
     if problem.loss.form is None:
         known = ", ".join([*LOSSES_WITH_FORM, JOINT_LOSS])
         raise InputError(
-            f"Dual coordinate descent has no form of the loss {problem.loss.name!r}. It knows {known}; use one of them "
-            "or another solver."
+            f"Dual coordinate descent does not support the loss {problem.loss.name!r}. Use {known}, or another solver."
         )
     check_intercept(problem)
 
@@ -76,8 +75,8 @@ def check_intercept(problem):
     """Raise unless rows can move one at a time."""
     if problem.intercept == "free":
         raise InputError(
-            "Dual coordinate descent moves one row at a time and cannot keep the equality of an unregularised "
-            "intercept. Use intercept_scaling=1 or solver='bundle'."
+            "Dual coordinate descent does not support an unregularized intercept. Use intercept_scaling=1 or "
+            "solver='bundle'."
         )
 
 
@@ -118,7 +117,9 @@ class _DescentRun(Rounds):
         self._run(lambda column: column.descend(self.tol, self.max_iter))
 
     def _run(self, step):
-        run_blocks(step, self.open, self.n_jobs, "Columns of scores")  # of thousands of classes a step takes minutes
+        run_blocks(
+            step, self.open, self.n_jobs, "Training columns of scores"
+        )  # of thousands of classes a step takes minutes
 
     def note(self, tol):
         """Record where the work stands; whether everything is done."""

@@ -1,6 +1,6 @@
 """Falkon: many landmarks for many rows, by Newton steps and preconditioned conjugate gradients. [rudi17falkon]
 
-    minimise    1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = K_nM L'^-1 u + intercept,      K_MM + jitter I = L L'
+    minimize    1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = K_nM L'^-1 u + intercept,      K_MM + jitter I = L L'
 
 A step of conjugate gradients is one pass over the rows, in which every block of kernel values is computed once and used
 twice: for the scores of a direction, and for what they give back. With the landmarks' preconditioner a few dozen passes
@@ -50,7 +50,7 @@ class FalkonSolver(Solver):
 
 
 def solve_falkon(problem, tol=1e-3, max_iter=1000, start=None):
-    """Minimise until every relative duality gap is at most ``tol``.
+    """Minimize until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def solve_falkon(problem, tol=1e-3, max_iter=1000, start=None):
     """
     if problem.design.rows.kind != "landmarks":
         raise InputError(
-            "solver='falkon' is for rows that are compared with many landmarks in every pass, those of "
-            "NystroemMap(n_landmarks=...) with more than 2,048 of them. Use solver='auto' for other rows."
+            "solver='falkon' works only with NystroemMap(n_landmarks=...) and more than 2,048 landmarks. Use "
+            "solver='auto' otherwise."
         )
     with single_threaded():
         return minimise(FalkonRun(problem, start, tol, max_iter), tol, max_iter)

@@ -3,7 +3,7 @@
     H = diag(ridge) + Z' diag(c) Z,      Z = (Phi F', s)
 
 where c >= 0 are second derivatives, s is the constant feature of the intercept, and ridge is 1, or 0 for an intercept
-that is not regularised. With few factors H is written out. With more it acts through passes over the rows, in conjugate
+that is not regularized. With few factors H is written out. With more it acts through passes over the rows, in conjugate
 gradients, which the Hessian of a sample of the rows preconditions where that is a small thing to factor.
 """
 
@@ -126,7 +126,7 @@ def _factor(H):
     try:
         return stable_cholesky(H), True
     except LinAlgError as error:
-        raise InputError("Newton's method met numbers that are too large. Scale the rows down, or lower C.") from error
+        raise InputError("Newton's method overflowed. Scale the rows down, or lower C.") from error
 
 
 def _conjugate_gradients(apply, solve, target):

@@ -31,7 +31,7 @@ def smoothed(problem):
     if loss.is_smooth and not loss.joint:
         return SmoothLoss(problem)
     raise InputError(
-        f"Newton's method needs a loss of single scores, got {loss.name!r}. Use solver='bundle' or another loss."
+        f"Newton's method does not support the joint loss {loss.name!r}. Use solver='bundle' or another loss."
     )
 
 

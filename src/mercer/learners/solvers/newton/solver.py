@@ -1,6 +1,6 @@
 """Newton's method on the weights: for few factors, and for smooth losses.
 
-    minimise    1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = Phi F' u + intercept
+    minimize    1/2 |u|^2 + C sum_i w_i L(y_i, f_i),      f = Phi F' u + intercept
 
 One pass over the rows gives the scores of a direction, another the gradient u + p with p = F Phi' slopes, for all
 columns together. The slopes are also a point of the dual problem, whose value lies exactly 1/2 |u + p|^2 below the
@@ -29,7 +29,7 @@ SAMPLE_PER_FACTOR = 50  # if these are so many rows per factor
 SAMPLE_TOL, MOST_SAMPLE_PASSES = 1e-2, 50
 MOST_EVALUATIONS = 20
 PRECISION = 0.1  # slope at the end of a line search, as a share of that at its start
-BALANCE = 1e-9  # sum of slopes at an intercept that is not regularised, as a share of the largest sum
+BALANCE = 1e-9  # sum of slopes at an intercept that is not regularized, as a share of the largest sum
 PROGRESS = 0.999  # a gap that does not fall to this share of itself
 MOST_IDLE = 30  # in so many iterations is at the end of what the precision of the scores allows
 
@@ -51,7 +51,7 @@ class NewtonSolver(Solver):
 
 
 def solve_newton(problem, tol=1e-3, max_iter=1000, start=None):
-    """Minimise until every relative duality gap is at most ``tol``.
+    """Minimize until every relative duality gap is at most ``tol``.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class NewtonRun(Rounds):
         )
 
     def _balance(self):
-        """Move an intercept that is not regularised to where its slopes cancel: only then are they a dual point."""
+        """Move an intercept that is not regularized to where its slopes cancel: only then are they a dual point."""
         zeros = np.zeros(len(self.open))
         first = self.loss.along(self.scores, np.ones_like(self.scores), zeros)
         ahead = np.ones_like(self.scores) * -np.sign(first).astype(self.scores.dtype)

@@ -37,7 +37,7 @@ def as_expression(tree):
         found = f"{name} {operator} {_shown(tree.value)}"
     elif isinstance(tree, Like):
         if "\\" in tree.pattern:  # a letter of ours; in Milvus it takes the meaning of the next one, if not at the end
-            raise InputError(f"Milvus takes no backslash in a pattern of like, got {tree.pattern!r:.80}.")
+            raise InputError(f"Milvus does not support a backslash in a like pattern; got {tree.pattern!r:.80}.")
         found = f"{name} like {literal(tree.pattern)}"
     else:
         assert isinstance(tree, Among)

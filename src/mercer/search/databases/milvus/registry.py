@@ -74,7 +74,7 @@ class Registry:
         layout = Layout.of_document(head["layout"], where)
         pieces = [self._query(f"key == {literal(f'{self.name}/{n + 1}')}", ["content"]) for n in range(head["pieces"])]
         if not all(pieces):
-            raise StoreError(f"{where} has lost part of its embedding. Push the index again.")
+            raise StoreError(f"{where} is missing part of its embedding. Push the index again.")
         return layout, head["fingerprint"], base64.b64decode("".join(piece[0]["content"] for piece in pieces))
 
     def names(self):
@@ -92,9 +92,9 @@ class Registry:
         """Refuse if the index is gone or belongs to another embedding by now."""
         head = self._head()
         if head is None:
-            raise StoreError(f"{self._session.name} has no index in the collection {self.name} any more.")
+            raise StoreError(f"{self._session.name} has no index in the collection {self.name} anymore.")
         if head["fingerprint"] != fingerprint:
             raise InputError(
-                f"The collection {self.name} of {self._session.name} was given another embedding since it was opened "
-                f"(fingerprint {head['fingerprint']}, not {fingerprint}). Connect again."
+                f"The collection {self.name} of {self._session.name} has got a different embedding since it was "
+                f"opened (fingerprint {head['fingerprint']}, not {fingerprint}). Connect again."
             )

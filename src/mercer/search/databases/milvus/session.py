@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from mercer._base.errors import InputError, StoreError, require_extra
 
 PURPOSE = "A search in Milvus"
-# Milvus Lite complains on the standard error about a client that asks every ten seconds whether it is there
+# Milvus Lite complains on standard error about a client that asks every ten seconds whether it is there
 SELDOM = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
@@ -46,7 +46,7 @@ class Session:
         """A client of a file. Why a file cannot be opened, Milvus Lite does not say but log, with a traceback."""
         require_extra("milvus_lite", extra="milvus", purpose="A file of Milvus Lite")
         if not new and not Path(settings["uri"]).exists():
-            raise InputError(f"There is no file {settings['uri']} of Milvus Lite. Push an index into it first.")
+            raise InputError(f"There is no file {settings['uri']} of Milvus Lite. Push an index to it first.")
         with _overheard("milvus_lite") as records:
             try:
                 with self.errors():
@@ -56,7 +56,7 @@ class Session:
                 if reason is None:
                     raise
                 if type(reason).__name__ == "DataDirLockedError":
-                    reason = "it is open in another process, and only one may have it. Close it there, or use a server"
+                    reason = "another process has opened it, and only one process may. Close it there, or use a server"
                 raise StoreError(f"{self.name} cannot be opened: {reason}.") from error
 
     @contextmanager
@@ -69,7 +69,7 @@ class Session:
             yield
         except self.pymilvus.MilvusException as error:
             said = " ".join(str(error.message).split())
-            raise StoreError(f"{self.name} said: {said}{'' if said.endswith('.') else '.'}") from error
+            raise StoreError(f"{self.name} reported: {said}{'' if said.endswith('.') else '.'}") from error
         finally:
             log.setLevel(before)
 
@@ -124,7 +124,7 @@ def _settings(url):
     if rest.endswith(".db"):
         return {"uri": unquote(rest)}, f"milvus://{rest}"
     if not parts.hostname:
-        raise InputError("Milvus needs an address: milvus://HOST:PORT, or milvus://FILE.db for Milvus Lite.")
+        raise InputError("A Milvus address must be milvus://HOST:PORT, or milvus://FILE.db for Milvus Lite.")
     scheme = "https" if parts.scheme == "milvus+https" else "http"
     where = parts.netloc.rpartition("@")[2]
     settings = {"uri": f"{scheme}://{where}", "db_name": parts.path.strip("/")}

@@ -56,17 +56,18 @@ class MilvusStore:
         _check_names(layout)
         layout = replace(layout, ids=layout.ids or "numbers")
         if layout.width > WIDEST:
-            raise InputError(f"This embedding has {layout.width:,} dimensions, and Milvus takes {WIDEST:,}.")
+            raise InputError(f"This embedding has {layout.width:,} dimensions, but Milvus supports at most {WIDEST:,}.")
         registry = Registry(self._session, layout.name)
         if registry.read() is not None:
             raise InputError(
-                f"The collection {layout.name} of {self.place} has an index. Connect to it, push with replace=True, or "
-                "name another collection."
+                f"The collection {layout.name} of {self.place} already holds an index. Connect to it, push with "
+                "replace=True, or name another collection."
             )
         with self._session.errors():
             if self._client.has_collection(layout.name):
                 raise InputError(
-                    f"{self.place} has a collection {layout.name} which is not an index of Mercer. Name another one."
+                    f"{self.place} has a collection {layout.name} that is not an index of Mercer. Name another "
+                    "collection."
                 )
             self._use(layout, fingerprint)
             self._create_collection()
@@ -107,8 +108,8 @@ class MilvusStore:
         with self._session.errors():
             if not self._client.has_collection(name):
                 raise InputError(
-                    f"The collection {name} of {self.place} held an index and is gone: something else has dropped it. "
-                    "Push the index again with replace=True."
+                    f"The collection {name} of {self.place} held an index, but another program dropped it. Push the "
+                    "index again with replace=True."
                 )
             self._client.load_collection(name)
         return layout, fingerprint, model
@@ -147,7 +148,7 @@ class MilvusStore:
         taken = next((value for value in ids if value in known), None)
         if taken is not None:
             raise InputError(
-                f"KernelIndex.add was given the id {taken!r}, which is in the index; nothing was added. Use update."
+                f"KernelIndex.add got the id {taken!r}, which is already in the index. Nothing was added. Use update."
             )
         with self._session.errors():
             for batch in self._messages(ids, blocks, payload):
@@ -172,7 +173,7 @@ class MilvusStore:
         known = self._to_be_changed(ids)
         unknown = next((value for value in ids if value not in known), None)
         if unknown is not None:
-            raise InputError(f"KernelIndex.{verb} does not know the id {unknown!r}; nothing was changed.")
+            raise InputError(f"KernelIndex.{verb} found no row with the id {unknown!r}. Nothing was changed.")
 
     def _messages(self, ids, blocks, payload):
         start = 0
@@ -188,8 +189,8 @@ class MilvusStore:
         longest = max((len(text) for text in texts if text is not None), default=0)
         if longest > LONGEST_TEXT:
             raise InputError(
-                f"Milvus keeps at most {LONGEST_TEXT:,} letters in a field, and a row takes {longest:,}. Keep the rows "
-                "yourself: push with vectors=None and connect with rows=..."
+                f"Milvus stores at most {LONGEST_TEXT:,} characters in a field, but a row needs {longest:,}. Store "
+                "the rows elsewhere: push with vectors=None and connect with rows=..."
             )
         Z = Z.astype(np.float16 if layout.dtype == "float16" else np.float32)
         size = max(1, BATCH_BYTES // (Z.shape[1] * Z.itemsize + longest + 64 * (1 + len(payload))))
@@ -206,7 +207,8 @@ class MilvusStore:
     def search(self, Z, k, condition, ef, rows):
         if k > MOST_FOUND:
             raise InputError(
-                f"Milvus gives at most {MOST_FOUND:,} candidates of a query, and oversample * k is {k:,}. Ask for less."
+                f"Milvus returns at most {MOST_FOUND:,} candidates per query, but oversample * k is {k:,}. Lower one "
+                "of them."
             )
         layout = self.layout
         length = max(k, LEAST_LIST if ef is None else ef)  # Milvus wants it at least k
@@ -260,9 +262,7 @@ class MilvusStore:
         if condition is None:
             return ""
         if condition.values is not None:
-            raise InputError(
-                "Milvus takes no values apart from the expression in every version: write them into the filter."
-            )
+            raise InputError("Not every version of Milvus supports separate values. Write them into the filter.")
         parts = [
             condition.ids is not None and among(self.layout.id_column, condition.ids),
             condition.text,
@@ -319,9 +319,9 @@ def _check_names(layout):
     strange = next((name for name in names if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", name)), None)
     if strange is not None or layout.name == COLLECTION:
         raise InputError(
-            "Milvus needs names of letters, digits and underscores that do not begin with a digit, and "
-            f"{COLLECTION!r} is Mercer's own; got {strange or layout.name!r:.80}."
+            "Milvus needs names of letters, digits and underscores that do not start with a digit, and "
+            f"{COLLECTION!r} is reserved; got {strange or layout.name!r:.80}."
         )
     word = next((name for name in names[1:] if name.lower() in WORDS), None)
     if word is not None:
-        raise InputError(f"{word!r} is a word of the expressions of Milvus and cannot be the name of a column there.")
+        raise InputError(f"{word!r} is a reserved word of Milvus and cannot be a column name.")

@@ -49,4 +49,4 @@ def _check_texts(leaf):
     values = leaf.values if isinstance(leaf, Among) else (leaf.pattern if isinstance(leaf, Like) else leaf.value,)
     bad = next((value for value in values if isinstance(value, str) and "\0" in value), None)
     if bad is not None:
-        raise InputError(f"PostgreSQL takes no zero character in a text, got {bad!r:.80}.")
+        raise InputError(f"PostgreSQL does not support NUL characters in strings; got {bad!r:.80}.")

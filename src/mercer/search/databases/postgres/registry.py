@@ -79,9 +79,9 @@ class Registry:
         query = self._sql(f"{query} FOR SHARE" if lock else query)
         found = self._session.one(query.format(self._own), [self._table, self.column])
         if found is None:
-            raise StoreError(f"{self._session.name} has no index in the table {self.name} any more.")
+            raise StoreError(f"{self._session.name} has no index in the table {self.name} anymore.")
         if found[0] != fingerprint:
             raise InputError(
-                f"The table {self.name} of {self._session.name} was given another embedding since it was opened "
+                f"The table {self.name} of {self._session.name} has got a different embedding since it was opened "
                 f"(fingerprint {found[0]}, not {fingerprint}). Connect again."
             )

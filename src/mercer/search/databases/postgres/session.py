@@ -50,8 +50,8 @@ class Session:
                     self.run("CREATE EXTENSION IF NOT EXISTS vector")
             except StoreError as error:
                 raise StoreError(
-                    f"{self.name} has no extension 'vector', and it could not be created. {error} Let somebody who may "
-                    "run: CREATE EXTENSION vector."
+                    f"{self.name} has no extension 'vector', and it could not be created. {error} Ask a database "
+                    "administrator to run CREATE EXTENSION vector."
                 ) from error
             version = self._version()
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
@@ -75,7 +75,7 @@ class Session:
         except self.psycopg.Error as error:
             detail = getattr(error.diag, "message_primary", None) or str(error).strip().splitlines()[0]
             hint = getattr(error.diag, "message_detail", None)
-            raise StoreError(f"{self.name} said: {detail}{f' ({hint})' if hint else ''}.") from error
+            raise StoreError(f"{self.name} reported: {detail}{f' ({hint})' if hint else ''}.") from error
 
     @contextmanager
     def transaction(self):
@@ -142,7 +142,7 @@ def identifier(name):
 
     parts = name.split(".")
     if len(parts) > 2 or not all(parts):
-        raise InputError(f"PostgreSQL needs a table as 'table' or 'schema.table', got {name!r:.80}.")
+        raise InputError(f"A PostgreSQL table must be 'table' or 'schema.table'; got {name!r:.80}.")
     return sql.Identifier(*map(_checked, parts))
 
 
@@ -156,7 +156,7 @@ def column(name):
 def _checked(name):
     """psycopg looks for places of values inside quoted names, too."""
     if "%" in name:
-        raise InputError(f"Mercer takes no name of a table or column with a percent sign, got {name!r:.80}.")
+        raise InputError(f"Names of tables and columns must not contain a percent sign; got {name!r:.80}.")
     return name
 
 

@@ -76,7 +76,7 @@ class Statements:
             text, values = text.replace("%", "%%"), {}
         elif not isinstance(values, dict) or any(str(name).startswith(OWN_PREFIX) for name in values):
             raise InputError(
-                "A filter in SQL takes its values as a dictionary, by names that do not begin with 'mercer_': "
+                "The values of an SQL filter must be a dictionary with names that do not start with 'mercer_': "
                 "filter=('year > %(since)s', {'since': 2000})."
             )
         return sql.SQL("({})").format(sql.SQL(text)), values

@@ -52,8 +52,8 @@ class PostgresStore:
         registry = Registry(self._session, layout.name, layout.embedding_column)
         if registry.read() is not None:
             raise InputError(
-                f"The table {layout.name} of {self.place} has an index in the column {layout.embedding_column!r}. "
-                "Connect to it, push with replace=True, or name another table or column."
+                f"The table {layout.name} of {self.place} already holds an index in the column "
+                f"{layout.embedding_column!r}. Connect to it, push with replace=True, or name another table or column."
             )
         with self._session.changes():
             layout = create_table(self._session, layout, TYPES[layout.dtype])

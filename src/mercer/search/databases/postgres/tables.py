@@ -27,8 +27,8 @@ def check_width(layout):
     kind = {"float32": "vector", "float16": "halfvec"}[layout.dtype]
     what = f"an HNSW index on a {kind}" if layout.method == "hnsw" else "a column"
     raise InputError(
-        f"This embedding has {layout.width:,} dimensions, and {what} of pgvector at most {limit:,}. "
-        f"Use {', or '.join(ways)}."
+        f"This embedding has {layout.width:,} dimensions, but {what} of pgvector supports at most {limit:,}. Use "
+        f"{', or '.join(ways)}."
     )
 
 
@@ -50,8 +50,8 @@ def create_table(session, layout, kind):
         layout = replace(layout, own=False, ids=layout.ids or ids)
         if ids != layout.ids:
             raise InputError(
-                f"The ids of this index are {layout.ids}, and the column {layout.id_column!r} of the table "
-                f"{layout.name} is {found}. Give the rows ids of that type."
+                f"The ids of this index are {layout.ids}, but the column {layout.id_column!r} of the table "
+                f"{layout.name} is {found}. Use ids of that type."
             )
         added = sql.SQL(", ").join(sql.SQL("ADD COLUMN {}").format(each) for each in columns)
         session.run(sql.SQL("ALTER TABLE {table} {added}").format(**names, added=added))
@@ -89,7 +89,7 @@ def check_table(session, layout, kind, where):
     table = identifier(layout.name).as_string(session.connection)
     if session.one("SELECT to_regclass(%s)::oid", [table])[0] is None:
         raise InputError(
-            f"{where} held an index and is gone: something else has dropped it. Push the index again with replace=True."
+            f"{where} held an index, but another program dropped it. Push the index again with replace=True."
         )
     query = (
         "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
@@ -104,7 +104,7 @@ def check_table(session, layout, kind, where):
         if found.get(name, "").rpartition(".")[2] != needed:  # a type may be shown with the schema of pgvector
             there = f"is {found[name]}" if name in found else "is gone"
             raise InputError(
-                f"{where} held an index whose column {name!r} was {needed} and {there}: something else has changed the "
+                f"{where} held an index whose column {name!r} was {needed} and {there}: another program changed the "
                 "table. Push the index again with replace=True."
             )
 
@@ -119,15 +119,15 @@ def id_type(session, layout):
         [table, layout.id_column],
     )
     if found is None:
-        raise InputError(f"The table {layout.name} has no column {layout.id_column!r}. Name the one of its ids.")
+        raise InputError(f"The table {layout.name} has no column {layout.id_column!r}. Name the column of the ids.")
     if found[0] not in NUMBERS + TEXTS:
         raise InputError(
-            f"The column {layout.id_column!r} of the table {layout.name} is {found[0]}; ids are whole numbers, texts "
+            f"The column {layout.id_column!r} of the table {layout.name} is {found[0]}; ids must be integers, strings "
             "or uuid."
         )
     if not found[1]:
         raise InputError(
             f"The column {layout.id_column!r} of the table {layout.name} must be its primary key or have a UNIQUE "
-            "constraint: every row of an index needs an id of its own."
+            "constraint, because ids must be unique."
         )
     return found[0]

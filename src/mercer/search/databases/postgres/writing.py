@@ -13,8 +13,8 @@ from mercer._base.errors import InputError, StoreError
 from mercer.search.databases.postgres.session import column
 
 STAGE = "mercer_stage"
-TAKEN = "KernelIndex.add was given the id {}, which is in the index; nothing was added. Use update."
-UNKNOWN = "KernelIndex.update does not know the id {}; nothing was changed."
+TAKEN = "KernelIndex.add got the id {}, which is already in the index. Nothing was added. Use update."
+UNKNOWN = "KernelIndex.update found no row with the id {}. Nothing was changed."
 
 
 class TableWriter:
@@ -57,7 +57,7 @@ class TableWriter:
             known = self._sql.known(ids)
             unknown = next((value for value in ids if value not in known), None)
             if unknown is not None:
-                raise InputError(f"KernelIndex.remove does not know the id {unknown!r}; nothing was changed.")
+                raise InputError(f"KernelIndex.remove found no row with the id {unknown!r}. Nothing was changed.")
             where = " WHERE {embedding} IS NOT NULL AND {id} = ANY(%s::{type}[])"
             self._session.run(self._sql.statement(query + where), [list(ids)])
 
@@ -109,7 +109,7 @@ class TableWriter:
     def _unstage(self, changed, n_rows):
         if changed < n_rows:
             raise StoreError(
-                f"Somebody else changed some of these rows in {self._session.name} at the same moment. Try again."
+                f"Another connection changed some of these rows in {self._session.name} at the same time. Try again."
             )
         self._session.run(self._staged("DROP TABLE {stage}", ()))
 
@@ -124,7 +124,8 @@ class TableWriter:
 def _write_row(copy, row, layout):
     if any(isinstance(value, str) and "\0" in value for value in row):
         raise InputError(
-            f"PostgreSQL keeps no zero character in a text; the row of the id {str(row[0])!r:.80} has one."
+            f"PostgreSQL does not support NUL characters in strings, but the row with the id {str(row[0])!r:.80} "
+            "contains one."
         )
     try:
         copy.write_row((row[0], *row[1], *row[2:]))

@@ -1,6 +1,6 @@
 """The catalogue of a stored index: a small SQLite database that says which bytes of which files count.
 
-Data are written and synchronised first; then one transaction here makes them part of the index. The journal is SQLite's
+Data are written and synchronized first; then one transaction here makes them part of the index. The journal is SQLite's
 rollback journal (TRUNCATE, synchronous=FULL), not its write-ahead log. The log needs a shared-memory file that readers
 write too: not on a read-only directory, not over a network, and left behind by them.
 
@@ -142,7 +142,7 @@ def read_catalogue(path: Path, verify: bool = False) -> tuple[Contents, bytes]:
             # the counter of a commit that is under way may be on the disk before the commit counts
             return contents, b"" if journal else stamp
         if time.monotonic() > deadline:
-            raise FileProblem(f"was changed all the time for {_PATIENCE_SECONDS:.0f} seconds. Try again.")
+            raise FileProblem(f"was being changed for {_PATIENCE_SECONDS:.0f} seconds. Try again.")
 
 
 def is_unchanged(path: Path, stamp: bytes) -> bool:
@@ -230,7 +230,7 @@ def _check_journal(path: Path) -> None:
         with open(path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 8))
             if file.read() == _SUPER_JOURNAL:
-                raise FileProblem("has a catalogue whose journal names another database.")
+                raise FileProblem("has a catalogue whose journal belongs to a different database.")
 
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
@@ -248,8 +248,8 @@ def _writing_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StorageError(
-            f"{os.fspath(path)!r} could not be written ({error}). Make room on the disk, see that the file can be "
-            "written, and repeat the call."
+            f"{os.fspath(path)!r} could not be written ({error}). Check the free disk space and the permissions of "
+            "the file, and repeat the call."
         ) from error
 
 

@@ -121,9 +121,9 @@ def _as_json(document: dict[str, Any]) -> str:
         text = json.dumps(document, allow_nan=False)
         faithful = json.loads(text)["header"] == document["header"]
     except (TypeError, ValueError) as error:
-        raise InputError(f"The header of an index needs values that JSON can hold: {error}.") from error
+        raise InputError(f"The header of an index must be representable as JSON: {error}.") from error
     if not faithful or len(text) > LONGEST_VALUE // 2:
-        raise InputError("The header of an index needs text as keys, lists for sequences, and less than 8 MB.")
+        raise InputError("The header of an index needs string keys, lists for sequences, and less than 8 MB.")
     return text
 
 
@@ -170,7 +170,7 @@ def read_contents(connection: sqlite3.Connection, verify: bool) -> Contents:
 
 def _check_identity(rows) -> None:
     if rows("PRAGMA application_id") != [(APPLICATION_ID,)]:
-        raise FileProblem(f"is not an index: its {CATALOGUE_NAME!r} is a database of something else.")
+        raise FileProblem(f"is not an index: its {CATALOGUE_NAME!r} is a different database.")
     version = rows("PRAGMA user_version")[0][0]
     if version > FORMAT_VERSION:
         raise FileProblem(
@@ -179,7 +179,7 @@ def _check_identity(rows) -> None:
     # no views, triggers or generated columns: they would run the code of whoever wrote the file
     tables = {name: sql for _, name, sql in rows("SELECT type, name, sql FROM sqlite_master LIMIT 100")}
     if version < 1 or tables != TABLES:
-        raise _damaged("its tables are not those of an index")
+        raise _damaged("its tables do not belong to an index")
 
 
 def _read_generation(found):
@@ -194,7 +194,7 @@ def _read_generation(found):
         model = ModelRecord(**document["model"])
         header = document["header"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _damaged(f"its description cannot be understood ({error!s:.200})") from error
+        raise _damaged(f"its description cannot be read ({error!s:.200})") from error
     if not isinstance(header, dict) or not _is_size(model.n_bytes) or not _is_digest(model.sha256):
         raise _damaged("its description is incomplete")
     return number, columns, header, model

@@ -70,8 +70,8 @@ def disk_errors(path: Path, what: str) -> Iterator[None]:
         if error.errno not in DISK_FULL:
             raise
         raise StorageError(
-            f"{os.fspath(path)!r}: {what} did not fit on the disk ({error.strerror}), and the index is as it was "
-            "before. Make room there and repeat the call."
+            f"{os.fspath(path)!r}: {what} did not fit on the disk ({error.strerror}). The index is unchanged. Free "
+            "some space and repeat the call."
         ) from error
 
 
@@ -79,7 +79,7 @@ def disk_errors(path: Path, what: str) -> Iterator[None]:
 def reading_errors(path: Path) -> Iterator[None]:
     """Turn everything that can go wrong while an index is read into an error that names it."""
     try:
-        with disk_errors(path, "what was to be read"):
+        with disk_errors(path, "the data to read"):
             yield
     except MercerError:
         raise
@@ -90,7 +90,7 @@ def reading_errors(path: Path) -> Iterator[None]:
         what = f"{error.filename!r}: " if isinstance(error.filename, str) else ""
         raise ModelFileError(f"{os.fspath(path)!r} cannot be opened: {what}{error.strerror}.") from error
     except MemoryError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} does not fit into memory.") from error
+        raise ModelFileError(f"{os.fspath(path)!r} does not fit in memory.") from error
 
 
 def require_posix() -> None:
@@ -130,7 +130,7 @@ def lock_for_writing(path: Path) -> io.FileIO:
         file.close()
         process = f"process {holder.decode()}" if holder.isdigit() else "another process"
         raise LockedError(
-            f"{os.fspath(path)!r} is open for writing by {process}; close it there or open it with mode='r'."
+            f"{os.fspath(path)!r} is open for writing by {process}. Close it there, or open it with mode='r'."
         ) from None
     except BaseException:
         file.close()
@@ -230,7 +230,7 @@ class Folder:
                 if not stat.S_ISREG(status.st_mode):
                     raise FileProblem("it is not a regular file")
                 if status.st_size < n_bytes:
-                    raise FileProblem(f"it has {status.st_size:,} bytes, and {n_bytes:,} were committed")
+                    raise FileProblem(f"it has {status.st_size:,} bytes, but {n_bytes:,} were committed")
                 yield file
         except FileProblem as problem:
             raise FileProblem(f"has a damaged file {where!r}: {problem}. {REMEDY}") from None
@@ -293,7 +293,7 @@ def crc32_of(file: io.FileIO, n_bytes: int) -> int:
     while n_bytes:
         size = file.readinto(buffer[: min(len(buffer), n_bytes)])
         if not size:
-            raise FileProblem("it became shorter while it was read")
+            raise FileProblem("it was truncated while it was being read")
         crc = zlib.crc32(buffer[:size], crc)
         n_bytes -= size
     return crc

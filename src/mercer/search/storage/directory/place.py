@@ -41,7 +41,7 @@ def check_new_place(path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.is_dir():
         if os.path.lexists(path):
-            raise InputError(f"A new index needs a directory, and {os.fspath(path)!r} is a file.")
+            raise InputError(f"A new index needs a directory, but {os.fspath(path)!r} is a file.")
         return
     names = sorted(os.listdir(path))
     if CATALOGUE_NAME in names and is_ours(path / CATALOGUE_NAME):
@@ -50,7 +50,8 @@ def check_new_place(path: str | os.PathLike[str]) -> None:
     foreign = [name for name in names if not _OURS.fullmatch(name) or LOCK_NAME not in names]
     if foreign:
         raise InputError(
-            f"A new index needs an empty directory, and {os.fspath(path)!r} holds {foreign[0]!r}. Choose another."
+            f"A new index needs an empty directory, but {os.fspath(path)!r} contains {foreign[0]!r}. Choose another "
+            "directory."
         )
 
 

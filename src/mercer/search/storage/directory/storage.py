@@ -179,7 +179,7 @@ class DirectoryStorage(Storage):
         verify : read all files once and compare their checksums; False compares their sizes only
         """
         if mode not in ("r", "w"):
-            raise InputError(f"An index is opened with mode='r' or mode='w', got {mode!r}.")
+            raise InputError(f"An index must be opened with mode='r' or mode='w'; got {mode!r}.")
         require_posix()
         storage = cls(Path(path).absolute())
         with reading_errors(storage.path):
@@ -319,11 +319,13 @@ class DirectoryStorage(Storage):
     def _check_writable(self, name: str) -> None:
         self._check_open(name)
         if self._catalogue is None:
-            raise InputError(f"{name} needs mode='w', and {os.fspath(self.path)!r} was opened with mode='r'.")
+            raise InputError(f"{name} needs mode='w', but {os.fspath(self.path)!r} was opened with mode='r'.")
         if self._process != os.getpid():
             raise InputError(f"{name} cannot run in a fork of process {self._process}, which opened the index.")
         if self._broken:
-            raise InputError(f"{name} needs {os.fspath(self.path)!r} to be opened again: the disk failed before.")
+            raise InputError(
+                f"{name} needs {os.fspath(self.path)!r} to be opened again, because a disk operation failed."
+            )
 
     def row_writer(self) -> RowWriter:
         self._filling = SegmentFiles(self._folder_path(), self.columns, self._contents.segments)
