@@ -4,7 +4,7 @@ Compositions: bacteria, words, and Bray-Curtis without a matrix
 
 Ecologists count species in a sample and compare two samples by Bray and Curtis: twice what they share over all
 that was counted. The usual way builds a matrix of all pairs. Bray-Curtis is a kernel, though, so that it can be
-searched and learnt with at a cost that grows with the number of samples and not with its square.
+searched and learned with at a cost that grows with the number of samples and not with its square.
 """
 
 # %%
@@ -55,8 +55,8 @@ def shares(X):
 mapped = HomogeneousMap("intersection", order=3).fit_transform(shares(counts))
 components = PCA(2, random_state=0).fit_transform(mapped)
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-for name, colour in zip(names, ("#D55E00", "#0072B2"), strict=True):
-    axes.plot(*components[diagnosis == name].T, "o", markersize=5, alpha=0.7, color=colour, label=name)
+for name, color in zip(names, ("#D55E00", "#0072B2"), strict=True):
+    axes.plot(*components[diagnosis == name].T, "o", markersize=5, alpha=0.7, color=color, label=name)
 axes.set(xlabel="first component", ylabel="second component", title="Bray-Curtis map of the samples")
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
@@ -72,7 +72,7 @@ axes.legend(frameon=False)
 
 
 def log_ratios(X):
-    """Centred logarithms, with half a count added."""
+    """Centered logarithms, with half a count added."""
     logs = np.log(X + 0.5)
     return logs - logs.mean(axis=1, keepdims=True)
 
@@ -104,9 +104,9 @@ for name, values in quality.items():
 places = np.arange(len(quality))[::-1]
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for place, (name, values) in zip(places, quality.items(), strict=True):
-    colour = "#0072B2" if "map" in name else "#E69F00"
-    axes.plot(np.quantile(values, [0.1, 0.9]), [place, place], color=colour, linewidth=2)
-    axes.plot(values.mean(), place, "o", color=colour, markersize=7)
+    color = "#0072B2" if "map" in name else "#E69F00"
+    axes.plot(np.quantile(values, [0.1, 0.9]), [place, place], color=color, linewidth=2)
+    axes.plot(values.mean(), place, "o", color=color, markersize=7)
 axes.set_yticks(places, list(quality))
 axes.set(xlabel="ROC-AUC: mean and middle 80 % of the folds", ylim=(-0.6, len(quality) - 0.4))
 axes.grid(axis="x", color="#dddddd", linewidth=0.6)
@@ -117,7 +117,7 @@ axes.spines[["top", "right"]].set_visible(False)
 # overlap widely. What a map gives is Bray-Curtis at linear cost. Whether Bray-Curtis is the right measure for a
 # diagnosis is another question, and has to be asked of the data at hand.
 #
-# Neighbours without a matrix
+# Neighbors without a matrix
 # ---------------------------
 #
 # Posts are compositions too, of words. :func:`mercer.exact_knn` goes through blocks of rows and keeps the ten
@@ -143,14 +143,14 @@ for n in steps:
     seconds.append(time.perf_counter() - start)
 others = np.array([row[row != own][:10] for own, row in enumerate(ids)])
 same = (groups[others] == groups[:, None]).mean()
-print(f"{posts.shape[0]:,} posts: {seconds[-1]:.1f} s; {100 * same:.0f} % of the neighbours are of the same group")
+print(f"{posts.shape[0]:,} posts: {seconds[-1]:.1f} s; {100 * same:.0f} % of the neighbors are of the same group")
 np.testing.assert_allclose(similarity[:20], np.sort(BrayCurtis()(posts[:20], posts))[:, :-12:-1], rtol=1e-5)
 
 matrix = [n * n * 8 / 1e6 for n in steps]
 kept = [n * 11 * 16 / 1e6 for n in steps]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 axes.plot(steps, matrix, "o-", color="#E69F00", label="matrix of all pairs")
-axes.plot(steps, kept, "o-", color="#0072B2", label="eleven neighbours of each")
+axes.plot(steps, kept, "o-", color="#0072B2", label="eleven neighbors of each")
 axes.set(xscale="log", yscale="log", xlabel="posts", ylabel="MB")
 axes.set_xticks(steps, [f"{n:,}" for n in steps])
 axes.minorticks_off()

@@ -102,9 +102,9 @@ for name, (first, ten) in results.items():
 
 places = np.arange(len(results))[::-1]
 figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
-for column, (colour, label) in enumerate((("#0072B2", "first"), ("#56B4E9", "among the first ten"))):
+for column, (color, label) in enumerate((("#0072B2", "first"), ("#56B4E9", "among the first ten"))):
     values = [result[column] for result in results.values()]
-    bars = axes.barh(places + 0.2 - 0.4 * column, values, height=0.36, color=colour, label=label)
+    bars = axes.barh(places + 0.2 - 0.4 * column, values, height=0.36, color=color, label=label)
     axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
 axes.set_yticks(places, list(results))
 axes.set(xlabel="% of queries with another spectrum of their compound", xlim=(0, 112))
@@ -118,9 +118,9 @@ axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 
 query = asked[0]
 best = ids[0][ids[0] != query][0]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-for row, sign, colour, name in ((query, 1, "#0072B2", "query"), (best, -1, "#D55E00", "found first")):
+for row, sign, color, name in ((query, 1, "#0072B2", "query"), (best, -1, "#D55E00", "found first")):
     peaks = weighted[[row]]
-    axes.vlines(0.1 * peaks.indices, 0, sign * peaks.data, color=colour, label=f"{name}: {compound[row]}")
+    axes.vlines(0.1 * peaks.indices, 0, sign * peaks.data, color=color, label=f"{name}: {compound[row]}")
 axes.axhline(0, color="black", linewidth=0.8)
 axes.set(xlabel="m/z", ylabel="weighted intensity")
 axes.set_yticks(axes.get_yticks(), [f"{abs(tick):.2f}" for tick in axes.get_yticks()])
@@ -131,7 +131,7 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # A new compound: what kind is it?
 # --------------------------------
 #
-# Where the library has no spectrum of a compound, its chemical superclass can still be learnt. Compounds, not
+# Where the library has no spectrum of a compound, its chemical superclass can still be learned. Compounds, not
 # spectra, are split into training and test: two spectra of one compound on both sides would make it too easy.
 
 from sklearn.model_selection import GroupShuffleSplit

@@ -79,9 +79,9 @@ train, test = next(split.split(active, groups=scaffold))
 fitted, held = (train[part] for part in next(split.split(train, groups=scaffold[train])))
 
 
-def quality(rows, learnt, judged, **chosen):
-    """ROC-AUC on some of the molecules of a machine that learnt from others."""
-    model = KernelClassifier(loss="logistic", tol=1e-2, random_state=0, **chosen).fit(rows[learnt], active[learnt])
+def quality(rows, learned, judged, **chosen):
+    """ROC-AUC on some of the molecules of a machine that learned from others."""
+    model = KernelClassifier(loss="logistic", tol=1e-2, random_state=0, **chosen).fit(rows[learned], active[learned])
     return roc_auc_score(active[judged], model.decision_function(rows[judged]))
 
 

@@ -1,7 +1,8 @@
 """Run the Python blocks of a page in turn and compare what they print with the text below them.
 
 ``python tools/outputs.py README.md docs/start.md`` writes what is missing or has changed into the pages. A block of
-```` ```text ```` right after a block of Python is its output; ``...`` in it stands for whatever differs between runs.
+```` ```text ```` right after a block of Python is its output; ``...`` in it stands for whatever differs between runs, such as
+times.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from pathlib import Path
 BLOCK = re.compile(
     r"^```(?P<language>python|sql)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", re.MULTILINE | re.DOTALL
 )
+TIMES = re.compile(r"\b\d[\d.,]*(?= (?:s|ms|μs)\b)")
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -57,7 +59,7 @@ def updated(path):
     text, parts, done = Path(path).read_text(encoding="utf-8"), [], 0
     for block in run(path):
         parts.append(text[done : block.start])
-        below = block.said if block.agrees else block.printed
+        below = block.said if block.agrees else TIMES.sub("...", block.printed)
         output = f"\n```text\n{below.rstrip()}\n```\n" if below and below.strip() else ""
         parts.append(f"```python\n{block.code}```\n{output}")
         done = block.end
