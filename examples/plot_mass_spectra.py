@@ -2,20 +2,18 @@
 Mass spectra: find the compound, in 16 bytes per spectrum
 =========================================================
 
-A tandem mass spectrometer breaks a molecule and weighs the pieces. To say which molecule it was, its spectrum
-is compared with a library of known ones. *Spectral entropy similarity*, which many take instead of the cosine,
-is the Jensen-Shannon kernel of two spectra whose weak peaks were raised where a few strong ones dominate.
-Here the library is searched by that kernel through codes of 16 bytes per spectrum, and the best candidates get
-their exact value.
+A tandem mass spectrometer breaks a molecule and weighs the pieces. To identify the molecule, its spectrum is compared
+with a library of known spectra. *Spectral entropy similarity*, which often replaces the cosine, is the Jensen-Shannon
+kernel of two spectra whose weak peaks are raised where a few strong peaks dominate. This page searches the library
+under that kernel, through codes of 16 bytes per spectrum, and ranks the best candidates by their exact value.
 """
 
 # %%
 # Spectra as rows
 # ---------------
 #
-# :func:`mercer.datasets.load_massbank` reads 54,791 spectra of MassBank, if you have the file. Otherwise
-# made-up spectra of the same form stand in: they show how the code works, and their numbers say nothing about
-# real spectra.
+# :func:`mercer.datasets.load_massbank` reads 54,791 spectra of MassBank if you have the file. If not, made-up spectra
+# of the same form take their place: they show how the code works, and say nothing about real spectra.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,13 +30,13 @@ try:
 except InputError:
     spectra = make_spectra(random_state=0)
     kept = np.arange(len(spectra.compound))
-    print(f"MERCER_DATA has no MassBank: {len(kept):,} made-up spectra. The numbers below mean nothing.")
+    print(f"MERCER_DATA has no MassBank: {len(kept):,} made-up spectra. Nothing follows from the numbers below.")
 
 X, compound, superclass = spectra.data[kept], spectra.compound[kept], spectra.superclass[kept]
 print(f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, {X.nnz / X.shape[0]:.0f} peaks each")
 
 # %%
-# Spectra of your own are lists of peaks; :func:`mercer.features.bin_spectra` puts them into bins.
+# Your own spectra are lists of peaks; :func:`mercer.features.bin_spectra` sorts them into bins.
 #
 # Weight the peaks
 # ----------------
@@ -65,8 +63,8 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # Search
 # ------
 #
-# An index learns an embedding and a code, keeps 16 bytes per spectrum for the scan, and the rows for the exact
-# values at the end.
+# The index learns an embedding and a code. It scans 16 bytes per spectrum, and keeps the rows for the exact values
+# at the end.
 
 index = KernelIndex("jensen-shannon", bytes_per_item=16, effort="low", random_state=0).fit(weighted).add(weighted)
 print(index.plan_["reason"])
@@ -77,8 +75,8 @@ asked = np.random.default_rng(0).choice(np.flatnonzero(has_mate), 300, replace=F
 ids, similarity = index.search(weighted[asked], k=11)
 
 # %%
-# How often is another spectrum of the same compound found? Every query finds itself, which does not count. The
-# exact answer and the cosine are computed by comparing with every spectrum.
+# How often does it find another spectrum of the same compound? Every query also finds itself, which does not count.
+# The exact answer and the cosine compare each query with every spectrum.
 
 
 def found(ids):
@@ -131,8 +129,8 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # A new compound: what kind is it?
 # --------------------------------
 #
-# Where the library has no spectrum of a compound, its chemical superclass can still be learned. Compounds, not
-# spectra, are split into training and test: two spectra of one compound on both sides would make it too easy.
+# If the library has no spectrum of a compound, its chemical superclass can still be predicted. The split into training
+# and test is by compound: spectra of one compound on both sides would make the task too easy.
 
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import normalize
@@ -160,5 +158,4 @@ for kernel, X in features.items():
     print(f"{kernel:15s} {100 * share:.1f} % right (C = {C:g})")
 
 # %%
-# The benchmark ``uses-spectra`` takes the whole library, states intervals, and compares with the package
-# ``ms_entropy``.
+# The benchmark ``uses-spectra`` uses the whole library, gives intervals, and compares with the package ``ms_entropy``.

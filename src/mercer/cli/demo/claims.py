@@ -36,8 +36,8 @@ def difference(ours: Line, theirs: Line) -> Difference:
     return Difference(100 * float(each.mean()), 100 * float(each.std()) / len(each) ** 0.5)
 
 
-def compared(ours: Line, theirs: Line, what: str = "") -> str:
-    """One method beside another; ``what`` says more about the other one.
+def compared(ours: Line, theirs: Line, name: str | None = None) -> str:
+    """One method beside another, which is called ``name`` if that is given.
 
     >>> import numpy as np
     >>> right, wrong = Line("", "A", np.ones(100, bool), 1.0), Line("", "B", np.zeros(100, bool), 1.0)
@@ -46,7 +46,7 @@ def compared(ours: Line, theirs: Line, what: str = "") -> str:
     """
     found = difference(ours, theirs)
     shares = f"{100 * ours.share:.1f} % vs {100 * theirs.share:.1f} %"
-    return f"{found.sentence(ours.method, what + theirs.method)} ({shares}, ± {found.error:.1f})"
+    return f"{found.sentence(ours.method, name or theirs.method)} ({shares}, ± {found.error:.1f})"
 
 
 def best(lines: Iterable[Line]) -> Line:

@@ -158,7 +158,7 @@ def _claims(name: str, lines: list[Line]) -> list[str]:
     others = [line for line in lines[1:] if line not in words]
     rival = best(others)
     claims = [
-        f"{name.capitalize()}: {compared(ours, rival, f'the best of {len(others)} others, ')}.",
+        f"{name.capitalize()}: {compared(ours, rival, f'the best of {len(others)} others ({rival.method})')}.",
         f"It chooses its kernel and trains in {milliseconds(ours.seconds)}, "
         f"{faster(ours.seconds, rival.seconds)} {rival.method}.",
     ]

@@ -162,8 +162,7 @@ def _claims(found: dict[str, Line], spectra: list[Line], histograms: list[Line])
     ]
     for every, few in (spectra, histograms):
         claims.append(
-            f"{few.data}: a query takes {milliseconds(few.seconds)} by {few.method} and {milliseconds(every.seconds)} by "
-            f"brute force, which makes it {faster(few.seconds, every.seconds)} brute force; "
-            f"{100 * few.share:.1f} % of the ten nearest rows are found."
+            f"{few.data}: {few.method} {milliseconds(few.seconds)} per query, brute force {milliseconds(every.seconds)}, "
+            f"so {faster(few.seconds, every.seconds)} brute force; {100 * few.share:.1f} % of the ten nearest rows found."
         )
     return claims
