@@ -33,7 +33,9 @@ try:
     print(f"Real samples: {len(samples.target)} biopsies of the ileum.")
 except InputError:
     samples = make_compositions(random_state=0)
-    print(f"MERCER_DATA has no microbiome: {len(samples.target)} made-up samples. Nothing follows from the numbers below.")
+    print(
+        f"MERCER_DATA has no microbiome: {len(samples.target)} made-up samples. Nothing follows from the numbers below."
+    )
 
 counts, diagnosis = samples.data, samples.target
 names, sizes = np.unique(diagnosis, return_counts=True)

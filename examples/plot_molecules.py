@@ -2,9 +2,9 @@ r"""
 Molecules: counts of fragments, compared by min-max
 ===================================================
 
-Chemists describe a molecule by the fragments in it and compare two of them by the Tanimoto similarity: what
-they share, divided by what they have together. Most programs record only *which* fragments occur. Counting *how often* they do
-needs the Tanimoto similarity of counts, :math:`\sum_j \min(x_j, y_j) / \sum_j \max(x_j, y_j)`, which Mercer
+Chemists describe a molecule by the fragments in it and compare two molecules by their Tanimoto similarity: what they
+share, divided by what they have together. Most programs record only *which* fragments occur. Counting *how often* they
+occur needs the Tanimoto similarity of counts, :math:`\sum_j \min(x_j, y_j) / \sum_j \max(x_j, y_j)`, which Mercer
 calls the min-max kernel. Hashes approximate it at linear cost.
 """
 
@@ -109,8 +109,9 @@ axes.spines[["top", "right"]].set_visible(False)
 # Which molecules are alike?
 # --------------------------
 #
-# :class:`mercer.molecules.MoleculeIndex` finds the most similar molecules exactly. It can make
-# fingerprints itself; here they exist already and are passed in. :doc:`/molecules` covers the rest: files, conditions, clusters, the command line.
+# :class:`mercer.molecules.MoleculeIndex` finds the most similar molecules exactly. It can make fingerprints itself;
+# here they exist already and are passed in. :doc:`/molecules` covers the rest: files, conditions, clusters, the command
+# line.
 
 index = MoleculeIndex(fingerprint="given")
 index.add(None if smiles is None else Molecules(smiles, {"active": active.tolist()}), X)

@@ -133,7 +133,8 @@ def test_the_picture_of_the_readme_is_made_of_the_stored_results():
 
 
 def example_page(printed):
-    return f".. _label:\n\n\nMass spectra\n============\n\nText about made-up rows.\n\n\n .. code-block:: none\n\n    {printed}\n\n"
+    heading = "Mass spectra\n============\n\nText about made-up rows."
+    return f".. _label:\n\n\n{heading}\n\n\n .. code-block:: none\n\n    {printed}\n\n"
 
 
 def test_an_example_on_made_up_rows_says_so_in_its_title_and_on_the_overview():

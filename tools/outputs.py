@@ -1,8 +1,8 @@
 """Run the Python blocks of a page in turn and compare what they print with the text below them.
 
-``python tools/outputs.py`` writes what is missing or has changed into all pages, with names of pages into those alone. A
-block of ```` ```text ```` right after a block of Python is its output; ``...`` in it stands for what differs between runs,
-such as times.
+``python tools/outputs.py`` writes what is missing or has changed into all pages, with names of pages into those alone.
+A block of ```` ```text ```` right after a block of Python is its output; ``...`` in it stands for what differs between
+runs, such as times.
 """
 
 import contextlib

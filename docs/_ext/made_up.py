@@ -10,7 +10,8 @@ ADDED = " (made-up rows)"
 NOTE = """
 .. note::
 
-   The data set was missing when this page was built, and made-up rows took its place. The page shows how the code works; nothing follows from its numbers.
+   The data set was missing when this page was built, and made-up rows took its place. The page shows how the code
+   works; nothing follows from its numbers.
 
 """
 

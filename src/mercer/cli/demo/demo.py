@@ -34,8 +34,8 @@ OPTIONS = (pathname("out", "mercer-demo.html", "The page to write.", "HTML", "-o
 def demo(out, settings: Settings) -> None:
     """Search, classify and compress in a minute, compared with the usual methods.
 
-    Three acts on data that comes with the dependencies: find patches of photographs by their colors; classify digits and
-    source code, beside SVC, boosted trees and a random forest; store digits in a few bytes. Each act prints a table
+    Three acts on data that comes with the dependencies: find patches of photographs by their colors; classify digits
+    and source code, beside SVC, boosted trees and a random forest; store digits in a few bytes. Each act prints a table
     and conclusions computed from it, losses included. The last step writes a page with pictures.
 
     Times are those of a single run and leave out compilation. They depend on the computer and its load.

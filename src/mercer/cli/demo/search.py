@@ -162,7 +162,8 @@ def _claims(found: dict[str, Line], spectra: list[Line], histograms: list[Line])
     ]
     for every, few in (spectra, histograms):
         claims.append(
-            f"{few.data}: {few.method} {milliseconds(few.seconds)} per query, brute force {milliseconds(every.seconds)}, "
-            f"so {faster(few.seconds, every.seconds)} brute force; {100 * few.share:.1f} % of the ten nearest rows found."
+            f"{few.data}: {few.method} {milliseconds(few.seconds)} per query, brute force "
+            f"{milliseconds(every.seconds)}, so {faster(few.seconds, every.seconds)} brute force; "
+            f"{100 * few.share:.1f} % of the ten nearest rows found."
         )
     return claims
