@@ -12,6 +12,7 @@ import pytest
 import mercer
 import picture
 from benchmarks.registry import RESULTS
+from bibliography import describe, read_entries
 from gallery_order import STORY
 from made_up import is_made_up, with_thumbnails, with_title
 from measured_figures import FIGURES
@@ -152,6 +153,11 @@ def test_every_example_has_made_up_rows_that_its_output_names():
     for path in (DOCS.parent / "examples").glob("plot_*.py"):
         printed = re.findall(r"print\(f?\".*made-up", path.read_text(encoding="utf-8"))
         assert printed, path.name
+
+
+def test_every_entry_of_the_bibliography_can_be_described():
+    for key, entry in read_entries().items():
+        assert all(describe(entry)), key
 
 
 def test_the_gallery_knows_the_place_of_every_example():
