@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "bibliography",
+    "made_up",
     "mathml",
     "measured",
     "parameters",

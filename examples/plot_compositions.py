@@ -2,9 +2,9 @@
 Compositions: bacteria, words, and Bray-Curtis without a matrix
 ===============================================================
 
-Ecologists count species in a sample and compare two samples by Bray and Curtis: twice what they share over all
-that was counted. The usual way builds a matrix of all pairs. Bray-Curtis is a kernel, though, so that it can be
-searched and learned with at a cost that grows with the number of samples and not with its square.
+Ecologists count the species in a sample and compare two samples by their Bray-Curtis similarity: twice what they
+share, divided by all that was counted. The usual way builds a matrix of all pairs. But Bray-Curtis is a kernel, so
+searching and learning with it can cost time in proportion to the number of samples instead of its square.
 """
 
 # %%
@@ -12,7 +12,7 @@ searched and learned with at a cost that grows with the number of samples and no
 # ---------------
 #
 # :func:`mercer.datasets.load_microbiome` reads counts of bacteria in the gut of people with and without Crohn's
-# disease. Without the files, made-up samples stand in.
+# disease. If the files are missing, made-up samples take their place.
 
 import time
 
@@ -33,7 +33,9 @@ try:
     print(f"Real samples: {len(samples.target)} biopsies of the ileum.")
 except InputError:
     samples = make_compositions(random_state=0)
-    print(f"MERCER_DATA has no microbiome: {len(samples.target)} made-up samples. The numbers below mean nothing.")
+    print(
+        f"MERCER_DATA has no microbiome: {len(samples.target)} made-up samples. Nothing follows from the numbers below."
+    )
 
 counts, diagnosis = samples.data, samples.target
 names, sizes = np.unique(diagnosis, return_counts=True)
@@ -43,8 +45,8 @@ print(", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=Tru
 # A picture first
 # ---------------
 #
-# Divided by their sums, samples are shares, and Bray-Curtis of shares is the intersection kernel. A map makes
-# it an inner product; two principal components of the mapped rows are what ecologists call an ordination.
+# Dividing each sample by its sum gives shares, and Bray-Curtis of shares is the intersection kernel. A map turns
+# the kernel into an inner product. Two principal components of the mapped rows are what ecologists call an ordination.
 
 
 def shares(X):
@@ -55,20 +57,20 @@ def shares(X):
 mapped = HomogeneousMap("intersection", order=3).fit_transform(shares(counts))
 components = PCA(2, random_state=0).fit_transform(mapped)
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-for name, colour in zip(names, ("#D55E00", "#0072B2"), strict=True):
-    axes.plot(*components[diagnosis == name].T, "o", markersize=5, alpha=0.7, color=colour, label=name)
+for name, color in zip(names, ("#D55E00", "#0072B2"), strict=True):
+    axes.plot(*components[diagnosis == name].T, "o", markersize=5, alpha=0.7, color=color, label=name)
 axes.set(xlabel="first component", ylabel="second component", title="Bray-Curtis map of the samples")
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 
 # %%
-# A classifier, honestly
-# ----------------------
+# A classifier beside its rivals
+# ------------------------------
 #
-# There are few people, so one split says little: five folds are repeated twice, and the bars are the range of the
-# middle 80 % of the folds. Log-ratios and a random forest are what a microbiologist would take. Every machine chooses
-# its C inside the training part, from the same number of values. The benchmark ``uses-compositions`` repeats more,
-# states intervals, and adds two more tasks.
+# With so few people one split says little. Five folds are repeated twice, and the bars show the middle 80 % of the
+# folds. A microbiologist would use log-ratios or a random forest. Every method chooses its C inside the training
+# part, among the same number of values. The benchmark ``uses-compositions`` has more repetitions, intervals, and two
+# more tasks.
 
 
 def log_ratios(X):
@@ -104,24 +106,23 @@ for name, values in quality.items():
 places = np.arange(len(quality))[::-1]
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for place, (name, values) in zip(places, quality.items(), strict=True):
-    colour = "#0072B2" if "map" in name else "#E69F00"
-    axes.plot(np.quantile(values, [0.1, 0.9]), [place, place], color=colour, linewidth=2)
-    axes.plot(values.mean(), place, "o", color=colour, markersize=7)
+    color = "#0072B2" if "map" in name else "#E69F00"
+    axes.plot(np.quantile(values, [0.1, 0.9]), [place, place], color=color, linewidth=2)
+    axes.plot(values.mean(), place, "o", color=color, markersize=7)
 axes.set_yticks(places, list(quality))
 axes.set(xlabel="ROC-AUC: mean and middle 80 % of the folds", ylim=(-0.6, len(quality) - 0.4))
 axes.grid(axis="x", color="#dddddd", linewidth=0.6)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# On the biopsies of the ileum log-ratios are the ones to beat, and the maps do not beat them; the ranges of the folds
-# overlap widely. What a map gives is Bray-Curtis at linear cost. Whether Bray-Curtis is the right measure for a
-# diagnosis is another question, and has to be asked of the data at hand.
+# A map gives Bray-Curtis at linear cost. Whether Bray-Curtis is the right measure for a diagnosis is another question:
+# compare it with log-ratios on your own samples, as here, before you rely on it.
 #
 # Neighbors without a matrix
 # ---------------------------
 #
-# Posts are compositions too, of words. :func:`mercer.exact_knn` goes through blocks of rows and keeps the ten
-# nearest of each, so that nothing of size n x n is ever there; sparse rows stay sparse.
+# Posts are compositions, too: of words. :func:`mercer.exact_knn` works through blocks of rows and keeps the ten
+# nearest of each, so it never holds an n x n matrix, and sparse rows stay sparse.
 
 try:
     posts, groups = load_20newsgroups("train")
@@ -133,7 +134,7 @@ except InputError:
 
     made_up = make_compositions(1000, 300, random_state=1)
     posts, groups = sparse.csr_array(made_up.data), made_up.target
-    print("MERCER_DATA has no 20newsgroups: made-up rows.")
+    print("MERCER_DATA has no 20newsgroups: made-up rows. Nothing follows from the numbers below.")
 
 steps, seconds = [posts.shape[0] // part for part in (8, 4, 2, 1)], []
 exact_knn("bray-curtis", posts[:50], posts[:50], 5)  # compiles

@@ -2,20 +2,18 @@
 Mass spectra: find the compound, in 16 bytes per spectrum
 =========================================================
 
-A tandem mass spectrometer breaks a molecule and weighs the pieces. To say which molecule it was, its spectrum
-is compared with a library of known ones. *Spectral entropy similarity*, which many take instead of the cosine,
-is the Jensen-Shannon kernel of two spectra whose weak peaks were raised where a few strong ones dominate.
-Here the library is searched by that kernel through codes of 16 bytes per spectrum, and the best candidates get
-their exact value.
+A tandem mass spectrometer breaks a molecule and weighs the pieces. To identify the molecule, its spectrum is compared
+with a library of known spectra. *Spectral entropy similarity*, which often replaces the cosine, is the Jensen-Shannon
+kernel of two spectra whose weak peaks are raised where a few strong peaks dominate. This page searches the library
+under that kernel, through codes of 16 bytes per spectrum, and ranks the best candidates by their exact value.
 """
 
 # %%
 # Spectra as rows
 # ---------------
 #
-# :func:`mercer.datasets.load_massbank` reads 54,791 spectra of MassBank, if you have the file. Otherwise
-# made-up spectra of the same form stand in: they show how the code works, and their numbers say nothing about
-# real spectra.
+# :func:`mercer.datasets.load_massbank` reads 54,791 spectra of MassBank if you have the file. If not, made-up spectra
+# of the same form take their place: they show how the code works, and say nothing about real spectra.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,13 +30,13 @@ try:
 except InputError:
     spectra = make_spectra(random_state=0)
     kept = np.arange(len(spectra.compound))
-    print(f"MERCER_DATA has no MassBank: {len(kept):,} made-up spectra. The numbers below mean nothing.")
+    print(f"MERCER_DATA has no MassBank: {len(kept):,} made-up spectra. Nothing follows from the numbers below.")
 
 X, compound, superclass = spectra.data[kept], spectra.compound[kept], spectra.superclass[kept]
 print(f"{X.shape[0]:,} spectra in {X.shape[1]:,} bins of 0.1 m/z, {X.nnz / X.shape[0]:.0f} peaks each")
 
 # %%
-# Spectra of your own are lists of peaks; :func:`mercer.features.bin_spectra` puts them into bins.
+# Your own spectra are lists of peaks; :func:`mercer.features.bin_spectra` sorts them into bins.
 #
 # Weight the peaks
 # ----------------
@@ -65,8 +63,8 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # Search
 # ------
 #
-# An index learns an embedding and a code, keeps 16 bytes per spectrum for the scan, and the rows for the exact
-# values at the end.
+# The index learns an embedding and a code. It scans 16 bytes per spectrum, and keeps the rows for the exact values
+# at the end.
 
 index = KernelIndex("jensen-shannon", bytes_per_item=16, effort="low", random_state=0).fit(weighted).add(weighted)
 print(index.plan_["reason"])
@@ -77,8 +75,8 @@ asked = np.random.default_rng(0).choice(np.flatnonzero(has_mate), 300, replace=F
 ids, similarity = index.search(weighted[asked], k=11)
 
 # %%
-# How often is another spectrum of the same compound found? Every query finds itself, which does not count. The
-# exact answer and the cosine are computed by comparing with every spectrum.
+# How often does it find another spectrum of the same compound? Every query also finds itself, which does not count.
+# The exact answer and the cosine compare each query with every spectrum.
 
 
 def found(ids):
@@ -102,9 +100,9 @@ for name, (first, ten) in results.items():
 
 places = np.arange(len(results))[::-1]
 figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
-for column, (colour, label) in enumerate((("#0072B2", "first"), ("#56B4E9", "among the first ten"))):
+for column, (color, label) in enumerate((("#0072B2", "first"), ("#56B4E9", "among the first ten"))):
     values = [result[column] for result in results.values()]
-    bars = axes.barh(places + 0.2 - 0.4 * column, values, height=0.36, color=colour, label=label)
+    bars = axes.barh(places + 0.2 - 0.4 * column, values, height=0.36, color=color, label=label)
     axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
 axes.set_yticks(places, list(results))
 axes.set(xlabel="% of queries with another spectrum of their compound", xlim=(0, 112))
@@ -118,9 +116,9 @@ axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 
 query = asked[0]
 best = ids[0][ids[0] != query][0]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-for row, sign, colour, name in ((query, 1, "#0072B2", "query"), (best, -1, "#D55E00", "found first")):
+for row, sign, color, name in ((query, 1, "#0072B2", "query"), (best, -1, "#D55E00", "found first")):
     peaks = weighted[[row]]
-    axes.vlines(0.1 * peaks.indices, 0, sign * peaks.data, color=colour, label=f"{name}: {compound[row]}")
+    axes.vlines(0.1 * peaks.indices, 0, sign * peaks.data, color=color, label=f"{name}: {compound[row]}")
 axes.axhline(0, color="black", linewidth=0.8)
 axes.set(xlabel="m/z", ylabel="weighted intensity")
 axes.set_yticks(axes.get_yticks(), [f"{abs(tick):.2f}" for tick in axes.get_yticks()])
@@ -131,8 +129,8 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # A new compound: what kind is it?
 # --------------------------------
 #
-# Where the library has no spectrum of a compound, its chemical superclass can still be learned. Compounds, not
-# spectra, are split into training and test: two spectra of one compound on both sides would make it too easy.
+# If the library has no spectrum of a compound, its chemical superclass can still be predicted. The split into training
+# and test is by compound: spectra of one compound on both sides would make the task too easy.
 
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import normalize
@@ -144,7 +142,7 @@ fitted, held = (train[part] for part in next(split.split(train, groups=compound[
 
 
 def classifier(kernel, C, rows):
-    """Learned from some of the spectra."""
+    """Learnt from some of the spectra."""
     model = KernelClassifier(kernel, C=C, multi_class="ovr", tol=1e-2, random_state=0)
     return model.fit(features[kernel][rows], superclass[rows])
 
@@ -160,5 +158,4 @@ for kernel, X in features.items():
     print(f"{kernel:15s} {100 * share:.1f} % right (C = {C:g})")
 
 # %%
-# The benchmark ``uses-spectra`` takes the whole library, states intervals, and compares with the package
-# ``ms_entropy``.
+# The benchmark ``uses-spectra`` uses the whole library, gives intervals, and compares with the package ``ms_entropy``.

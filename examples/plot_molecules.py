@@ -2,10 +2,10 @@ r"""
 Molecules: counts of fragments, compared by min-max
 ===================================================
 
-Chemists describe a molecule by the fragments in it and compare two of them by the Tanimoto similarity: what
-they share over what they have together. Most programs only note *which* fragments occur. Counting *how often*
-needs the Tanimoto similarity of counts, :math:`\sum_j \min(x_j, y_j) / \sum_j \max(x_j, y_j)`, which Mercer
-calls the min-max kernel. Hashes turn it into something linear.
+Chemists describe a molecule by the fragments in it and compare two molecules by their Tanimoto similarity: what they
+share, divided by what they have together. Most programs record only *which* fragments occur. Counting *how often* they
+occur needs the Tanimoto similarity of counts, :math:`\sum_j \min(x_j, y_j) / \sum_j \max(x_j, y_j)`, which Mercer
+calls the min-max kernel. Hashes approximate it at linear cost.
 """
 
 # %%
@@ -14,7 +14,7 @@ calls the min-max kernel. Hashes turn it into something linear.
 #
 # :func:`mercer.datasets.load_molecules` reads 41,127 molecules that were tested against HIV;
 # :func:`mercer.features.count_fingerprints` counts their fragments with RDKit (``pip install
-# 'mercer[molecules]'``). Without the file or RDKit, made-up counts stand in.
+# 'mercer[molecules]'``). If the file or RDKit is missing, made-up counts take their place.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,8 +38,8 @@ try:
 except MercerError as error:
     made_up = make_fingerprints(random_state=0)
     X, active, scaffold, smiles = made_up.data, made_up.active, made_up.scaffold, None
-    claim = "made-up fingerprints: these numbers mean nothing"
-    print(f"{type(error).__name__}: {len(active):,} made-up fingerprints. The numbers below mean nothing.")
+    claim = "made-up fingerprints: nothing follows from these numbers"
+    print(f"{type(error).__name__}: {len(active):,} made-up fingerprints. Nothing follows from the numbers below.")
 
 binary = X.copy()
 binary.data[:] = 1
@@ -50,8 +50,8 @@ print(f"{100 * active.mean():.1f} % of the molecules are active")
 # Hashes instead of a matrix
 # --------------------------
 #
-# :class:`mercer.WeightedMinHash` keeps one byte per hash. Two molecules agree in a hash with a probability of
-# exactly their similarity, so more hashes mean a better estimate.
+# :class:`mercer.WeightedMinHash` keeps one byte per hash. The probability that two molecules agree in a hash is exactly
+# their similarity, so more hashes give a better estimate.
 
 some = X[:200]
 exact = MinMax()(some)
@@ -70,18 +70,18 @@ figure.suptitle(claim, fontsize=9)
 # Which molecules are active?
 # ---------------------------
 #
-# Whole scaffolds (the rings and what links them) are put on one side of the split, so that the test is about new
-# chemistry. Actives are few, so the ROC-AUC is the measure. C is chosen on a part of the training scaffolds. The
-# benchmark ``uses-molecules`` takes all molecules and states intervals.
+# Molecules with the same scaffold (the rings and what links them) are on the same side of the split, so the test is
+# about new chemistry. Few molecules are active, so the measure is ROC-AUC. C is chosen on a part of the training
+# scaffolds. The benchmark ``uses-molecules`` uses all molecules and gives intervals.
 
 split = GroupShuffleSplit(1, test_size=0.2, random_state=0)
 train, test = next(split.split(active, groups=scaffold))
 fitted, held = (train[part] for part in next(split.split(train, groups=scaffold[train])))
 
 
-def quality(rows, learnt, judged, **chosen):
+def quality(rows, learned, judged, **chosen):
     """ROC-AUC on some of the molecules of a machine that learned from others."""
-    model = KernelClassifier(loss="logistic", tol=1e-2, random_state=0, **chosen).fit(rows[learnt], active[learnt])
+    model = KernelClassifier(loss="logistic", tol=1e-2, random_state=0, **chosen).fit(rows[learned], active[learned])
     return roc_auc_score(active[judged], model.decision_function(rows[judged]))
 
 
@@ -109,8 +109,9 @@ axes.spines[["top", "right"]].set_visible(False)
 # Which molecules are alike?
 # --------------------------
 #
-# :class:`mercer.molecules.MoleculeIndex` finds the most similar molecules exactly. It makes fingerprints itself; here
-# they are there already, and are given. :doc:`/molecules` has the rest: files, conditions, clusters, the command line.
+# :class:`mercer.molecules.MoleculeIndex` finds the most similar molecules exactly. It can make fingerprints itself;
+# here they exist already and are passed in. :doc:`/molecules` covers the rest: files, conditions, clusters, the command
+# line.
 
 index = MoleculeIndex(fingerprint="given")
 index.add(None if smiles is None else Molecules(smiles, {"active": active.tolist()}), X)
@@ -125,8 +126,8 @@ print(
 print(f"{100 * np.mean(shared):.0f} % of them are among the most similar ones by binary fingerprints")
 
 # %%
-# Binary fingerprints are another similarity, not a worse approximation of this one. Three active molecules, each with
-# the five most similar others behind it:
+# Binary fingerprints define a different similarity, not a worse approximation of this one. Three active molecules, each
+# followed by the five molecules that are most similar to it:
 
 if smiles is not None:
     import tempfile
@@ -145,7 +146,7 @@ if smiles is not None:
 # Clusters of them
 # ----------------
 #
-# Butina's clusters, for which only the pairs above the cutoff are kept.
+# Butina's clustering, which keeps only the pairs above the cutoff.
 
 clusters = index.cluster(0.6)
 sizes = clusters.sizes

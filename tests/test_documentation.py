@@ -12,7 +12,9 @@ import pytest
 import mercer
 import picture
 from benchmarks.registry import RESULTS
+from bibliography import describe, read_entries
 from gallery_order import STORY
+from made_up import is_made_up, with_thumbnails, with_title
 from measured_figures import FIGURES
 from measured_tables import TABLES
 from mercer.kernels import Kernel
@@ -129,6 +131,33 @@ def test_the_reference_lists_what_a_package_offers(package):
 def test_the_picture_of_the_readme_is_made_of_the_stored_results():
     assert picture.picture(picture.NAME) == picture.PLACE.read_bytes(), "Run python tools/picture.py."
     assert f"docs/_static/{picture.NAME}.svg" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def example_page(printed):
+    heading = "Mass spectra\n============\n\nText about made-up rows."
+    return f".. _label:\n\n\n{heading}\n\n\n .. code-block:: none\n\n    {printed}\n\n"
+
+
+def test_an_example_on_made_up_rows_says_so_in_its_title_and_on_the_overview():
+    page, real = example_page("MERCER_DATA has no MassBank: 200 made-up spectra."), example_page("Real spectra")
+    assert is_made_up(page)
+    assert "\nMass spectra (made-up rows)\n===========================\n" in with_title(page)
+    assert "nothing follows from its numbers" in with_title(page)
+    assert with_title(real) == real
+    overview = '<div class="sphx-glr-thumbnail-title">Mass spectra</div>'
+    assert "Mass spectra (made-up rows)<" in with_thumbnails(overview, [page])
+    assert with_thumbnails(overview, [real]) == overview
+
+
+def test_every_example_has_made_up_rows_that_its_output_names():
+    for path in (DOCS.parent / "examples").glob("plot_*.py"):
+        printed = re.findall(r"print\(f?\".*made-up", path.read_text(encoding="utf-8"))
+        assert printed, path.name
+
+
+def test_every_entry_of_the_bibliography_can_be_described():
+    for key, entry in read_entries().items():
+        assert all(describe(entry)), key
 
 
 def test_the_gallery_knows_the_place_of_every_example():

@@ -1,7 +1,8 @@
 """Run the Python blocks of a page in turn and compare what they print with the text below them.
 
-``python tools/outputs.py README.md docs/start.md`` writes what is missing or has changed into the pages. A block of
-```` ```text ```` right after a block of Python is its output; ``...`` in it stands for whatever differs between runs.
+``python tools/outputs.py`` writes what is missing or has changed into all pages, with names of pages into those alone.
+A block of ```` ```text ```` right after a block of Python is its output; ``...`` in it stands for what differs between
+runs, such as times.
 """
 
 import contextlib
@@ -14,9 +15,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).parent.parent
+MADE = {"_build", "generated", "gallery"}  # folders of docs/
+# Not run here: pages that need a database, and an example that is a file of benchmarks/.
+ELSEWHERE = {"postgresql.md", "milvus.md", "benchmarks.md"}
 BLOCK = re.compile(
     r"^```(?P<language>python|sql)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", re.MULTILINE | re.DOTALL
 )
+TIMES = re.compile(r"\b\d[\d.,]*(?= (?:s|ms|μs)\b)")
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -34,6 +40,13 @@ class Block:
     def agrees(self):
         """Whether the page says what was printed."""
         return doctest.OutputChecker().check_output(self.said or "", self.printed, LOOSE)
+
+
+def pages():
+    """The README and the pages of the manual whose blocks of Python run without anything else."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    paths = [path for path in paths if not MADE & set(path.parts) and path.name not in ELSEWHERE]
+    return [path for path in paths if "\n```python\n" in path.read_text(encoding="utf-8")]
 
 
 def run(path, run_sql=None):
@@ -57,7 +70,7 @@ def updated(path):
     text, parts, done = Path(path).read_text(encoding="utf-8"), [], 0
     for block in run(path):
         parts.append(text[done : block.start])
-        below = block.said if block.agrees else block.printed
+        below = block.said if block.agrees else TIMES.sub("...", block.printed)
         output = f"\n```text\n{below.rstrip()}\n```\n" if below and below.strip() else ""
         parts.append(f"```python\n{block.code}```\n{output}")
         done = block.end
@@ -65,8 +78,8 @@ def updated(path):
 
 
 if __name__ == "__main__":
-    paths = [Path(name).resolve() for name in sys.argv[1:]]
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # what the examples write stays there
-        for path in paths:
+    for path in [Path(name).resolve() for name in sys.argv[1:]] or pages():
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)  # what the examples write stays there
             path.write_text(updated(path), encoding="utf-8")
+            os.chdir(ROOT)

@@ -32,7 +32,7 @@ def acts():
         line("D", 1000, 1000, 0.1, "other"),
     ]
     pixels = pixels_uri(np.zeros((2, 3), np.uint8))
-    shown = [(pixels, "question"), (pixels, "B: wrong")]
+    shown = [(pixels, "query"), (pixels, "B: wrong")]
     cells = lambda one: [one.data, one.method, f"{one.share:.3f}"]  # noqa: E731
     return [Act("T <i>", "about & more", ("data", "method", "right"), lines, ("90 %", "right <u>"), ["A > B"],
                 [("<caption>", shown)], cells, "x < y"), next_steps.next_steps()]  # fmt: skip
@@ -48,11 +48,16 @@ def cheap(monkeypatch):
 
 @pytest.mark.parametrize(
     ("right", "words"),
-    [(950, "5.0 points ahead of"), (850, "5.0 points behind"), (901, "level with"), (900, "level with")],
+    [
+        (950, "beats theirs by 5.0 points"),
+        (850, "trails theirs by 5.0 points"),
+        (901, "is within noise of theirs"),
+        (900, "is within noise of theirs"),
+    ],
 )
 def test_a_sentence_says_what_its_numbers_say(right, words):
     ours, theirs = line("ours", right), line("theirs", 900)
-    assert claims.compared(ours, theirs).startswith(f"ours is {words} theirs ({right / 10:.1f} % beside 90.0 %")
+    assert claims.compared(ours, theirs).startswith(f"ours {words} ({right / 10:.1f} % vs 90.0 %")
 
 
 def test_the_error_of_a_difference_is_that_of_paired_answers():
@@ -97,7 +102,7 @@ def test_the_page_fetches_nothing_and_escapes_everything():
 
 def test_the_page_draws_shares_that_differ_and_times_where_they_do_not():
     document = page(acts(), 12.0, 0).decode()
-    assert "rows: right, with 95 % intervals" in document
+    assert "rows: share right, with 95 % intervals" in document
     assert "other: time of a query" in document
 
 
@@ -161,16 +166,33 @@ def test_learners_answer_the_same_questions_and_words_come_last():
 def test_what_is_to_be_pasted_are_commands_with_options_that_exist(command, pasted):
     name, *words = pasted.split()
     verb = [word for word in words if re.fullmatch(r"[a-z]+", word)][
-        : 2 if words[0] in ("images", "spectra", "index") else 1
+        : 2 if words[0] in ("images", "spectra", "molecules", "index") else 1
     ]
     told = command(*verb, "--help").stdout
     assert name == "mercer"
     assert all(option in told for option in words if option.startswith("-"))
 
 
-def test_snippets_are_python():
-    for code in (next_steps.CSV, next_steps.MOLECULES, search.SNIPPET, classify.SNIPPET, compress.SNIPPET):
-        compile(code, "snippet", "exec")
+def test_snippets_for_rows_run():
+    X, y = np.random.default_rng(0).dirichlet(np.ones(16), size=600), np.arange(600) % 2
+    names = {"rows": X, "queries": X[:5], "X_train": X, "y_train": y, "X_test": X, "y_test": y}
+    for code in (search.SNIPPET, classify.SNIPPET, compress.SNIPPET):
+        exec(code, names)
+    assert names["ids"].shape == (5, 10)
+
+
+def test_the_snippet_for_a_table_runs(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 2]}\n" for i in range(60))
+    (tmp_path / "yours.csv").write_text("one,two,label\n" + rows)
+    exec(next_steps.CSV, {})
+
+
+def test_the_snippet_for_molecules_runs(capsys):
+    pytest.importorskip("rdkit")
+    exec(next_steps.MOLECULES, {})
+    assert capsys.readouterr().out.strip() == "[0.5]"
 
 
 # -------------------------------------------------------------------------------------------------------------- command

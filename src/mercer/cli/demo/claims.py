@@ -1,4 +1,4 @@
-"""Sentences that follow from numbers: the figures of a run decide every word in them."""
+"""Sentences computed from the numbers of a run, losses included."""
 
 __all__ = ["HOW", "Difference", "best", "compared", "difference", "faster"]
 
@@ -8,27 +8,26 @@ from dataclasses import dataclass
 from mercer.cli.demo.act import Line
 
 ERRORS = 2.0  # standard errors of a difference that may be chance
-HOW = f"± is the standard error of a difference; differences up to {ERRORS:g} standard errors are called level."
+HOW = f"± is the standard error of the difference. A difference of up to {ERRORS:g} standard errors counts as noise."
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far one method is ahead of another on the same questions, in points, with the standard error."""
+    """How far one method beats another on the same questions, in percentage points, with the standard error."""
 
     points: float
     error: float
 
     @property
     def is_clear(self) -> bool:
-        """Whether chance is an unlikely reason."""
+        """Whether the difference is larger than noise."""
         return abs(self.points) > ERRORS * self.error
 
-    @property
-    def words(self) -> str:
-        """The difference in words: ahead of, behind, or level with."""
+    def sentence(self, ours: str, theirs: str) -> str:
+        """The difference in words: one beats the other, trails it, or the difference is noise."""
         if not self.is_clear:
-            return "level with"
-        return f"{abs(self.points):.1f} points {'ahead of' if self.points > 0 else 'behind'}"
+            return f"{ours} is within noise of {theirs}"
+        return f"{ours} {'beats' if self.points > 0 else 'trails'} {theirs} by {abs(self.points):.1f} points"
 
 
 def difference(ours: Line, theirs: Line) -> Difference:
@@ -37,17 +36,17 @@ def difference(ours: Line, theirs: Line) -> Difference:
     return Difference(100 * float(each.mean()), 100 * float(each.std()) / len(each) ** 0.5)
 
 
-def compared(ours: Line, theirs: Line) -> str:
-    """One method beside another.
+def compared(ours: Line, theirs: Line, name: str | None = None) -> str:
+    """One method beside another, which is called ``name`` if that is given.
 
     >>> import numpy as np
     >>> right, wrong = Line("", "A", np.ones(100, bool), 1.0), Line("", "B", np.zeros(100, bool), 1.0)
     >>> compared(wrong, right)
-    'B is 100.0 points behind A (0.0 % beside 100.0 %, ± 0.0)'
+    'B trails A by 100.0 points (0.0 % vs 100.0 %, ± 0.0)'
     """
     found = difference(ours, theirs)
-    shares = f"{100 * ours.share:.1f} % beside {100 * theirs.share:.1f} %"
-    return f"{ours.method} is {found.words} {theirs.method} ({shares}, ± {found.error:.1f})"
+    shares = f"{100 * ours.share:.1f} % vs {100 * theirs.share:.1f} %"
+    return f"{found.sentence(ours.method, name or theirs.method)} ({shares}, ± {found.error:.1f})"
 
 
 def best(lines: Iterable[Line]) -> Line:

@@ -12,7 +12,7 @@ from mercer._base.progress import track
 from mercer.cli.demo.act import Act, Line, interval, milliseconds
 from mercer.cli.demo.claims import best, compared, faster
 
-OURS, WORDS = "KernelClassifier()", "words of the text, LinearSVC"
+OURS, WORDS = "KernelClassifier()", "tf-idf of words, LinearSVC"
 DIGITS, CODE = "digits", "source code"
 _TO_COMPILE = 120  # rows of the fit that is not timed
 _MISTAKES = 12  # drawn
@@ -74,10 +74,10 @@ def classify(seed: int) -> Act:
     (digit, code), libraries = tasks, ", ".join(LIBRARIES)
     return Act(
         title="Classify",
-        about=f"Every learner as it comes, on one thread. Digits: {len(digit.y):,} images of {digit.X.shape[1]} counts "
-        f"train, {len(digit.y_test):,} judge. Source code: which library are {LENGTH} lines from ({libraries}), by "
-        f"how often each of {code.X.shape[1]} characters occurs; {len(code.y):,} pieces train, and "
-        f"{len(code.y_test):,} from other files judge.",
+        about=f"All learners with default parameters, on one thread. Digits: images of {digit.X.shape[1]} counts, "
+        f"{len(digit.y):,} to train on and {len(digit.y_test):,} to test on. Source code: given how often each of "
+        f"{code.X.shape[1]} characters occurs in {LENGTH} lines, which library are they from ({libraries})? "
+        f"{len(code.y):,} pieces to train on, {len(code.y_test):,} from other files to test on.",
         columns=("data", "learner", "accuracy", "95 % interval", "training"),
         lines=[line for lines in found.values() for line in lines],
         headline=_headline(found[CODE]),
@@ -113,7 +113,7 @@ def _learners(seed: int) -> dict[str, Callable[[], Any]]:
 
 
 def run(task: Task, learners: dict[str, Callable[[], Any]]) -> tuple[list[Line], Any]:
-    """A line for each learner, and what the first one said of the test rows."""
+    """A line for each learner, and the first one's predictions for the test rows."""
     lines: list[Line] = []
     said = []
     for name, make in track(list(learners.items()), f"Classify {task.name}"):
@@ -149,8 +149,8 @@ def _of_words():
 
 def _headline(lines: list[Line]) -> tuple[str, str]:
     ours, rival = lines[0], best(line for line in lines[1:] if line.method != WORDS)
-    said = f"of pieces of source code told by their characters; next {rival.method}, {100 * rival.share:.0f} %"
-    return f"{100 * ours.share:.0f} %", said if ours.share >= rival.share else said.replace("next", "better")
+    said = f"accuracy on source code by character counts; the best of the others, {rival.method}, reaches"
+    return f"{100 * ours.share:.0f} %", f"{said} {100 * rival.share:.0f} %"
 
 
 def _claims(name: str, lines: list[Line]) -> list[str]:
@@ -158,28 +158,28 @@ def _claims(name: str, lines: list[Line]) -> list[str]:
     others = [line for line in lines[1:] if line not in words]
     rival = best(others)
     claims = [
-        f"{name.capitalize()}: {compared(ours, rival)}, the best of the {len(others)} others.",
+        f"{name.capitalize()}: {compared(ours, rival, f'the best of {len(others)} others ({rival.method})')}.",
         f"It chooses its kernel and trains in {milliseconds(ours.seconds)}, "
         f"{faster(ours.seconds, rival.seconds)} {rival.method}.",
     ]
     for line in words:
         claims.append(
-            f"With the text itself instead of counts of characters: {compared(line, ours)}, and trains "
+            f"If you have the text and not only character counts: {compared(line, ours)}, and training is "
             f"{faster(line.seconds, ours.seconds).removesuffix(' than')}."
         )
     return claims
 
 
 def _mistakes(task: Task, answers) -> tuple[str, list[tuple[str, str]]]:
-    """The digits that ours takes for others."""
+    """The digits that ours gets wrong."""
     import numpy as np
 
     from mercer._base.html.pieces import pixels_uri
 
     wrong = np.flatnonzero(answers != task.y_test)
-    shown = [(pixels_uri(drawn(task.X_test[i])), f"{task.y_test[i]}, taken for {answers[i]}") for i in wrong]
-    few = f"{_MISTAKES} of the" if len(wrong) > _MISTAKES else "The"
-    return f"{few} {len(wrong)} digits of {len(answers)} that {OURS} takes for others:", shown[:_MISTAKES]
+    shown = [(pixels_uri(drawn(task.X_test[i])), f"{task.y_test[i]}, read as {answers[i]}") for i in wrong]
+    few = f", of which {_MISTAKES} are shown" if len(wrong) > _MISTAKES else ""
+    return f"{OURS} gets {len(wrong)} of {len(answers)} digits wrong{few}", shown[:_MISTAKES]
 
 
 def drawn(row):

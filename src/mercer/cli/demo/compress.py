@@ -1,4 +1,4 @@
-"""Act 3, compress and send: the digits again, in a few bytes each, and as bits that a client sends."""
+"""Act 3, compress and send: the digits in a few bytes each, and as bits that a client sends."""
 
 __all__ = ["compress"]
 
@@ -30,9 +30,9 @@ def compress(seed: int) -> Act:
     bits = _on_bits(task, seed)
     return Act(
         title="Compress and send",
-        about=f"The {len(task.y):,} digits to learn from and the {len(task.y_test):,} to judge by, as numbers, as "
-        "codes that one learns on as they are, and as bits that a client could send instead of its rows.",
-        columns=("data", "kept or sent", "bytes per row", "accuracy", "95 % interval"),
+        about=f"The same digits, {len(task.y):,} to train on and {len(task.y_test):,} to test on: as numbers, as codes "
+        "on which a classifier learns without decoding them, and as bits that a client can send instead of its rows.",
+        columns=("data", "stored or sent as", "bytes per row", "accuracy", "95 % interval"),
         lines=[*rows, *codes, *bits],
         headline=_headline(rows, codes),
         claims=_claims(rows, codes, bits),
@@ -64,7 +64,7 @@ def _on_codes(task: Task, seed: int):
     lines, models = [], []
     for size in track(BLOCKS, "Compress: codes"):
         model = KernelClassifier(map=ProductQuantizer(block_size=size, random_state=seed), random_state=seed)
-        lines.append(_judged(f"codes, a byte for {size} columns", model, task, task.X.shape[1] // size))
+        lines.append(_judged(f"codes, {task.X.shape[1] // size} bytes", model, task, task.X.shape[1] // size))
         models.append(model)
     return lines, models[0].map_
 
@@ -88,13 +88,13 @@ def _on_bits(task: Task, seed: int) -> list[Line]:
     for bits, classifier in zip(model.rates_, model.classifiers_, strict=True):
         sent = classifier.map_.transform(task.X_test)  # what a client computes
         answers = model.classes_[model.decision_codes(sent, bits).argmax(axis=1)]
-        lines.append(Line(DIGITS, f"{bits} bits, sent", answers == task.y_test, seconds, sent.shape[1], True))
+        lines.append(Line(DIGITS, f"{bits} bits to send", answers == task.y_test, seconds, sent.shape[1], True))
     return lines
 
 
 def _headline(rows: list[Line], codes: list[Line]) -> tuple[str, str]:
     whole, small = best(rows), codes[0]
-    said = f"fewer bytes per row; {100 * small.share:.1f} % right instead of {100 * whole.share:.1f} %"
+    said = f"fewer bytes per row; accuracy {100 * small.share:.1f} % instead of {100 * whole.share:.1f} %"
     return f"{(whole.n_bytes or 0) / (small.n_bytes or 1):.0f}×", said
 
 
@@ -103,7 +103,7 @@ def _claims(rows: list[Line], codes: list[Line], bits: list[Line]) -> list[str]:
     claims = []
     for line in (*codes, *bits):
         times = (whole.n_bytes or 0) / (line.n_bytes or 1)
-        claims.append(f"{times:.0f} times less: {compared(line, whole)}.")
+        claims.append(f"{times:.0f} times fewer bytes: {compared(line, whole)}.")
     return claims
 
 
@@ -117,4 +117,4 @@ def _drawn(task: Task, quantizer) -> tuple[str, list[tuple[str, str]]]:
     for row, again in zip(X, back, strict=True):
         shown += [(pixels_uri(drawn(row)), f"{4 * len(row)} bytes"),
                   (pixels_uri(drawn(again)), f"{len(row) // BLOCKS[0]} bytes")]  # fmt: skip
-    return "Digits as they are, and as their codes remember them:", shown
+    return "Digits before and after coding", shown

@@ -1,4 +1,4 @@
-"""``mercer demo``: what Mercer does, and what it does not, in a minute on data that comes with its dependencies."""
+"""``mercer demo``: what Mercer does and what it does not, in a minute, on data that comes with its dependencies."""
 
 __all__ = ["ACTS", "EXAMPLES", "demo"]
 
@@ -32,14 +32,13 @@ OPTIONS = (pathname("out", "mercer-demo.html", "The page to write.", "HTML", "-o
 
 @options(OPTIONS, examples=EXAMPLES, settings=COMMON)
 def demo(out, settings: Settings) -> None:
-    """Search, classify and compress on this computer in a minute, next to common alternatives.
+    """Search, classify and compress in a minute, compared with the usual methods.
 
-    The demo has three acts, on data that comes with the dependencies: it finds patches of photographs by color; it
-    classifies digits and source code, next to SVC, boosted trees and a random forest; and it compresses digits to a few
-    bytes. Each act prints a table and the conclusions computed from it, losses included. A page with pictures is
-    written at the end.
+    Three acts on data that comes with the dependencies: find patches of photographs by their colors; classify digits
+    and source code, beside SVC, boosted trees and a random forest; store digits in a few bytes. Each act prints a table
+    and conclusions computed from it, losses included. The last step writes a page with pictures.
 
-    Times are of a single run, without compilation. They vary between computers and with other load.
+    Times are those of a single run and leave out compilation. They depend on the computer and its load.
     """
     check_folder(out)
     started, acts, missing = time.perf_counter(), [], []
@@ -62,7 +61,7 @@ def demo(out, settings: Settings) -> None:
         print_json({"seed": settings.seed, "seconds": seconds, "acts": found, "missing": missing, "page": str(out)})
     elif not settings.quiet:
         print(HOW)
-        print(f"Done in {seconds:.0f} s. Open {Path(out).resolve().as_uri()} for pictures and what to try next.")
+        print(f"Done in {seconds:.0f} s. Pictures and what to try next: {Path(out).resolve().as_uri()}")
 
 
 def _print(number: int, act: Act, settings: Settings) -> None:

@@ -38,8 +38,8 @@ details { margin: 10px 0; } summary { cursor: pointer; color: var(--soft); }
 
 def page(acts: list[Act], seconds: float, seed: int) -> bytes:
     """The acts as one page of HTML."""
-    lead = "Non-linear kernels at linear cost, tried on this computer. Every number below was computed in this run."
-    how = f"It took {seconds:.0f} seconds with seed {seed}; mercer demo --seed {seed + 1} draws other rows. {HOW}"
+    lead = "Non-linear kernels at linear cost. Every number on this page was computed on this computer, in this run."
+    how = f"The run took {seconds:.0f} s with seed {seed}; mercer demo --seed {seed + 1} draws other rows. {HOW}"
     parts = [
         f'<h1>Mercer in a minute</h1>\n<p class="soft">{lead} {escape(how)}</p>\n',
         cards(act.headline for act in acts if act.headline),
@@ -66,7 +66,7 @@ def _dots(data: str, lines: list[Line]) -> str:
     shares = [line.share for line in lines]
     by_time = max(shares) - min(shares) < _ALIKE
     rows = _times(lines) if by_time else _shares(lines)
-    title = f"{escape(data)}: {'time of a query, on a logarithmic scale' if by_time else 'right, with 95 % intervals'}"
+    title = f"{escape(data)}: {'time of a query, logarithmic scale' if by_time else 'share right, with 95 % intervals'}"
     return f'<h3>{title}</h3><div class="dots">{"".join(rows)}</div>'
 
 
@@ -100,7 +100,7 @@ def _row(line: Line, whisker: str, middle: float, value: str) -> str:
 
 
 def _pictures(caption: str, pairs: list[tuple[str, str]]) -> str:
-    fives = " fives" if any(words == "question" for _, words in pairs) else ""
+    fives = " fives" if any(words == "query" for _, words in pairs) else ""
     boxes = (
         f'<div class="{words.rpartition(": ")[2] if words.endswith(("right", "wrong")) else ""}">'
         f'<img src="{picture}" alt="{escape(words)}">{escape(words)}</div>'
