@@ -1,4 +1,4 @@
-"""How good a fit is on rows it has not seen: what its trials have measured, or a second fit to four fifths of the rows."""
+"""How good a fit is on rows it has not seen: what its trials have measured, or a fit to four fifths of the rows."""
 
 __all__ = ["judged_fit", "score_in_words"]
 
