@@ -84,6 +84,7 @@ _NAMES = {
     "ScaledPredictor": "mercer.learners",
     "SoftmaxLink": "mercer.learners",
     "TrialPlan": "mercer.learners",
+    "to_onnx": "mercer.learners.export",
     "KernelIndex": "mercer.search",
     "KernelNeighbors": "mercer.search",
     "SearchModel": "mercer.search",
