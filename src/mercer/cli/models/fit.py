@@ -144,7 +144,13 @@ def _fit(data, out, labels, dry_run, evaluate, choices, rules, settings, fingerp
     found = _found(learner) | {"seconds": watch.seconds, "out": str(out)}
     if evaluate:
         with progress(settings), blaming(data):
-            found |= judged_fit(learner, rows, y, settings.seed)
+            score = judged_fit(learner, rows, y, settings.seed)
+        found |= score
+        if not score:
+            note(
+                settings,
+                "The fit was not measured on rows that were left out. Use mercer evaluate on rows of your own.",
+            )
     _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
     if learner.interrupted_:  # the best model so far was written
         raise typer.Exit(INTERRUPTED)
