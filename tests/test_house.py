@@ -260,8 +260,10 @@ def test_every_make_target_that_is_mentioned_exists(name):
 
 
 def test_the_version_is_the_same_everywhere():
-    assert f"\nversion: {mercer.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## [{mercer.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, changes = mercer.__version__, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{version}]" in changes or f"\n## [Unreleased]\n\nThis becomes {version}." in changes
+    assert f'\nversion = "{version}"' in (ROOT / "clients/python/pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_the_constraints_pin_every_direct_dependency_and_nothing_but_versions():

@@ -3,9 +3,150 @@
 Names load on first use, so that ``import mercer`` costs nothing.
 """
 
-from importlib import import_module
+# ruff: noqa: I001 (one import for each module, though every name is exported by `as`)
 
-__version__ = "0.1.0"
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see of the names that load on first use
+    from mercer._base.errors import (
+        InputError as InputError,
+        MercerError as MercerError,
+        ModelFileError as ModelFileError,
+    )
+    from mercer._base.files.models import (
+        load as load,
+        save as save,
+    )
+    from mercer._base.tables import (
+        open_rows as open_rows,
+    )
+    from mercer._base.threads import (
+        thread_limit as thread_limit,
+    )
+    from mercer.codes import (
+        CodePredictor as CodePredictor,
+        CompactEmbedding as CompactEmbedding,
+        hamming_top_k as hamming_top_k,
+        KLSH as KLSH,
+        LevelQuantizer as LevelQuantizer,
+        ProductQuantizer as ProductQuantizer,
+        QuantizedJL as QuantizedJL,
+        RMMH as RMMH,
+        SignHash as SignHash,
+        Specification as Specification,
+        UniversalEmbedding as UniversalEmbedding,
+    )
+    from mercer.detection import (
+        PartDetector as PartDetector,
+        read_boxes as read_boxes,
+    )
+    from mercer.features import (
+        MoleculeFingerprints as MoleculeFingerprints,
+        SpectralEntropyWeighting as SpectralEntropyWeighting,
+    )
+    from mercer.kernels import (
+        BrayCurtis as BrayCurtis,
+        CallableKernel as CallableKernel,
+        Chi2 as Chi2,
+        DotTanimoto as DotTanimoto,
+        ExpChi2 as ExpChi2,
+        Exponential as Exponential,
+        GeneralizedIntersection as GeneralizedIntersection,
+        get_kernel as get_kernel,
+        Hellinger as Hellinger,
+        Intersection as Intersection,
+        JensenShannon as JensenShannon,
+        Laplacian as Laplacian,
+        Linear as Linear,
+        MinMax as MinMax,
+        NormalizedKernel as NormalizedKernel,
+        PowerMean as PowerMean,
+        ProductKernel as ProductKernel,
+        RBF as RBF,
+        SumKernel as SumKernel,
+        UniversalRBF as UniversalRBF,
+    )
+    from mercer.learners import (
+        ColumnScaling as ColumnScaling,
+        IntersectionSVC as IntersectionSVC,
+        IntersectionSVR as IntersectionSVR,
+        KernelClassifier as KernelClassifier,
+        KernelClassifierCV as KernelClassifierCV,
+        KernelRegressor as KernelRegressor,
+        PanelPredictor as PanelPredictor,
+        Plan as Plan,
+        ScaledPredictor as ScaledPredictor,
+        SoftmaxLink as SoftmaxLink,
+        TrialPlan as TrialPlan,
+    )
+    from mercer.learners.export import (
+        to_onnx as to_onnx,
+    )
+    from mercer.maps import (
+        approximation_report as approximation_report,
+        ApproximationReport as ApproximationReport,
+        ConvexReduction as ConvexReduction,
+        FourierMap as FourierMap,
+        HomogeneousMap as HomogeneousMap,
+        KernelPCA as KernelPCA,
+        NystroemMap as NystroemMap,
+        ProjectedMap as ProjectedMap,
+        ReducedPredictor as ReducedPredictor,
+        SparseAdditiveMap as SparseAdditiveMap,
+        SparseMap as SparseMap,
+        TablePredictor as TablePredictor,
+        WeightedMinHash as WeightedMinHash,
+    )
+    from mercer.search import (
+        exact_knn as exact_knn,
+        KernelIndex as KernelIndex,
+        KernelNeighbors as KernelNeighbors,
+        neighbor_graph as neighbor_graph,
+        SearchModel as SearchModel,
+        StoreIndex as StoreIndex,
+    )
+    from mercer.serving import (
+        Client as Client,
+        rate_accuracy as rate_accuracy,
+        WireClassifier as WireClassifier,
+    )
+    from mercer.spaces import (
+        as_rows as as_rows,
+        BitRows as BitRows,
+        block_diag as block_diag,
+        BlockDiagonal as BlockDiagonal,
+        BlockFactor as BlockFactor,
+        CellPredictor as CellPredictor,
+        CellTree as CellTree,
+        CodeRows as CodeRows,
+        CSRRows as CSRRows,
+        CumulativeSum as CumulativeSum,
+        DecodedRows as DecodedRows,
+        DenseRows as DenseRows,
+        Design as Design,
+        Factor as Factor,
+        GridPredictor as GridPredictor,
+        hstack as hstack,
+        Identity as Identity,
+        LandmarkPredictor as LandmarkPredictor,
+        MapPredictor as MapPredictor,
+        SignedWords as SignedWords,
+    )
+    from mercer.vision import (
+        BagOfWords as BagOfWords,
+        CENTRIST as CENTRIST,
+        ColorHistogram as ColorHistogram,
+        DenseSIFT as DenseSIFT,
+        Downscaled as Downscaled,
+        FisherVectors as FisherVectors,
+        HOG as HOG,
+        ImageClassifier as ImageClassifier,
+        LocalCENTRIST as LocalCENTRIST,
+        Vocabulary as Vocabulary,
+    )
+
+__version__ = "0.2.0"
 
 # public name -> the module that defines it; also the list of classes that a model file may name
 _NAMES = {
@@ -84,6 +225,7 @@ _NAMES = {
     "ScaledPredictor": "mercer.learners",
     "SoftmaxLink": "mercer.learners",
     "TrialPlan": "mercer.learners",
+    "to_onnx": "mercer.learners.export",
     "KernelIndex": "mercer.search",
     "KernelNeighbors": "mercer.search",
     "SearchModel": "mercer.search",
@@ -119,7 +261,7 @@ _NAMES = {
 __all__ = ["__version__", *_NAMES]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     module = _NAMES.get(name)
     if module is None:
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
@@ -128,5 +270,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

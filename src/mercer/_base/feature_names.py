@@ -1,16 +1,20 @@
-"""Names of columns of what scikit-learn does not know: rows of files and of Dask data frames.
+"""Names of columns: of rows of files and Dask data frames, which scikit-learn does not know, and of features.
 
-Data frames are checked by scikit-learn's ``validate_data``; this does the same, in the same words, for row sources.
+Data frames are checked by scikit-learn's ``validate_data``; ``settle_feature_names`` does the same, in the same words,
+for row sources.
 """
 
-__all__ = ["settle_feature_names"]
+__all__ = ["names_of_features", "names_of_groups", "settle_feature_names"]
 
 import warnings
 
 import numpy as np
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.tables.columns import listed
+
+MOST_NAMES = 3  # in the name of a sum
 
 
 def settle_feature_names(estimator, names, reset):
@@ -44,3 +48,34 @@ def settle_feature_names(estimator, names, reset):
             f"{who}: the feature names should match those that were passed during fit; {reason}. Open the rows with "
             "open_rows(..., like=model), which puts columns into the model's order."
         )
+
+
+def names_of_groups(estimator, input_features, groups):
+    """Names of sums of columns: ``a+b+c``, or of more than three ``a+5 more``.
+
+    Parameters
+    ----------
+    estimator, input_features : as in :func:`names_of_features`
+    groups : the number of its sum for each column, or -1 for a column that is left out
+    """
+    check_is_fitted(estimator)
+    columns = _check_feature_names_in(estimator, input_features)
+    parts = [columns[groups == number] for number in range(groups.max() + 1)]
+    names = ["+".join(part) if len(part) <= MOST_NAMES else f"{part[0]}+{len(part) - 1} more" for part in parts]
+    return np.array(names, dtype=object)
+
+
+def names_of_features(estimator, input_features, what, width=None):
+    """Names of features that belong to a column each, ``width`` of them to one: ``mz_12~chi2_0``, or ``mz_12~level``.
+
+    Parameters
+    ----------
+    estimator : fitted
+    input_features : names of the columns, or None for those of ``fit``; ``x0``, ``x1``, ... if it had none
+    what : the word after the tilde
+    width : features of a column, or None for a single one without a number
+    """
+    check_is_fitted(estimator)
+    columns = _check_feature_names_in(estimator, input_features)
+    endings = [f"~{what}"] if width is None else [f"~{what}_{i}" for i in range(width)]
+    return np.array([f"{column}{ending}" for column in columns for ending in endings], dtype=object)

@@ -11,6 +11,8 @@ from numba import njit
 from numba.core import config
 from numba.extending import register_jitable
 
+from mercer._base.compiling import announce_compilation
+
 # contract: fused multiply-add; nsz: the sign of zero does not matter. Sums are never reordered (no reassoc), and
 # infinities and NaN keep their meaning (no ninf, nnan).
 FLOATING_POINT = {"contract", "nsz"}
@@ -47,6 +49,7 @@ def _digest():
 BUILD = (_digest(), *((name, str(getattr(config, name))) for name in ("BOUNDSCHECK", "OPT")))
 
 _warned = False
+announce_compilation()
 
 
 def jit(function):

@@ -18,6 +18,7 @@ from mercer.cli.inspect import inspect
 from mercer.cli.kernel import kernel
 from mercer.cli.models.encode import encode
 from mercer.cli.models.evaluate import evaluate
+from mercer.cli.models.export import export
 from mercer.cli.models.fit import fit
 from mercer.cli.models.predict import predict
 from mercer.cli.reproduce import reproduce
@@ -48,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-add_verbs(app, demo, kernel, fit, predict, evaluate, encode, inspect, datasets, reproduce, serve)
+add_verbs(app, demo, kernel, fit, predict, evaluate, encode, export, inspect, datasets, reproduce, serve)
 for name in ("map", "index", "wire", "images", "detect", "spectra", "molecules"):
     app.add_typer(import_module(f"mercer.cli.{name}.app").app, name=name)
 

@@ -1,7 +1,8 @@
 """Names of kernels, as accepted wherever a kernel is."""
 
-__all__ = ["KERNELS", "get_kernel", "needs_non_negative"]
+__all__ = ["KERNELS", "get_kernel", "in_words", "needs_non_negative"]
 
+import re
 
 from mercer._base.errors import InputError, did_you_mean
 from mercer.kernels import additive, exponential, ratios, universal_rbf
@@ -89,6 +90,21 @@ def needs_non_negative(resolve):
         return getattr(resolve(), "positive_definite_on", "") == "non-negative"
     except InputError:
         return False
+
+
+def in_words(kernel):
+    """A kernel, or its ``repr``, as people say it: the name, and arguments that somebody has chosen.
+
+    >>> in_words("Chi2(signed=False)"), in_words("ExpChi2(gamma=0.51234)"), in_words("Linear() + RBF(gamma=1.0)")
+    ('chi2 kernel', 'exp-chi2 kernel (gamma=0.5123)', 'kernel Linear() + RBF(gamma=1.0)')
+    """
+    text = re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda found: f"{float(found[0]):.4}", str(kernel))
+    names = {kind.__name__: name for name, kind in KERNELS.items()}
+    parts = re.fullmatch(r"(\w+)\(([^()]*)\)", text)
+    if parts is None or parts[1] not in names:
+        return f"kernel {text}"
+    said = ", ".join(part for part in parts[2].split(", ") if part and part != "signed=False")
+    return f"{names[parts[1]]} kernel" + (f" ({said})" if said else "")
 
 
 def _by_name(name, params):

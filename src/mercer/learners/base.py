@@ -15,7 +15,7 @@ from functools import partial
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer._base.errors import InputError
 from mercer._base.feature_names import settle_feature_names
 from mercer._base.files.loaded import FLOATS, check_kind, checked_array
+from mercer._base.html.notebook import ShowsPlan
 from mercer._base.parameters import Table, check_parameters
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
@@ -48,7 +49,7 @@ PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
 
 
-class KernelLearner(BaseEstimator):
+class KernelLearner(ShowsPlan):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.feature_names import names_of_features
 from mercer._base.parameters import Table, check_parameters
 from mercer._base.validation import canonical, narrow, require_range
 from mercer.kernels import get_kernel, needs_non_negative, resolve_kernel
@@ -29,6 +30,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _table: Table = ()  # its parameters
     has_many_landmarks = False  # whether learners are given rows that are compared with landmarks in every pass
     _any_range = False  # whether numbers may be as large and small as floats can be
+    _features_per_column: int | None = None  # None: features are of all columns together
     _trusts_rows = False  # whether the rows to fit were validated by the caller
 
     def transform(self, X):
@@ -36,6 +38,20 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if is_dask(X):
             return transform_chunks(self, X)
         return narrow(self.encode_rows(self._checked(X, reset=False)))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the features: of a map that encodes columns one by one ``mz_12~chi2_0``, with the column's name.
+
+        Parameters
+        ----------
+        input_features : names of the columns, or None for those of ``fit``; ``x0``, ``x1``, ... if it had none
+        """
+        check_is_fitted(self)
+        width = self._features_per_column
+        if width is None:
+            return super().get_feature_names_out(input_features)
+        kernel = getattr(self.kernel_, "name", None) or type(self.kernel_).__name__.lower()
+        return names_of_features(self, input_features, kernel, width)
 
     def rows(self, X):
         """The features as `mercer.spaces` rows, the form that learners and searchers work on."""

@@ -32,6 +32,7 @@ from mercer.search.rows.collection import Collection
 from mercer.search.rows.ids import listed_ids
 from mercer.search.rows.packing import format_of
 from mercer.search.rows.place import Placed
+from mercer.search.rows.plan import IndexPlan
 from mercer.search.rows.statistics import statistics
 from mercer.search.rows.vectors import type_for
 
@@ -89,8 +90,8 @@ class KernelIndex(Placed):
     ----------
     model_ : SearchModel
         Embedding and code.
-    plan_ : dict
-        The settings that were chosen, and why.
+    plan_ : IndexPlan
+        The settings that were chosen, and why: a dictionary with a ``summary``; ``str(plan_)`` is a small table.
     certificate_ : Certificate
         Certificate of the last exact search.
 
@@ -355,7 +356,8 @@ class KernelIndex(Placed):
         """What was chosen and why; ``recall`` has the curves of `search` that were measured."""
         rows = self.rows_
         curves = [curve.document for curve in rows.derived.known.curves]
-        return {**rows.model.plan_, "recall": curves} if curves else rows.model.plan_
+        chosen = {**rows.model.plan_, "recall": curves} if curves else rows.model.plan_
+        return IndexPlan(chosen, self, len(rows))
 
     def stats(self):
         """Size, memory, and how the rows fit the model, as a dictionary."""

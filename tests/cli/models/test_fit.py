@@ -100,11 +100,36 @@ def test_what_was_done_is_told_without_praise(succeeds, digits):
     assert document["iterations"] == model.n_iter_ > 0
     assert (document["rows"], document["columns"], document["classes"]) == (len(digits[0]), 64, [0, 1, 2])
     assert document["plan"]["solver"]
-    assert "accuracy" not in str(document)
     text = succeeds(*arguments)
-    for word in ("solver", "objective", "gap", "m.mercer"):
+    for word in ("chi2 kernel through a map of 7 numbers per column (448 in all)", "solver", "m.mercer"):
         assert word in text
-    assert "accuracy" not in text
+    assert "gap" not in text
+
+
+def test_a_fit_ends_with_an_accuracy_of_rows_that_were_left_out(succeeds, digits):
+    X, y = digits
+    arguments = ("fit", "X.npy", "--labels", "y.npy", "--kernel", "chi2", "--out", "m.mercer")
+    document = succeeds(*arguments, "--json")
+    assert document["judged_by"] == "a held-out fifth (30 rows)"
+    assert round(document["accuracy"] * 30, 9) % 1 == 0
+    np.testing.assert_array_equal(  # all rows are learned from nevertheless
+        mercer.load("m.mercer").decision_function(X),
+        mercer.KernelClassifier("chi2", random_state=0).fit(X, y).decision_function(X),
+    )
+    last = succeeds(*arguments).split("\n")[-3:]
+    assert f"accuracy     {document['accuracy']:.4f} on a held-out fifth (30 rows)" in "".join(last)
+    assert "accuracy" not in succeeds(*arguments, "--no-evaluate")
+    chosen = succeeds(*arguments, "--C", "auto", "--json")
+    assert chosen["accuracy"] == mercer.load("m.mercer").scores_.mean(axis=0).max()
+    np.savez("diabetes.npz", **dict(zip("Xy", load_diabetes(return_X_y=True), strict=True)))
+    found = succeeds("fit", "diabetes.npz", "--task", "regress", "--kernel", "rbf", "--out", "m.mercer", "--json")
+    assert 0.2 < found["R2"] < 0.7
+
+
+def test_random_labels_are_not_learned_and_the_accuracy_says_so(succeeds, digits, rng):
+    np.save("noise.npy", rng.integers(0, 3, len(digits[0])))
+    arguments = ("fit", "X.npy", "--labels", "noise.npy", "--kernel", "chi2", "--C", "100", "--out", "m.mercer")
+    assert succeeds(*arguments, "--json")["accuracy"] < 0.6
 
 
 def test_inspect_shows_the_plan_of_a_learner(succeeds, fitted, digits):

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.feature_names import names_of_features
 from mercer._base.files.loaded import check_kind, check_whole, checked_array
 from mercer._base.linalg import rank_revealing_factor
 from mercer._base.parameters import keep_arguments
@@ -186,6 +187,15 @@ class LevelQuantizer(FeatureMap):
     @property
     def _n_features_out(self):
         return len(self.lows_)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the codes, ``mz_12~level``: one for each column.
+
+        Parameters
+        ----------
+        input_features : names of the columns, or None for those of ``fit``; ``x0``, ``x1``, ... if it had none
+        """
+        return names_of_features(self, input_features, "level")
 
     def _checked(self, X, reset):
         """Validated rows: signs do not matter, levels are never negative."""

@@ -5,6 +5,9 @@ __all__ = ["TrialPlan", "describe"]
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from mercer._base.html.pieces import bars, facts
+from mercer.kernels import in_words
+
 SCALINGS = {
     "none": "columns unscaled",
     "unit": "columns scaled to [0, 1]",
@@ -78,18 +81,43 @@ class TrialPlan:
             return 4 * self.n_rows * self.n_inputs + 16 * self.landmarks**2
         return 4 * self.n_rows * self.landmarks + 24 * self.landmarks**2
 
-    def __str__(self):
+    @property
+    def summary(self):
+        """The model in one sentence."""
+        if not self.trials:
+            return f"{self.kernel}; {self.n_rows:,} rows of {self.n_inputs:,} columns"
+        more = f", averaged with {len(self.others)} more" if self.others else ""
+        return (
+            f"{in_words(self.kernel)} on {self.columns}{more}; {self._machine()}; {self.score_name} {self.score:.4f} "
+            "on left-out rows"
+        )
+
+    def _best_of_their_kind(self):
+        """A trial for each kernel and scaling, the best one first."""
         best: dict[tuple[str, str], list[Any]] = {}
         for row in self.trials:
             name = row[0], row[1]
             if name not in best or (row[3], row[6]) > (best[name][3], best[name][6]):
                 best[name] = row
+        return sorted(best.values(), key=lambda row: (-row[3], -row[6]))[:LINES]
+
+    def _repr_html_(self):
+        pairs = {
+            "model": self.summary,
+            "rows": f"{self.n_rows:,} of {self.n_inputs:,} columns",
+            **({"judged by": self.judged_by, "trials": f"{len(self.trials)} in {self.seconds:.1f} s"}
+               if self.trials else {}),
+        }  # fmt: skip
+        scores = [(f"{row[1]}, {row[0]}", max(row[6], 0.0), f"{row[6]:.4f}") for row in self._best_of_their_kind()]
+        return facts(self.estimator, pairs) + (bars(f"{self.score_name} of the best trials", scores) if scores else "")
+
+    def __str__(self):
         if not self.trials:
             return (
                 f"{self.estimator}\n  rows     {self.n_rows:,} of {self.n_inputs:,} columns\n  kernel   {self.kernel}"
             )
         scores = f"{self.n_columns:,} column{'s' * (self.n_columns != 1)}"
-        ranked = sorted(best.values(), key=lambda row: (-row[3], -row[6]))[:LINES]
+        ranked = self._best_of_their_kind()
         lines = [
             ("rows", f"{self.n_rows:,} of {self.n_inputs:,} columns"),
             ("chosen", f"{self.kernel}, {self.columns}"),

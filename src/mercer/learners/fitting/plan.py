@@ -8,7 +8,9 @@ __all__ = ["Plan", "check_memory", "choose_map", "choose_storage"]
 from dataclasses import asdict, dataclass, fields
 
 from mercer._base.errors import InputError
+from mercer._base.html.pieces import facts
 from mercer._base.memory import available_memory
+from mercer.learners.fitting.wording import lines_of, sentence, size
 from mercer.maps import HomogeneousMap, NystroemMap, SparseAdditiveMap
 
 ORDER = 3  # of a HomogeneousMap
@@ -75,8 +77,8 @@ def check_memory(plan):
         pairs = "Use multi_class='ovr', or" if plan.problems == "one-vs-one" else "Give"
         advice = f"{pairs} fewer classes or fewer rows. If y holds numbers, use KernelRegressor; ids are not classes."
     raise InputError(
-        f"{plan.estimator} would need {_size(needed)} of memory for {plan.n_columns:,} columns of scores "
-        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {_size(available)} available. "
+        f"{plan.estimator} would need {size(needed)} of memory for {plan.n_columns:,} columns of scores "
+        f"({plan.problems}) of {plan.n_rows:,} rows, more than {WORK_SHARE:.0%} of the {size(available)} available. "
         f"{advice}"
     )
 
@@ -86,7 +88,7 @@ def check_memory(plan):
 
 @dataclass
 class Plan:
-    """Description of a fit. ``str(plan)`` is a small table.
+    """Description of a fit. ``summary`` is a sentence, ``str(plan)`` a small table.
 
     Parameters
     ----------
@@ -113,6 +115,8 @@ class Plan:
     >>> plan = KernelClassifier("chi2").plan(X, y)
     >>> plan.map, plan.n_inputs, plan.n_features, plan.n_columns
     ('HomogeneousMap', 4, 28, 3)
+    >>> plan.summary
+    'chi2 kernel through a map of 7 numbers per column (28 in all); 3 pairs of classes; 40.0 KiB of memory'
     """
 
     estimator: str
@@ -150,30 +154,15 @@ class Plan:
         in_memory = self.rows_bytes if self.storage == "memory" else 0
         return in_memory + self.work_bytes + self.planes_bytes + self.tables_bytes
 
+    @property
+    def summary(self):
+        """The model in one sentence."""
+        return sentence(self)
+
     def __str__(self):
-        place = {"disk": " on disk", "workers": " on the workers"}.get(self.storage, "")
-        lines = {
-            "kernel": self.kernel,
-            "levels": self.levels,
-            "map": f"{self.map}: {self.n_inputs:,} columns to {self.n_features:,} features" if self.map else "",
-            "rows": f"{self.n_rows:,}, {self.rows}: {_size(self.rows_bytes)}{place}",
-            "geometry": f"{self.inner}: {self.n_factors:,} factors" if self.map else "",
-            "problem": f"{self.loss}, {self.n_columns:,} column{'s' * (self.n_columns != 1)}, {self.problems}",
-            "solver": self.solver,
-            "memory": f"{_size(self.total_bytes)} at most (scores {_size(self.work_bytes)}, planes "
-            f"{_size(self.planes_bytes)}, tables {_size(self.tables_bytes)})",
-        }
-        width = max(map(len, lines))
-        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines.items() if line)])
+        lines = lines_of(self)
+        width = max(len(name) for name, _ in lines)
+        return "\n".join([self.estimator, *(f"  {name:<{width}}  {line}" for name, line in lines)])
 
-
-def _size(n_bytes):
-    """A number of bytes for people.
-
-    >>> _size(3 * 2**20)
-    '3.0 MiB'
-    """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024 or unit == "GiB":
-            return f"{n_bytes:,.0f} {unit}" if unit == "B" else f"{n_bytes:,.1f} {unit}"
-        n_bytes /= 1024
+    def _repr_html_(self):
+        return facts(self.estimator, dict(lines_of(self)))

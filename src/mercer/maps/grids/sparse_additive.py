@@ -153,6 +153,10 @@ class SparseAdditiveMap(FeatureMap):
     def _n_features_out(self):
         return self.n_features_in_ * len(self.grid_)
 
+    @property
+    def _features_per_column(self):
+        return len(self.grid_)
+
     def encode_rows(self, X):
         features, n_above = encode(X, self.kernel_, self.grid_, self.n_neighbors, self.n_jobs)
         if n_above:

@@ -175,6 +175,10 @@ class NystroemMap(LandmarkMap):
             return super()._n_features_out
         return self.tables_.shape[1] * self.tables_.shape[3]
 
+    @property
+    def _features_per_column(self):
+        return None if self.has_many_landmarks or self.tables_ is None else self.tables_.shape[3]
+
     def encode_rows(self, X):
         if self.has_many_landmarks:
             return self._encode_many(X)

@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
+from mercer._base.feature_names import names_of_groups
 from mercer._base.parameters import keep_arguments
 from mercer._base.parameters.maps import N_PAIRS, REDUCTION
 from mercer._base.tables import open_rows
@@ -258,6 +259,19 @@ class ConvexReduction(FeatureMap):
     @property
     def _n_features_out(self):
         return self.n_dims_ if self.map_ is None else self.map_.inner_.n_features
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that are left: ``a``, ``a+b``, or of more than three columns ``a+5 more``.
+
+        With ``map`` they are those of its features.
+
+        Parameters
+        ----------
+        input_features : names of the columns, or None for those of ``fit``; ``x0``, ``x1``, ... if it had none
+        """
+        check_is_fitted(self)
+        names = names_of_groups(self, input_features, self.groups_)
+        return names if self.map_ is None else self.map_.get_feature_names_out(names)
 
     def _reduced(self, X):
         return reduce_columns(X, self.groups_, self.factors_, self.n_jobs)

@@ -111,17 +111,16 @@ class HomogeneousMap(FeatureMap):
 
     @property
     def _n_features_out(self):
-        return self.n_features_in_ * self._width
+        return self.n_features_in_ * self._features_per_column
 
     @property
-    def _width(self):
-        """Features per column."""
+    def _features_per_column(self):
         return 2 * len(self.coefficients_) - 1
 
     def encode_rows(self, X):
         if not sparse.issparse(X):
             return self._features(X.ravel()).reshape(X.shape[0], -1)
-        width = self._width
+        width = self._features_per_column
         integer = index_type(X.nnz * width, X.shape[1] * width)
         columns = np.empty(X.nnz * width, dtype=integer)
         self._run(lambda part, wide: widen_columns(X.indices[part], width, columns[wide]), X.nnz)
@@ -131,7 +130,7 @@ class HomogeneousMap(FeatureMap):
     def _features(self, values):
         """Features of a flat array of values, flat."""
         dtype = values.dtype
-        out = np.empty(len(values) * self._width, dtype=dtype)
+        out = np.empty(len(values) * self._features_per_column, dtype=dtype)
         amplitudes = np.sqrt(self.coefficients_ * np.where(np.arange(len(self.coefficients_)) > 0, 2, 1)).astype(dtype)
         pitch = _pitch(self.period_, dtype)
         degree, is_odd = self.kernel_.homogeneity, self.kernel_.parity == "odd"
@@ -147,7 +146,7 @@ class HomogeneousMap(FeatureMap):
 
         def run(start):
             stop = min(start + BLOCK_VALUES, n_values)
-            function(slice(start, stop), slice(start * self._width, stop * self._width))
+            function(slice(start, stop), slice(start * self._features_per_column, stop * self._features_per_column))
 
         run_blocks(run, range(0, n_values, BLOCK_VALUES), self.n_jobs)
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mercer._base.html.pieces import bars, facts
 from mercer._base.progress import track
 from mercer.search.exact.best import Best, joined
 
@@ -73,6 +74,18 @@ class Certificate:
             f"{len(self.kernel_evaluations)} queries over {self.n_rows:,} rows, {kind}; kernel evaluations per query: "
             f"median {median:,.0f}, most {most:,.0f} ({median / max(1, self.n_rows):.4%} of the rows){read}."
         )
+
+    def _repr_html_(self):
+        evaluations = {name: take(self.kernel_evaluations) for name, take in (("median", np.median), ("most", np.max))}
+        pairs = {
+            "answer": "proven to be that of brute force" if self.exact else f"probable, {self.confidence:.4f}",
+            "queries": f"{len(self.kernel_evaluations):,}",
+            "rows": f"{self.n_rows:,}",
+            **({} if self.share_read is None else {"postings read": f"{self.share_read:.1%}"}),
+        }
+        drawn = [(f"kernel values per query, {name}", number, f"{number:,.0f}") for name, number in evaluations.items()]
+        drawn.append(("kernel values per query, brute force", self.n_rows, f"{self.n_rows:,}"))
+        return facts("Certificate", pairs) + bars("Kernel values per query", drawn)
 
 
 def search_bounded(bounds, measure, Q, k, take, keys_of, allowed=None, limits=None, share=1.0, first_of=None):

@@ -5,11 +5,11 @@ __all__ = ["Placed", "header_of"]
 import os
 from types import SimpleNamespace
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.container import FileProblem
+from mercer._base.html.notebook import ShowsPlan
 from mercer.search.columns.types import columns_in
 from mercer.search.model.file import load_model
 from mercer.search.model.parameters import check_index
@@ -20,7 +20,7 @@ from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
 
 
-class Placed(BaseEstimator):
+class Placed(ShowsPlan):
     """An estimator whose rows are in memory or in a directory: what `KernelIndex` has of that."""
 
     _not_saveable = (
