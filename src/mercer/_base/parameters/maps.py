@@ -95,7 +95,7 @@ REDUCTION = (
     number("alpha", None, "Penalty of the columns, for method='convex'.", least=0),
     number("tolerance", None, "Largest relative error of the kernel.", least=0),
     anything("map", None, "The map that reduced rows are given to.", "a map, or None"),
-    choice("method", "merge supervised convex energy random", "merge", "How columns are found that are left."),
+    choice("method", "auto merge supervised convex energy random", "auto", "How columns are found that are left."),
     flag("refit", "Whether weights are fitted again to the columns that are left; None: where it helps.", default=None),
     choice("pairs", "auto all uniform informative", "auto", "Which pairs of rows are compared, for method='convex'."),
     N_PAIRS, *_SEEDED,

@@ -10,8 +10,6 @@ from mercer.maps.grids.sparse_additive import SparseAdditiveMap
 from mercer.maps.landmarks.nystroem import NystroemMap
 from mercer.maps.reduction.pair_moments import is_product
 
-WIDEST = 2**14  # columns that are all compared with each other: a matrix of that many by that many takes 2 GiB
-
 
 def check_combination(reduction):
     """Raise for parameters of a ConvexReduction that do not go together."""
@@ -21,9 +19,9 @@ def check_combination(reduction):
             "ConvexReduction needs one of n_dims, alpha and tolerance to know how far to go, got "
             f"{' and '.join(given) or 'none'}. For example n_dims=300."
         )
-    if reduction.alpha is not None and reduction.method != "convex":
+    if reduction.alpha is not None and reduction.method not in ("auto", "convex"):
         raise InputError("ConvexReduction has alpha for method='convex' only. Use n_dims or tolerance.")
-    if reduction.pairs != "auto" and reduction.method != "convex":
+    if reduction.pairs != "auto" and reduction.method not in ("auto", "convex"):
         raise InputError(
             f"ConvexReduction has pairs for method='convex' only, got pairs={reduction.pairs!r} with "
             f"method={reduction.method!r}. Leave pairs out."
@@ -50,11 +48,6 @@ def check_rows(reduction, X, y):
         raise InputError("ConvexReduction compares pairs of rows and needs two or more, got n_samples = 1.")
     if reduction.n_dims is not None and reduction.n_dims > D:
         raise InputError(f"ConvexReduction cannot leave n_dims={reduction.n_dims} columns of rows with n_features={D}.")
-    if D > WIDEST and reduction.method in ("merge", "supervised", "convex"):
-        raise InputError(
-            f"ConvexReduction(method={reduction.method!r}) compares all columns with each other, which is done up to "
-            f"{WIDEST} columns, got {D}. Leave out the rarest before, for example by method='energy'."
-        )
     if reduction.method == "supervised":
         if y is None:
             raise InputError("ConvexReduction(method='supervised') requires y to be passed: the class of each row.")
