@@ -63,7 +63,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         With histograms, the columns that are left of them when words that rise and fall together are merged
         (:class:`~mercer.ConvexReduction`), which needs an additive kernel. With Fisher vectors, the words that are
         left, selected by the convex reduction of [gavves12convex].
-    reduce_method : {"merge", "supervised", "convex", "energy", "random"} or None
+    reduce_method : {"auto", "merge", "supervised", "convex", "energy", "random"} or None
         How words are found that are left, see :class:`~mercer.ConvexReduction`. None: "merge" for histograms, "convex"
         for Fisher vectors, which cannot be merged.
     multi_class : {"auto", "ovr", "ovo"}
@@ -344,7 +344,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         if not (isinstance(self.encoder, ImageEncoder) or self.encoder in tuple(ENCODERS)):
             named(self._table)["encoder"].refuse(self.encoder, who)
         is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
-        if is_fisher and self.reduce_method in ("merge", "supervised"):
+        if is_fisher and self.reduce_method in ("auto", "merge", "supervised"):
             raise InputError(
                 f"{who}: words of Fisher vectors are selected, not merged; got reduce_method={self.reduce_method!r}. "
                 "Use 'convex', 'energy' or 'random'."

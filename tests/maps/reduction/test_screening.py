@@ -36,9 +36,7 @@ CASES = [
 
 def both(kernel, kind, which, X):
     """(moments of all columns, screened ones) of the same pairs."""
-    return [
-        make(kernel, kind(X), which, 500, np.random.RandomState(0)) for make in (kernel_moments, screened_moments)
-    ]
+    return [make(kernel, kind(X), which, 500, np.random.RandomState(0)) for make in (kernel_moments, screened_moments)]
 
 
 @pytest.mark.parametrize(("kernel", "kind", "which"), CASES)

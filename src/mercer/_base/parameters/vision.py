@@ -11,8 +11,9 @@ IMAGE_OPTIONS = (
     choice("encoder", "bow fisher", "bow", "bow, histograms of words, or fisher, Fisher vectors."),
     text("kernel", None, "Kernel, by the names of mercer kernel.", "NAME", "-k", shown="chi2; linear for fisher"),
     integer("reduce", None, "Merge words of bow to N columns, or select N words of fisher.", least=1),
-    choice("reduce_method", "merge supervised convex energy random", None, "How: merge, supervised (merge by classes), "
-        "convex, energy or random.", "METHOD", flags="--reduce-by", shown="merge; convex for fisher"),
+    choice("reduce_method", "auto merge supervised convex energy random", None, "How: merge, supervised (merge by "
+        "classes), convex, energy, random, or auto: merge or convex by a trial.", "METHOD", flags="--reduce-by",
+        shown="merge; convex for fisher"),
     number("C", "auto", "Weight of the losses; auto cross-validates.", "NUMBER|auto", above=0, words=("auto",)),
     integer("cv", 5, "Parts of the cross-validation.", "N", "--folds", least=2),
     choice("multi_class", "auto ovr ovo", "auto", "ovr sets each class against the rest, ovo against each other one; "

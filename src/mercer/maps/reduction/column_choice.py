@@ -28,7 +28,7 @@ def used_columns(X):
 
 
 def groups_by_size(method, X, y, random_state, n_jobs=None):
-    """(a function from a number of columns to the groups that a method makes of the columns of X, the largest number)"""
+    """(function from a number of columns to the groups that a method makes of the columns of X, the largest number)"""
     used = used_columns(X)
     if method in ("merge", "supervised"):
         labels = np.asarray(y) if method == "supervised" else None

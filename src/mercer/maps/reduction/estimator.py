@@ -72,10 +72,11 @@ class ConvexReduction(FeatureMap):
     map : FeatureMap or None
         Encodes the reduced rows; cloned and fitted by ``fit``. None: the features are the reduced rows.
     method : {"auto", "merge", "supervised", "convex", "energy", "random"}
-        ``"auto"``: with ``n_dims`` and classes, the better of ``"merge"`` and ``"convex"`` on rows that were left out; with
-        ``alpha`` ``"convex"``; otherwise ``"merge"``. ``"merge"``: columns that rise and fall together are added up. ``"supervised"``: columns are added up that speak
-        for the same classes, which takes labels. The others select columns: ``"convex"`` by (5) of the paper,
-        ``"energy"`` those with the largest squares, ``"random"`` any.
+        ``"auto"``: with ``n_dims`` and classes, the better of ``"merge"`` and ``"convex"`` on rows that were left out;
+        with ``alpha`` ``"convex"``; otherwise ``"merge"``. ``"merge"``: columns that rise and fall together are added
+        up. ``"supervised"``: columns are added up that speak for the same classes, which takes labels. The others
+        select columns: ``"convex"`` by (5) of the paper, ``"energy"`` those with the largest squares, ``"random"``
+        any.
     refit : bool or None
         Whether each column gets the weight that approximates the kernel best, all together by non-negative least
         squares; columns without weight are dropped. Otherwise all have the same weight, or with ``method="convex"``
@@ -106,7 +107,8 @@ class ConvexReduction(FeatureMap):
     method_ : str
         How they were found.
     trial_ : dict or None
-        Of ``method="auto"`` the share of left-out rows that are classified rightly after each method; None without trial.
+        Of ``method="auto"`` the share of left-out rows that are classified rightly after each method; None without a
+        trial.
     alpha_ : float or None
         The penalty of ``method="convex"``.
     path_ : dict of arrays

@@ -1,9 +1,9 @@
 """Which of merging and convex selection serves a classifier better: a trial on rows that were left out.
 
-Neither is better on all data. Of visual words those that (5) of [gavves12convex] selects serve no better than words drawn
-at random, and merged ones do; of bins of mass spectra the selected ones are far better. No property of the rows is known
-that tells the two apart, so two thirds of some rows are reduced in both ways, and linear machines on what is left classify
-the last third.
+Neither is better on all data. Of visual words those that (5) of [gavves12convex] selects serve no better than words
+drawn at random, and merged ones do; of bins of mass spectra the selected ones are far better. No property of the rows
+is known that tells the two apart, so two thirds of some rows are reduced in both ways, and linear machines on what is
+left classify the last third.
 """
 
 __all__ = ["CONTENDERS", "trial_scores"]

@@ -94,6 +94,8 @@ def _how_judged(found) -> str:
     )
     if found.model.reduce is not None and found.model.reduce_method == "supervised":
         said += ", but merged by the classes of all of them, which flatters the figures"
+    elif found.model.reduce is not None and found.model.reduce_method == "auto":
+        said += ", but the classes of all of them decided between merging and selecting, which may flatter the figures"
     elif hasattr(found.model.classifier_, "C_"):
         said += ", and C was chosen on the same parts, which flatters the figures a little"
     return f'<p class="soft small">{said}. mercer images evaluate judges by images that were never seen.</p>\n'
