@@ -102,8 +102,8 @@ BENCH ?= list
 bench: $(VENV)/.has-bench ## list the benchmarks, or run those that BENCH names and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks $(BENCH)
 
-bench-all: $(VENV)/.has-bench ## measure every record that is not of this code and machine, alone on the machine (LIST=1: only say which)
-	@$(BIN)/python -m benchmarks all $(if $(LIST),--list)
+bench-all: $(VENV)/.has-bench ## measure what is not of this code and machine (LIST=1: only say what; LIMIT=minutes, ONLY="names")
+	@$(BIN)/python -m benchmarks all $(if $(LIST),--list) $(if $(LIMIT),--limit $(LIMIT)) $(if $(ONLY),--only $(ONLY))
 
 fuzz: $(VENV)/.has-test ## use 100,000 forged model files on a build with bounds checks; goes on where it was stopped
 	@$(BIN)/python -m tests.hostile.fuzz.campaign --cases 100000 --workers 2

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [list | report | all [--list] | NAME ...] [--quick] [--out DIR]``"""
+"""``python -m benchmarks [list | report | all [--list] [--only NAME ...] [--limit MINUTES] | NAME ...] [--quick]``"""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def main(arguments: list[str] | None = None) -> int:
     if options.what == ["all"] and (options.list or not (options.quick or options.out)):
         from benchmarks import campaign
 
+        if _has_unknown(options.only, benchmarks):
+            return 2
         if not options.list:
-            return campaign.run_all(benchmarks)
-        print(campaign.listed(campaign.planned(benchmarks)))
+            return campaign.run_all(benchmarks, only=options.only, limit=options.limit)
+        print(campaign.listed(campaign.planned(benchmarks, only=options.only)))
         return 0
-    names = list(benchmarks) if options.what == ["all"] else options.what
-    unknown = [name for name in names if name not in benchmarks]
-    if unknown:
-        print(f"There is no benchmark {unknown[0]!r}. There are: {', '.join(benchmarks)}.", file=sys.stderr)
+    names = (options.only or list(benchmarks)) if options.what == ["all"] else options.what
+    if _has_unknown(names, benchmarks):
         return 2
     _run([benchmarks[name] for name in names], options.quick, options.out)
     if not (options.quick or options.out or options.no_pages):
@@ -48,10 +48,20 @@ def _parser() -> argparse.ArgumentParser:
         "anew what is not of this code, machine and versions",
     )
     parser.add_argument("--list", action="store_true", help="of 'all': only say what is due, why, and how long it took")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="of 'all': these benchmarks, no others")
+    parser.add_argument("--limit", type=float, metavar="MINUTES", help="of 'all': then begin no further benchmark")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run? Nothing is judged")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default benchmarks/results)")
     parser.add_argument("--no-pages", action="store_true", help="leave RESULTS.md and the pages as they are")
     return parser
+
+
+def _has_unknown(names: list[str], benchmarks: dict[str, Benchmark]) -> bool:
+    """Whether a name is that of no benchmark, which the user is then told."""
+    unknown = [name for name in names if name not in benchmarks]
+    if unknown:
+        print(f"There is no benchmark {unknown[0]!r}. There are: {', '.join(benchmarks)}.", file=sys.stderr)
+    return bool(unknown)
 
 
 def _list(benchmarks: dict[str, Benchmark]) -> None:

@@ -2,16 +2,18 @@
 
 ``python -m benchmarks all`` can be stopped at any time and goes on where it was stopped: a record of the code, machine
 and versions of today is not measured again. Each benchmark has a process of its own. Its record is written when it is
-complete; one during which others disturbed the machine is marked, and the benchmark is run again at the end.
+complete; one during which others disturbed the machine is marked, and the benchmark is run again at the end. ``--only``
+names the benchmarks that count, and ``--limit`` ends the run once so many minutes are over.
 """
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from benchmarks.state import QUIET, is_disturbed, to_measure
 
 REPEATS = 2  # of what was disturbed
 PATIENCE = 900.0  # seconds to wait between two benchmarks until the machine is idle
+_KEPT = "What was measured is kept; `make bench-all` goes on."
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,18 @@ class Due:
 
 
 class Stopped(Exception):
-    """The machine or the code is not as it must be; a sentence for the user."""
+    """Why the run ends before all is measured, a sentence for the user, and the exit code."""
+
+    def __init__(self, sentence: str, code: int = 1):
+        super().__init__(sentence)
+        self.code = code
 
 
-def planned(benchmarks: dict[str, Benchmark], results: Path = RESULTS) -> list[Due]:
-    """All benchmarks, the short ones first and those that were never run at the end."""
+def planned(benchmarks: dict[str, Benchmark], results: Path = RESULTS, only: Sequence[str] = ()) -> list[Due]:
+    """All benchmarks, or those of these names: the short ones first and those that were never run at the end."""
     here, found = environment.machine(), []
-    for name, benchmark in benchmarks.items():
+    for name in only or benchmarks:
+        benchmark = benchmarks[name]
         result = _result(name, results)
         seconds = None if result is None or result["quick"] else result["seconds"]
         found.append(Due(name, seconds, to_measure(benchmark, result, here)))
@@ -49,32 +57,57 @@ def planned(benchmarks: dict[str, Benchmark], results: Path = RESULTS) -> list[D
 
 
 def listed(plan: list[Due]) -> str:
-    """What would be run, and how long it took last time."""
+    """What would be run, in this order: how long it took last time, when it would be ready, and why it is run."""
     due = [one for one in plan if one.reasons]
     width = max((len(one.name) for one in due), default=0)
-    lines = [f"{_duration(one.seconds):>9}  {one.name:{width}}  {', '.join(one.reasons)}" for one in due]
+    lines = [f"{'takes':>9} {'ready at':>9}"] if due else []
+    ready = 0.0
+    for one in due:
+        ready += one.seconds or 0.0
+        at = "" if one.seconds is None else _duration(ready)
+        lines.append(f"{_duration(one.seconds):>9} {at:>9}  {one.name:{width}}  {', '.join(one.reasons)}")
     known = sum(one.seconds or 0.0 for one in due)
     new = sum(one.seconds is None for one in due)
-    lines.append(f"{_duration(known):>9}  for {len(due) - new} records, and {new} that were never run; "
+    lines.append(f"{_duration(known):>9} for {len(due) - new} records, and {new} that were never run; "
                  f"{len(plan) - len(due)} are current.")  # fmt: skip
     return "\n".join(lines)
 
 
-def run_all(benchmarks: dict[str, Benchmark], results: Path = RESULTS, run: Callable[[str], int] | None = None) -> int:
-    """Run what is due; returns the exit code. `run` runs one benchmark by its name and returns its exit code."""
+def run_all(
+    benchmarks: dict[str, Benchmark],
+    results: Path = RESULTS,
+    run: Callable[[str], int] | None = None,
+    *,
+    only: Sequence[str] = (),
+    limit: float | None = None,
+) -> int:
+    """Run what is due; returns the exit code.
+
+    Parameters
+    ----------
+    benchmarks : all there are
+    results : where the records are
+    run : runs one benchmark by its name and returns its exit code
+    only : names of the benchmarks that count; none, all do
+    limit : minutes after which no further benchmark is begun
+    """
     run = run or _in_a_process
-    due = [one.name for one in planned(benchmarks, results) if one.reasons]
+    due = [one.name for one in planned(benchmarks, results, only) if one.reasons]
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # to end as by Ctrl-C
     failed, disturbed = [], []
+    end = math.inf if limit is None else time.monotonic() + 60.0 * limit
     try:
         commit = _commit()
         if due:
             _require_idle(patience=0.0)
         for turn in range(1 + REPEATS):
-            for number, name in enumerate(due if turn == 0 else disturbed, 1):
+            names = due if turn == 0 else disturbed
+            for number, name in enumerate(names):
+                if time.monotonic() >= end:
+                    raise Stopped(f"{limit:g} minutes are over, {len(names) - number} are left. {_KEPT}", 0)
                 _require_idle(PATIENCE)
                 _require_same(commit)
-                _say(f"{number} of {len(due if turn == 0 else disturbed)}: {name}")
+                _say(f"{number + 1} of {len(names)}: {name}")
                 if run(name):
                     failed.append(name)
             disturbed = [name for name in due if name not in failed and is_disturbed(_result(name, results))]
@@ -84,9 +117,9 @@ def run_all(benchmarks: dict[str, Benchmark], results: Path = RESULTS, run: Call
                 _say(f"Others disturbed {', '.join(disturbed)}: run again.")
     except Stopped as stopped:
         _say(str(stopped))
-        return 1
+        return stopped.code or int(bool(failed))
     except KeyboardInterrupt:
-        _say("Stopped. What was measured is kept; `make bench-all` goes on.")
+        _say(f"Stopped. {_KEPT}")
         return 130
     finally:
         signal.signal(signal.SIGTERM, before)

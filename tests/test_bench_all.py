@@ -141,10 +141,11 @@ def test_the_plan_has_the_short_ones_first_and_says_why_and_how_long(known, tmp_
     plan = planned(known, tmp_path)
     assert [one.name for one in plan] == ["short", "long", "new"]
     lines = [line.split() for line in listed(plan).splitlines()]
-    assert lines[0] == ["5", "s", "short", "disturbed"]
-    assert lines[1] == ["10.0", "min", "long", "out", "of", "date"]
-    assert lines[2] == ["never", "new", "never", "run"]
-    assert "10.1 min  for 2 records, and 1 that were never run; 0 are current." in listed(plan)
+    assert lines[0] == ["takes", "ready", "at"]
+    assert lines[1] == ["5", "s", "5", "s", "short", "disturbed"]
+    assert lines[2] == ["10.0", "min", "10.1", "min", "long", "out", "of", "date"]
+    assert lines[3] == ["never", "new", "never", "run"]
+    assert "10.1 min for 2 records, and 1 that were never run; 0 are current." in listed(plan)
 
 
 def test_all_that_is_due_is_run_once_and_a_second_time_nothing_is(known, tmp_path):
@@ -177,6 +178,37 @@ def test_it_goes_on_where_it_was_stopped(known, tmp_path, capsys):
     stops.clear()
     assert run_all(known, tmp_path, run) == 0
     assert ran == ["long", "new", "short"]
+
+
+def test_a_limit_ends_the_run_after_the_record_that_exceeds_it(known, tmp_path, monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(campaign.time, "monotonic", lambda: now[0])
+    ran = []
+
+    def run(name):
+        ran.append(name)
+        stored(tmp_path, known[name])
+        now[0] += 70.0
+        return 0
+
+    assert run_all(known, tmp_path, run, limit=2) == 0
+    assert ran == ["long", "new"]
+    assert "2 minutes are over, 1 are left. What was measured is kept" in capsys.readouterr().err
+    assert run_all(known, tmp_path, run, limit=2) == 0
+    assert ran == ["long", "new", "short"]
+
+
+def test_only_what_is_named_is_run(known, tmp_path):
+    ran = []
+
+    def run(name):
+        ran.append(name)
+        stored(tmp_path, known[name])
+        return 0
+
+    assert run_all(known, tmp_path, run, only=["new"]) == 0
+    assert ran == ["new"]
+    assert [one.name for one in planned(known, tmp_path, ["long"])] == ["long"]
 
 
 def test_what_others_disturbed_is_run_again_and_then_left_with_its_mark(known, tmp_path, capsys):

@@ -17,7 +17,7 @@ SIZES, JUDGED, DRAWS = (600, 1200, 2200), 1200, 5
 PATH = (60, 150, 300, 600, 1200, 2200)
 PAIRS, SEEDS = (10_000, 20_000, 50_000, 100_000), 3
 KERNELS = ("linear", "chi2", "intersection")
-OURS = "merged"  # the default of ConvexReduction: test images have no say in which reduction is judged
+OURS = "merged"  # fixed beforehand: test images have no say in which reduction is judged
 PUBLISHED = {  # mAP: linear kernel, after the map. [gavves12convex] Tables 1 and 2
     ("all words", 4000): (0.767, 0.855), ("PCA", 600): (0.763, 0.746), ("PCA", 1200): (0.766, 0.753),
     ("PCA", 2200): (0.766, 0.753), ("convex", 600): (0.747, 0.819), ("convex", 1200): (0.757, 0.832),

@@ -8,6 +8,7 @@ INTERSECTION = "IntersectionSVC with pyramid: points of accuracy above a linear 
 EXACT = "IntersectionSVC with pyramid: points of accuracy below the exact intersection kernel"
 PYRAMID = ((1, 1), (2, 2))
 OURS = ("IntersectionSVC", "IntersectionSVC, levels given")
+PUBLISHED = "IntersectionSVC, C = 1e-3, one class against the rest, as published"
 LEVELS = 20_000  # of a value of 1, so that one patch of an image is about a level
 
 
@@ -43,7 +44,8 @@ def scenes_words(record):
         "words, nearest words by HNSW. The linear machine and the exact kernel: one-vs-rest support vector machines on "
         "Gram matrices, C from 0.3 to 10 chosen on 30 training images per class. IntersectionSVC as it comes clips "
         "values at their 97.5th percentile (13), about ten patches where many words are empty; with levels "
-        f"given (X times {LEVELS:,}, rounded, bins=None) nothing is clipped. Of the two, held-out images choose."
+        f"given (X times {LEVELS:,}, rounded, bins=None) nothing is clipped. Of the two, held-out images choose. C "
+        "is 3 over the mean of the kernel, the default; as published it is 1e-3."
     )
     record.note(
         "Default parameters: LinearSVC (LIBLINEAR, one class against the rest) and SVC (LIBSVM, pairs) with C = 1, "
@@ -68,6 +70,8 @@ def _machines(X, X_test, y, y_test):
     for name, bins, (rows, test) in zip(OURS, ("auto", None), ((X, X_test), levels), strict=True):
         chosen = IntersectionSVC(bins=bins).fit(rows[fitted], y[fitted]).score(rows[held], y[held])
         found[name] = (IntersectionSVC(bins=bins).fit(rows, y).score(test, y_test), chosen)
+    published = IntersectionSVC(1e-3, multi_class="ovr").fit(X, y)
+    found[PUBLISHED] = (published.score(X_test, y_test), None)
     return found
 
 

@@ -36,7 +36,7 @@ def table_1(sheet):
     sheet.draw(lambda: _figure(lines), "mAP of the linear kernel by number of words: published and ours")
     sheet.remark(
         "Convex is the paper's selection. Words drawn at random, the mean of 5 draws, show what any selection must "
-        "beat; merging words is the default of Mercer's ConvexReduction. Neither is in the paper."
+        "beat; merging words is what Mercer's ConvexReduction has beside it. Neither is in the paper."
     )
 
 

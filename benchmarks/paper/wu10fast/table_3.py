@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.published import StandIn, published
+from benchmarks.vision.scenes_words import PUBLISHED
 
 # lines 440-444 of the paper's text: accuracy with default parameters, and by cross-validation, %
 SCENE = {
@@ -44,10 +45,13 @@ def table_3(sheet):
         return plain.get(name, default), chosen
 
     lines = [(name, list(zip(SCENE[name], ours(name), strict=True))) for name in SCENE]
+    rest = [one["test"] for one in words.rows("accuracy with pyramid") if one["machine"] == PUBLISHED]
+    lines.insert(1, ("ICD, one class against the rest", [(None, 100 * rest[0] if rest else None), (None, None)]))
     sheet.grid("accuracy on Scenes-15", ["default parameters", "chosen parameters"], lines, unit="%", digits=1)
     sheet.draw(lambda: _figure(lines), "Accuracy on Scenes-15, parameters chosen: published and ours")
     sheet.remark(
-        "Ours by default is IntersectionSVC with its C = 1e-3 and its own bins; the chosen one is given the levels. "
+        "Ours by default is IntersectionSVC as it comes, with its own bins; the chosen one is given the levels. As "
+        "published it has C = 1e-3 and takes one class against the rest, as the second line does. "
         "By default LIBLINEAR and LIBSVM have C = 1 on levels of about a patch, the intersection kernel C = 1e-3. "
         "C of the linear machine and of the exact kernel is chosen on held-out training images. Test images that "
         "equal a training image are left out."

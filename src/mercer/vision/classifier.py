@@ -64,7 +64,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     reduce : int or None
         For histograms, the number of columns to merge the words into (:class:`~mercer.ConvexReduction`), which needs an
         additive kernel. For Fisher vectors, the number of words to select by the convex reduction of [gavves12convex].
-    reduce_method : {"merge", "supervised", "convex", "energy", "random"} or None
+    reduce_method : {"auto", "merge", "supervised", "convex", "energy", "random"} or None
         How words are merged or selected, see :class:`~mercer.ConvexReduction`. None uses "merge" for histograms and
         "convex" for Fisher vectors, which cannot be merged.
     multi_class : {"auto", "ovr", "ovo"}
@@ -345,7 +345,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         if not (isinstance(self.encoder, ImageEncoder) or self.encoder in tuple(ENCODERS)):
             named(self._table)["encoder"].refuse(self.encoder, who)
         is_fisher = self.encoder == "fisher" or isinstance(self.encoder, FisherVectors)
-        if is_fisher and self.reduce_method in ("merge", "supervised"):
+        if is_fisher and self.reduce_method in ("auto", "merge", "supervised"):
             raise InputError(
                 f"{who}: words of Fisher vectors cannot be merged; got reduce_method={self.reduce_method!r}. Use "
                 "'convex', 'energy' or 'random'."

@@ -30,6 +30,7 @@ from mercer.kernels import (
     Linear,
     PowerMean,
 )
+from mercer.maps.reduction import column_groups
 
 HOMOGENEOUS = [
     Linear(),
@@ -215,6 +216,46 @@ def test_merged_synonyms_tell_topics_better_than_selected_words(rng):
     assert min(scores["merge"], scores["supervised"]) > max(scores["convex"], scores["random"]) + 0.03
 
 
+# ------------------------------------------------------------------------------------------------------ the trial
+
+
+def texts(rng, n=400):
+    """Each of 6 topics has 3 words of its own, among 90 that every text uses: those 3 decide, sums of words do not."""
+    y = np.arange(n) % 6
+    X = rng.poisson(1.0, size=(n, 108)).astype(float)
+    X[:, :18] = rng.poisson(4.0, size=(n, 18)) * (np.arange(18) // 3 == y[:, None])
+    return X, y
+
+
+def test_the_method_is_chosen_by_rows_that_are_left_out(X, rng):
+    texts_, topics = texts(rng)
+    for rows, y, n_dims in ((texts_, topics, 20), (X, np.argmax(X[:, :3], axis=1), 12)):
+        found = ConvexReduction(n_dims=n_dims, random_state=0).fit(rows, y)
+        assert set(found.trial_) == {"merge", "convex"}
+        assert found.trial_[found.method_] == max(found.trial_.values())
+        named = ConvexReduction(n_dims=n_dims, method=found.method_, random_state=0).fit(rows, y)
+        np.testing.assert_array_equal(found.groups_, named.groups_)
+        np.testing.assert_array_equal(found.weights_, named.weights_)
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "method"),
+    [
+        ({"n_dims": 5}, None, "merge"),
+        ({"n_dims": 5}, np.linspace(0.1, 0.9, 120), "merge"),
+        ({"tolerance": 0.5}, np.arange(120) % 2, "merge"),
+        ({"alpha": 1e-5}, np.arange(120) % 2, "convex"),
+    ],
+)
+def test_without_a_trial_the_method_follows_from_what_is_asked(params, y, method, X):
+    found = ConvexReduction(**params).fit(X, y)
+    assert (found.method_, found.trial_) == (method, None)
+
+
+def test_a_trial_needs_some_rows(X):
+    assert ConvexReduction(n_dims=5).fit(X[:30], np.arange(30) % 2).trial_ is None
+
+
 # ------------------------------------------------------------------------------------------------ as a map among others
 
 MAPS = {
@@ -314,18 +355,18 @@ def test_columns_without_values_are_left_out(X):
         ({"n_dims": 2.5}, "`n_dims` must be an integer >= 1, or None"),
         ({"alpha": -1.0, "method": "convex"}, "`alpha` must be a number >= 0, or None"),
         ({"alpha": 1e9, "method": "convex"}, "keeps no column.*must be less than"),
-        ({"alpha": 0.1}, "alpha only with method='convex'"),
+        ({"alpha": 0.1, "method": "merge"}, "alpha only with method='convex'"),
         ({"tolerance": np.nan}, "`tolerance` must be a number >= 0, or None"),
         (
             {"n_dims": 3, "method": "best"},
-            "`method` must be one of 'merge', 'supervised', 'convex', 'energy'",
+            "`method` must be one of 'auto', 'merge', 'supervised', 'convex', 'energy'",
         ),
         ({"n_dims": 3, "pairs": "some"}, "`pairs` must be one of 'auto', 'all', 'uniform', 'informative'"),
         ({"n_dims": 3, "refit": "yes"}, "`refit` must be True or False, or None"),
         ({"n_dims": 3, "n_pairs": 0}, "`n_pairs` must be an integer >= 1"),
         ({"n_dims": 3, "kernel": "rbf"}, "needs an additive kernel"),
         ({"n_dims": 3, "kernel": "chi2", "method": "convex", "pairs": "all"}, "pairs='all' only for the linear"),
-        ({"n_dims": 3, "pairs": "uniform"}, "pairs='uniform' with method='merge'"),
+        ({"n_dims": 3, "pairs": "uniform", "method": "merge"}, "pairs='uniform' with method='merge'"),
         ({"n_dims": 3, "kernel": Chi2() + Linear()}, "is not homogeneous"),
         ({"n_dims": 3, "map": "chi2"}, "needs a map of Mercer"),
         ({"n_dims": 3, "method": "supervised"}, "requires y to be passed"),
@@ -353,11 +394,29 @@ def test_rows_that_say_nothing_are_refused(X):
         ConvexReduction(n_dims=2, method="supervised").fit(X, np.zeros(119))
 
 
-def test_too_many_columns_are_refused_where_all_are_compared():
-    wide = sparse.random_array((20, 20_000), density=0.01, format="csr", random_state=np.random.default_rng(0))
-    with pytest.raises(InputError, match="is limited to 16384 columns; got 20000"):
-        ConvexReduction(n_dims=5).fit(wide)
-    assert ConvexReduction(n_dims=5, method="energy").fit(wide).n_dims_ == 5
+def test_more_columns_than_can_all_be_compared_are_reduced_by_every_method(rng):
+    """A few shapes stand behind 18,000 columns."""
+    wide = rng.random((60, 8))[:, np.arange(18_000) % 8] * rng.uniform(0.5, 2, 18_000)
+    for method in ("merge", "convex", "energy"):
+        found = ConvexReduction(n_dims=8, method=method, random_state=0).fit(wide)
+        assert found.n_dims_ == 8
+        if method == "merge":
+            np.testing.assert_array_equal(found.groups_, np.arange(18_000) % 8)
+        if method == "convex":
+            assert found.error_ < 1e-6
+            assert len(np.unique(found.selected_ % 8)) == 8  # one of each shape
+
+
+def test_many_columns_that_no_sampled_row_has_are_left_out(rng, monkeypatch):
+    monkeypatch.setattr(column_groups, "WIDEST", 10)
+    monkeypatch.setattr(column_groups, "TRUNK", 8)
+    X = rng.random((50, 20))
+    X[:, 10:] = np.where(np.arange(50)[:, None] < 49, 0.0, 1e-3)  # in the last row only
+    monkeypatch.setattr(column_groups, "sample_rows", lambda n, size, random_state: np.arange(size))
+    monkeypatch.setattr(column_groups, "PROFILE_BYTES", 8 * 8 * 40)
+    found = ConvexReduction(n_dims=4, method="merge").fit(X)
+    assert (found.groups_[:8] >= 0).all()
+    assert (found.groups_[10:] == -1).all()
 
 
 def test_a_damaged_file_is_refused(X, tmp_path):

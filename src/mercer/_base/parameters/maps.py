@@ -103,7 +103,8 @@ REDUCTION = (
     number("alpha", None, "Penalty per column for method='convex'; a larger penalty keeps fewer columns.", least=0),
     number("tolerance", None, "Largest relative error of the kernel; a larger tolerance keeps fewer columns.", least=0),
     anything("map", None, "Map to apply to the reduced rows.", "a map, or None"),
-    choice("method", "merge supervised convex energy random", "merge", "How columns are merged or selected."),
+    choice("method", "auto merge supervised convex energy random", "auto", "How columns are merged or selected; auto "
+        "decides by a trial."),
     flag("refit", "Fit the weights of the remaining columns again; None does so where it helps.", default=None),
     choice("pairs", "auto all uniform informative", "auto", "Pairs of rows to compare for method='convex'."),
     N_PAIRS, *_SEEDED,

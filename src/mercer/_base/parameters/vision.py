@@ -13,8 +13,8 @@ IMAGE_OPTIONS = (
         shown="chi2; linear for fisher"),
     integer("reduce", None, "Number of columns to merge the words of bow into, or number of words of fisher to select.",
         least=1),
-    choice("reduce_method", "merge supervised convex energy random", None, "How columns are reduced.", "METHOD",
-        flags="--reduce-by", shown="merge; convex for fisher"),
+    choice("reduce_method", "auto merge supervised convex energy random", None, "How columns are reduced; auto chooses "
+        "merge or convex by a trial.", "METHOD", flags="--reduce-by", shown="merge; convex for fisher"),
     number("C", "auto", "Weight of the losses against the regularizer; auto cross-validates.", "NUMBER|auto", above=0,
         words=("auto",)),
     integer("cv", 5, "Number of cross-validation folds.", "N", "--folds", least=2),

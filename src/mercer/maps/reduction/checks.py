@@ -10,8 +10,6 @@ from mercer.maps.grids.sparse_additive import SparseAdditiveMap
 from mercer.maps.landmarks.nystroem import NystroemMap
 from mercer.maps.reduction.pair_moments import is_product
 
-WIDEST = 2**14  # columns that are all compared with each other: a matrix of that many by that many takes 2 GiB
-
 
 def check_combination(reduction):
     """Raise for parameters of a ConvexReduction that do not go together."""
@@ -21,9 +19,9 @@ def check_combination(reduction):
             f"ConvexReduction needs exactly one of n_dims, alpha and tolerance; got {' and '.join(given) or 'none'}. "
             "For example n_dims=300."
         )
-    if reduction.alpha is not None and reduction.method != "convex":
+    if reduction.alpha is not None and reduction.method not in ("auto", "convex"):
         raise InputError("ConvexReduction uses alpha only with method='convex'. Use n_dims or tolerance.")
-    if reduction.pairs != "auto" and reduction.method != "convex":
+    if reduction.pairs != "auto" and reduction.method not in ("auto", "convex"):
         raise InputError(
             f"ConvexReduction uses pairs only with method='convex'; got pairs={reduction.pairs!r} with "
             f"method={reduction.method!r}. Remove pairs."
@@ -50,11 +48,6 @@ def check_rows(reduction, X, y):
         raise InputError("ConvexReduction compares pairs of rows and needs at least two rows; got n_samples = 1.")
     if reduction.n_dims is not None and reduction.n_dims > D:
         raise InputError(f"ConvexReduction cannot keep n_dims={reduction.n_dims} columns of rows with n_features={D}.")
-    if D > WIDEST and reduction.method in ("merge", "supervised", "convex"):
-        raise InputError(
-            f"ConvexReduction(method={reduction.method!r}) compares all columns with each other, which is limited to "
-            f"{WIDEST} columns; got {D}. Remove rare columns first, for example with method='energy'."
-        )
     if reduction.method == "supervised":
         if y is None:
             raise InputError("ConvexReduction(method='supervised') requires y to be passed: the class of each row.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._base.errors import InputError
-from mercer.maps.reduction.column_groups import ColumnTree
+from mercer.maps.reduction.column_groups import ColumnTree, sums_of_squares
 from mercer.maps.reduction.pair_moments import draw_pairs, pair_values, weighted_values
 from mercer.maps.reduction.reduced_columns import reduce_columns
 
@@ -28,23 +28,23 @@ def used_columns(X):
 
 
 def groups_by_size(method, X, y, random_state, n_jobs=None):
-    """A function from a number of columns to the groups that a method makes of the columns of X."""
+    """(function from a number of columns to the groups that a method makes of the columns of X, the largest number)"""
     used = used_columns(X)
     if method in ("merge", "supervised"):
         labels = np.asarray(y) if method == "supervised" else None
-        return ColumnTree(X, labels, used, random_state, n_jobs).groups
+        tree = ColumnTree(X, labels, used, random_state, n_jobs)
+        return tree.groups, tree.most
     if method == "random":
         order = random_state.permutation(used)
     else:
-        squares = np.square(X, dtype=np.float64) if isinstance(X, np.ndarray) else X.multiply(X)
-        order = used[np.argsort(-np.asarray(squares.sum(axis=0)).ravel()[used], kind="stable")]
+        order = used[np.argsort(-sums_of_squares(X)[used], kind="stable")]
 
     def groups(n_dims):
         chosen = np.full(X.shape[1], -1, dtype=np.int64)
         chosen[np.sort(order[:n_dims])] = np.arange(n_dims)
         return chosen
 
-    return groups
+    return groups, len(used)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def choose_size(groups_of, most, judge, n_dims, tolerance):
     Parameters
     ----------
     groups_of : function from a number of columns to groups
-    most : columns that there are
+    most : the largest number of columns that groups_of takes
     judge : Judge
     n_dims, tolerance : what is asked for, one of the two
 

@@ -12,8 +12,9 @@ The reduced kernel is sum_g c_g k(z_g, w_g), z_g being a column that was kept or
 With a homogeneous kernel the weights go into the rows, z_g times c_g^(1 / gamma) (in (6) the paper writes c_g^gamma);
 with any other they go into the features of a map, the block of column g times sqrt(c_g).
 
-Deviation from the paper: (5) is offered, but merging is the default, because of visual words those that (5)
-selects serve a classifier no better than words drawn at random, and merged ones do (`docs/maps/reduction.md`).
+Deviation from the paper: (5) is offered, but by default it has to be better than merging on left-out rows, because of
+visual words those that (5) selects serve a classifier no better than words drawn at random, and merged ones do
+(`docs/maps/reduction.md`).
 """
 
 __all__ = ["ConvexReduction"]
@@ -37,12 +38,16 @@ from mercer.maps.base import FeatureMap
 from mercer.maps.dask import is_dask, sampled
 from mercer.maps.reduction.checks import check_blocks, check_combination, check_rows
 from mercer.maps.reduction.column_choice import Judge, choose_size, groups_by_size, used_columns
-from mercer.maps.reduction.column_groups import numbered
+from mercer.maps.reduction.column_groups import WIDEST, numbered
 from mercer.maps.reduction.lasso_path import LassoPath
 from mercer.maps.reduction.nonnegative import largest_penalty, solve_nonnegative
 from mercer.maps.reduction.pair_moments import design_moments, draw_pairs, kernel_moments, pair_values, weighted_values
 from mercer.maps.reduction.reduced_columns import ReducedPredictor, check_groups, reduce_columns
+from mercer.maps.reduction.screening import screened_moments
 from mercer.maps.reduction.spread_moments import spread_design_moments, spread_kernel_moments
+from mercer.maps.reduction.trial import CONTENDERS, trial_scores
+from mercer.maps.spectral.homogeneous import HomogeneousMap
+from mercer.maps.spectral.spectra import spectrum_of
 from mercer.spaces import Identity
 
 logger = logging.getLogger("mercer")
@@ -68,10 +73,11 @@ class ConvexReduction(FeatureMap):
         the error of the solution of (5), which ``refit`` then reduces. Set exactly one of n_dims, alpha and tolerance.
     map : FeatureMap or None
         Map that encodes the reduced rows; ``fit`` clones and fits it. None uses the reduced rows as features.
-    method : {"merge", "supervised", "convex", "energy", "random"}
-        ``"merge"`` adds up correlated columns. ``"supervised"`` adds up columns that indicate the same classes, and
-        needs labels. The other methods select columns: ``"convex"`` by (5) of the paper, ``"energy"`` by the largest
-        squares, ``"random"`` at random.
+    method : {"auto", "merge", "supervised", "convex", "energy", "random"}
+        ``"auto"`` with ``n_dims`` and classes tries ``"merge"`` and ``"convex"`` on held-out rows and uses the better
+        one; with ``alpha`` it is ``"convex"``, otherwise ``"merge"``. ``"merge"`` adds up correlated columns.
+        ``"supervised"`` adds up columns that indicate the same classes, and needs labels. The other methods select
+        columns: ``"convex"`` by (5) of the paper, ``"energy"`` by the largest squares, ``"random"`` at random.
     refit : bool or None
         Fit the weights of all columns by non-negative least squares, so that they approximate the kernel best, and drop
         columns without weight. Otherwise, all weights are equal, or with ``method="convex"`` those of (5), which the
@@ -100,6 +106,10 @@ class ConvexReduction(FeatureMap):
         Factor of each column of the reduced rows: the gamma-th root of its weight, or 1.
     n_dims_ : int
         Number of remaining columns.
+    method_ : str
+        The method that was used.
+    trial_ : dict or None
+        With ``method="auto"``, the accuracy on held-out rows after each method; None without a trial.
     alpha_ : float or None
         The penalty of ``method="convex"``.
     path_ : dict of arrays
@@ -148,7 +158,7 @@ class ConvexReduction(FeatureMap):
         alpha=None,
         tolerance=None,
         map=None,
-        method="merge",
+        method="auto",
         refit=None,
         pairs="auto",
         n_pairs=50_000,
@@ -168,7 +178,7 @@ class ConvexReduction(FeatureMap):
         Parameters
         ----------
         X : rows, at least two of them
-        y : class of each row, for ``method="supervised"``; passed on to the map
+        y : class of each row, for ``method="supervised"`` and the trial of ``"auto"``; passed on to the map
         """
         self.check_parameters()
         spread = open_rows(X) if is_dask(X) else None  # all rows; X is then a sample of them
@@ -313,26 +323,61 @@ class ConvexReduction(FeatureMap):
         """Set the columns, their weights and what is known of them; pairs are those of ``spread`` if it is given."""
         random_state = check_random_state(self.random_state)
         judge = Judge.of(self.weighed_kernel_, X, self.n_pairs, random_state, self.n_jobs)
-        n_used = len(used_columns(X))
+        used_columns(X)  # refuses rows without values
+        self.method_, self.trial_ = self._chosen_method(X, y)
         moments = None
-        if self.method == "convex":
-            how = self.pairs, int(self.n_pairs), random_state
-            if spread is not None:
-                moments = spread_kernel_moments(kernel, spread, *how)
-            else:
-                moments = kernel_moments(kernel, X, *how, self.n_jobs)
+        if self.method_ == "convex":
+            moments = self._moments(X, kernel, random_state, spread)
             groups, weights = self._select(moments)
         else:
-            groups_of = groups_by_size(self.method, X, y, random_state, self.n_jobs)
-            groups, weight, self.path_ = choose_size(groups_of, n_used, judge, self.n_dims, self.tolerance)
+            groups_of, most = groups_by_size(self.method_, X, y, random_state, self.n_jobs)
+            groups, weight, self.path_ = choose_size(groups_of, most, judge, self.n_dims, self.tolerance)
             weights, self.alpha_ = np.full(groups.max() + 1, weight), None
         if self._refits and moments is not None and self.weighed_kernel_ == kernel:
             at = np.flatnonzero(groups >= 0)
-            weights = solve_nonnegative(moments.G[np.ix_(at, at)], moments.q[at], start=weights)
+            weights = moments.refitted(at, weights)
         elif self._refits:
             weights = self._refitted(X, groups, random_state, spread)
         self._keep(groups, weights)
         self.error_ = judge.error(self._values(judge.X, judge.pairs))
+
+    def _chosen_method(self, X, y):
+        """(method, scores of the trial or None)"""
+        if self.method != "auto":
+            return self.method, None
+        if self.alpha is not None:
+            return "convex", None
+        if self.n_dims is None:
+            return CONTENDERS[0], None
+
+        def fit(method, X, y):
+            reduction = clone(self).set_params(method=method, map=self._map_of_trial()).fit(X, y)
+            return reduction.transform
+
+        scores = trial_scores(fit, X, y, check_random_state(0))
+        chosen = CONTENDERS[0] if scores is None else max(CONTENDERS, key=scores.get)
+        logger.info("ConvexReduction: method='auto' takes %r, scores %s.", chosen, scores)
+        return chosen, scores
+
+    def _map_of_trial(self):
+        """What makes features for the linear machines of a trial: without a map, that of the kernel if it has one."""
+        kernel = self.weighed_kernel_
+        if self.map is not None or isinstance(kernel, Linear):
+            return self.map
+        try:
+            spectrum_of(kernel)
+        except InputError:
+            return None
+        return HomogeneousMap(kernel)
+
+    def _moments(self, X, kernel, random_state, spread):
+        """Moments for (5): of all columns in memory, or of so many as get a weight."""
+        how = self.pairs, int(self.n_pairs), random_state
+        if X.shape[1] > WIDEST:
+            return screened_moments(kernel, X, *how, self.n_jobs)
+        if spread is not None:
+            return spread_kernel_moments(kernel, spread, *how)
+        return kernel_moments(kernel, X, *how, self.n_jobs)
 
     def _select(self, moments):
         """(groups, c) of the solution of (5) that is asked for."""
@@ -385,7 +430,12 @@ class ConvexReduction(FeatureMap):
 
     @property
     def _refits(self):
-        return self.method == "convex" if self.refit is None else self.refit
+        return self._way == "convex" if self.refit is None else self.refit
+
+    @property
+    def _way(self):
+        """The method, once it is known."""
+        return getattr(self, "method_", self.method)
 
     @property
     def _degree(self):
@@ -393,7 +443,7 @@ class ConvexReduction(FeatureMap):
 
         The weights of (5) are those of one kernel, whatever kernel comes after them, as the paper has it.
         """
-        is_paper = self.method == "convex" and not self._refits
+        is_paper = self._way == "convex" and not self._refits
         return (get_kernel(self.kernel) if is_paper else self.weighed_kernel_).homogeneity
 
     # -------------------------------------------------------------------------------------------------------- checks

@@ -10,7 +10,7 @@ __all__ = ["LassoPath"]
 
 import numpy as np
 
-from mercer.maps.reduction.nonnegative import largest_penalty, solve_nonnegative
+from mercer.maps.reduction.nonnegative import largest_penalty
 
 RATIO = 0.8  # from one penalty of the path to the next
 SMALLEST = 1e-8  # of the largest penalty: what comes below is taken to be none
@@ -22,7 +22,7 @@ class LassoPath:
 
     Parameters
     ----------
-    moments : Moments
+    moments : Moments or ScreenedMoments
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class LassoPath:
                 return c, alpha, above
 
     def _solve(self, alpha, start):
-        c = solve_nonnegative(self.moments.G, self.moments.q, alpha, start)
+        c = self.moments.minimizer(alpha, start)
         self.alphas.append(float(alpha))
         self.counts.append(int(np.count_nonzero(c)))
         self.errors.append(self.moments.error(c))

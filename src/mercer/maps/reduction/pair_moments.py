@@ -23,10 +23,13 @@ __all__ = [
     "design_moments",
     "draw_pairs",
     "draws_all",
+    "factor",
     "factor_products",
     "is_product",
     "kernel_moments",
+    "moment_error",
     "moments_of_products",
+    "pair_designs",
     "pair_values",
     "spread_among",
     "spread_pairs",
@@ -42,6 +45,7 @@ from mercer._base.progress import track
 from mercer._base.threads import run_blocks, run_row_blocks, single_threaded
 from mercer.kernels import Hellinger, Linear
 from mercer.kernels.engine import mirror
+from mercer.maps.reduction.nonnegative import solve_nonnegative
 from mercer.spaces.blocks import even_slices
 
 BLOCK_VALUES = 2**20  # values of one-dimensional kernels that a thread holds at a time
@@ -59,12 +63,24 @@ class Moments:
     square: float
     mean: float
 
+    def minimizer(self, penalty=0.0, start=None):
+        """The optimum c of (P) of :mod:`mercer.maps.reduction.nonnegative`."""
+        return solve_nonnegative(self.G, self.q, penalty, start)
+
+    def refitted(self, at, start):
+        """Weights of these columns alone, without a penalty."""
+        return solve_nonnegative(self.G[np.ix_(at, at)], self.q[at], start=start)
+
     def error(self, c):
         """(7): root mean square of K - sum_i c_i k_i, over the mean of K."""
         at = np.flatnonzero(c)
-        weights = c[at]
-        squared = self.square - 2 * (self.q[at] @ weights) + weights @ (self.G[np.ix_(at, at)] @ weights)
-        return float(np.sqrt(max(squared, 0.0)) / abs(self.mean)) if self.mean else 0.0
+        return moment_error(self.G[np.ix_(at, at)], self.q[at], self.square, self.mean, c[at])
+
+
+def moment_error(G, q, square, mean, weights):
+    """(7) of some columns with these weights, from their part of the moments."""
+    squared = square - 2 * (q @ weights) + weights @ (G @ weights)
+    return float(np.sqrt(max(squared, 0.0)) / abs(mean)) if mean else 0.0
 
 
 def kernel_moments(kernel, X, which, n_pairs, random_state, n_jobs=None):
@@ -185,7 +201,8 @@ def factor_products(kernel, X, n_jobs=None):
     strips = even_slices(D, min(SUM_STRIPS, D))
     with single_threaded():
         for start in track(range(0, n, SUM_ROWS), "Products of columns"):
-            rows = _factor(kernel, X[start : start + SUM_ROWS])
+            rows = X[start : start + SUM_ROWS]
+            rows = factor(kernel, rows.toarray() if sparse.issparse(rows) else rows)
             squares = rows * rows
             totals += rows.sum(axis=0)
 
@@ -209,10 +226,20 @@ def moments_of_products(G, own, totals, n):
     return Moments(G, q, float(q.sum()), (float(totals @ totals) - norms) / (n * (n - 1)))
 
 
-def _factor(kernel, X):
-    """f(x), float64, with k(x, y) = f(x) f(y)."""
-    rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+def factor(kernel, X):
+    """f(x), float64, with k(x, y) = f(x) f(y); CSR for CSR."""
+    if sparse.issparse(X):
+        return sparse.csr_array((factor(kernel, X.data), X.indices, X.indptr), X.shape)
+    rows = X.astype(np.float64)
     return np.copysign(np.sqrt(np.abs(rows)), rows) if isinstance(kernel, Hellinger) else rows
+
+
+def pair_designs(kernel, X, pairs, part):
+    """(slice, one-dimensional kernels) of the pairs in ``part``, so many at a time as fit into a cache."""
+    step = _block_rows(X)
+    for start in range(part.start, part.stop, step):
+        block = slice(start, min(start + step, part.stop))
+        yield block, _block_design(kernel, X, pairs[:, block])
 
 
 def _design(kernel, X, pairs, n_jobs):

@@ -94,6 +94,8 @@ def _how_judged(found) -> str:
     )
     if found.model.reduce is not None and found.model.reduce_method == "supervised":
         said += ", but merged using the classes of all images, which makes the figures optimistic"
+    elif found.model.reduce is not None and found.model.reduce_method == "auto":
+        said += ", but the classes of all images decided between merging and selecting, which may make them optimistic"
     elif hasattr(found.model.classifier_, "C_"):
         said += ", and C was chosen on the same folds, which makes the figures slightly optimistic"
     return f'<p class="soft small">{said}. Use mercer images evaluate to measure the model on unseen images.</p>\n'
