@@ -16,11 +16,13 @@ DETECTOR = (
     integer("margin", 2, "Cells around objects that count.", least=0, panel=_TRAINING),
     choice("kernel", "rbf linear", "rbf", "Of words: rbf or linear.", panel=_TRAINING),
     integer("cache_size", 20_000, "Hard negatives kept.", least=1, panel=_TRAINING),
+    number("threshold", "auto", "Score above which objects are reported; auto chooses it on images held out, which "
+        "takes a second training.", "SCORE", words=("auto",), panel=_TRAINING),
     pathname("cache", None, "Keep cells in a file, not in memory.", "FOLDER", panel=_TRAINING),
     pathname("checkpoint", None, "Keep the state, and go on from it.", panel=_TRAINING),
-)
+)  # fmt: skip
 PART_DETECTOR = (
-    *pick(DETECTOR, "n_components n_parts C part_rounds margin kernel cache_size cache checkpoint"),
+    *pick(DETECTOR, "n_components n_parts C part_rounds margin kernel cache_size threshold cache checkpoint"),
     # pyramids take memory for every level of an octave, and for the cells around the image
     *(each.but(most=20) for each in pick(DETECTOR, "interval")),
     integer("padding", 3, "Cells around an image.", least=0, most=12),
@@ -35,5 +37,5 @@ PART_DETECTOR = (
     number("suppression", 0.5, "Overlap from which the weaker of two detections is dropped.", above=0, most=1),
     RANDOM_STATE, N_JOBS,
 )  # fmt: skip
-THRESHOLD = anything("threshold", 0.0, "Detections score more than this.", "a number")
+THRESHOLD = anything("threshold", None, "Detections score more than this.", "a number, or None for that of the detector")
 MOST = integer("most", 200, "Detections at most.", least=1)
