@@ -45,8 +45,10 @@ def test_the_threshold_is_the_best_one_for_images_that_a_second_training_has_not
     assert detector.history_[-1]["step"] == "threshold"
     assert detector.history_[-1]["images"] == len(held)
     assert detector.threshold_ != 0
-    report = PartDetector(**QUICK, threshold=0).fit([images[i] for i in rest], [boxes[i] for i in rest]).evaluate(
-        [images[i] for i in held], [boxes[i] for i in held]
+    report = (
+        PartDetector(**QUICK, threshold=0)
+        .fit([images[i] for i in rest], [boxes[i] for i in rest])
+        .evaluate([images[i] for i in held], [boxes[i] for i in held])
     )
     assert detector.threshold_ == pytest.approx(report.best_threshold, abs=0.5)  # but for the words of cells
     strict = copy.copy(detector)

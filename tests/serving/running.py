@@ -36,7 +36,8 @@ class Running:
     def __init__(self, model, index=None, spectra=None, **settings):
         self.settings = ServiceSettings(**settings)
         self.app = create_app(model, index=index, spectra=spectra, settings=self.settings)
-        self.service = self.app.state.service
+        self.shelf = self.app.state.shelf
+        self.service = self.shelf.first
         self._listener = _listen("127.0.0.1", 0)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"

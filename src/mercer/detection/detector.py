@@ -9,7 +9,7 @@ import time
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -186,7 +186,7 @@ class PartDetector(BaseEstimator):
         seconds, size = time.perf_counter() - began, sum(pyramid.nbytes for pyramid in pyramids)
         described = {"step": "describe", "seconds": seconds, "bytes": size}
         known = (pyramids, boxes, groups)
-        self._learn(known, shapes, codebook, storage, rng, [described])
+        self._learn(known, shapes, codebook, storage, rng, [described], self.checkpoint)
         self.threshold_ = 0.0 if self.threshold == "auto" else float(self.threshold)
         if self.threshold == "auto":
             self._choose_threshold(known, shapes, codebook, storage, rng)
@@ -246,11 +246,11 @@ class PartDetector(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------- fitting
 
-    def _learn(self, known, shapes, codebook, storage, rng, history):
+    def _learn(self, known, shapes, codebook, storage, rng, history=(), checkpoint=None):
         """Train on known images: their pyramids, boxes and groups of boxes."""
         trainer = Trainer(*known, shapes, storage, self._settings(), rng, self.n_jobs)
         trainer.history.extend(history)
-        run_rounds(trainer, self.n_parts, int(rng.randint(2**31 - 1)), self.checkpoint, self.get_params())
+        run_rounds(trainer, self.n_parts, int(rng.randint(2**31 - 1)), checkpoint, self.get_params())
         self._keep(trainer, codebook)
         self.biases_ = self.biases_ - self._best_threshold(trainer)
         self._scorer_cache = None
@@ -267,9 +267,10 @@ class PartDetector(BaseEstimator):
         seen = [[part[i] for i in rest] for part in known]
         if not held or len(np.unique(np.concatenate(seen[2]))) < len(shapes):
             return
-        other = clone(self).set_params(checkpoint=None)
-        other._learn(seen, shapes, codebook, storage, rng, [])
-        report = other._finder().judged_pyramids(*([part[i] for i in held] for part in known[:2]), self.n_jobs)
+        learned = dict(vars(self))
+        self._learn(seen, shapes, codebook, storage, rng)
+        report = self._finder().judged_pyramids(*([part[i] for i in held] for part in known[:2]), self.n_jobs)
+        vars(self).update(learned)
         self.threshold_ = report.best_threshold
         self.history_.append({"step": "threshold", "seconds": time.perf_counter() - began, "images": len(held)})
 

@@ -243,7 +243,7 @@ def test_the_most_similar_examples_are_drawn(tab, url, model):
     verdict_after(opened(tab, url), ZERO)
     tab.wait_for_selector("#near li")
     assert tab.locator("#near canvas").count() == 8
-    message = unpack_message(last_message(tab, "/v1/neighbours"))
+    message = unpack_message(last_message(tab, "/v1/neighbors"))
     codes = Embedding(model.specification(message.n_bits).to_dict()).encode(rows()[:INDEXED])
     agree = 1 - np.unpackbits(codes ^ message.codes, axis=1).sum(axis=1) / message.n_bits
     shown = [int(re.match(r"\d+", text)[0]) for text in tab.locator("#near .hint").all_inner_texts()]

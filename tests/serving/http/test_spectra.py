@@ -31,7 +31,7 @@ def library():
 def service(library, tmp_path_factory):
     place = tmp_path_factory.mktemp("spectra") / "index"
     SpectrumIndex().add(library).persist(place).close()
-    with Running(None, spectra=place, max_rows=3, max_neighbours=5, max_body_bytes=4000) as running:
+    with Running(None, spectra=place, max_rows=3, max_neighbors=5, max_body_bytes=4000) as running:
         yield running
 
 
@@ -87,7 +87,7 @@ def test_requests_that_are_not_right_are_refused_by_code(service, body, query, s
 
 
 def test_other_paths_say_where_to_ask(service):
-    for path, code in (("/v1/classify", "no-model"), ("/v1/neighbours", "no-index")):
+    for path, code in (("/v1/classify", "no-model"), ("/v1/neighbors", "no-index")):
         answer = service.ask("POST", path, "{}", content_type=JSON)
         assert (answer.status, answer.code) == (404, code)
     assert service.ask("POST", "/v1/spectra", "x", content_type="text/plain").status == 415

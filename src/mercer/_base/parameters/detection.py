@@ -37,5 +37,7 @@ PART_DETECTOR = (
     number("suppression", 0.5, "Overlap from which the weaker of two detections is dropped.", above=0, most=1),
     RANDOM_STATE, N_JOBS,
 )  # fmt: skip
-THRESHOLD = anything("threshold", None, "Detections score more than this.", "a number, or None for that of the detector")
+THRESHOLD = anything(
+    "threshold", None, "Detections score more than this.", "a number, or None for that of the detector"
+)
 MOST = integer("most", 200, "Detections at most.", least=1)

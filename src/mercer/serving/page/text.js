@@ -1,4 +1,4 @@
-/** Names and labels as text that can be seen. */
+/** Names, labels and cells as text that can be seen; tables as cells. */
 
 // control characters, lone surrogates, line and paragraph separators, and what turns the direction of writing
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
@@ -6,4 +6,36 @@ const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\
 /** The text with everything escaped that would not show, or would make the rest show otherwise. */
 export function visible(value) {
   return String(value).replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
+/** The cells of a csv text, row by row; those in quotes may hold separators, ends of lines, and quotes as two. */
+export function csvRows(text, separator = ",") {
+  const rows = [];
+  let cells = [];
+  let cell = "";
+  let quoted = false;
+  const end = () => {
+    cells.push(cell);
+    if (cells.length > 1 || cell.trim()) rows.push(cells);
+    [cells, cell] = [[], ""];
+  };
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (quoted) {
+      if (character !== '"') cell += character;
+      else if (text[i + 1] === '"') cell += text[++i];
+      else quoted = false;
+    } else if (character === '"' && !cell.trim()) {
+      [quoted, cell] = [true, ""];
+    } else if (character === separator) {
+      cells.push(cell.trim());
+      cell = "";
+    } else if (character === "\n") {
+      end();
+    } else if (character !== "\r") {
+      cell += character;
+    }
+  }
+  end();
+  return rows;
 }
