@@ -106,3 +106,21 @@ def until(holds, seconds=20):
     while not holds():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
+
+
+@contextmanager
+def served(model, index=None, **settings):
+    """The address of a service for a browser, which keeps its connections."""
+    app = create_app(model, index=index, settings=ServiceSettings(**settings))
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join(10)

@@ -10,6 +10,7 @@ __all__ = ["CSV", "CsvTable", "lines_of", "read_csv"]
 import csv
 import io
 import math
+import re
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ def read_csv(body, model, columns=None, others=()):
     first = next((line for line in text.splitlines() if line.strip()), None)
     if first is None:
         raise Fault(422, "rows", "The table has no rows.")
-    separator = next((each for each in _SEPARATORS if each in first), ",")
+    separator = max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
     records = _records(text, separator)
     _, raw, cells = next(records)
     heading = [cell.strip() for cell in cells] if _is_heading(cells, columns) else None

@@ -16,7 +16,7 @@ _ANSWERED_BY = {  # path -> tasks of the models that answer it
     "/detect": {"detection"},
     "/spectra": {"spectra"},
 }
-_QUESTIONS = (*_ANSWERED_BY, "/neighbors", "/embedding")
+_QUESTIONS = (*_ANSWERED_BY, "/neighbors", "/embedding", "/model")
 
 
 def with_examples(app, shelf):
@@ -46,14 +46,14 @@ def _answers(loaded, question):
         return loaded.neighbors is not None
     if question == "/embedding":
         return bool(loaded.model.rates)
-    return loaded.model.task in _ANSWERED_BY[question]
+    return question == "/model" or loaded.model.task in _ANSWERED_BY[question]
 
 
 def _fill(path, name, loaded, question):
     for operation in path.values():
-        for parameter in operation.get("parameters", ()):
-            if name is not None and parameter["in"] == "path":
-                parameter["example"] = name
+        operation["parameters"] = [
+            {**each, "example": name} if each["in"] == "path" else each for each in operation.get("parameters", ())
+        ]
         if "requestBody" in operation:
             body = operation["requestBody"]
             taken = {media: {**body["content"][media], **example} for media, example in _bodies(loaded, question)}

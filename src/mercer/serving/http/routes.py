@@ -75,7 +75,7 @@ def _add_pages(app, shelf):
     @app.get("/", include_in_schema=False)
     async def index(request: Request):
         slot = shelf.slots.get(request.query_params.get("model", ""), shelf.first.slot)
-        task = None if slot.problem is not None else slot.present.model.task
+        task = "" if slot.problem is not None else slot.present.model.task
         return page(PAGES.get(task, "index.html"), request)
 
     @app.get("/static/{name}", include_in_schema=False)

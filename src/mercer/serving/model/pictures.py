@@ -131,7 +131,7 @@ def _overlay(heat):
     strength = np.clip(np.abs(heat) / top, 0, 1)
     pixels = np.empty((*heat.shape, 4), dtype=np.uint8)
     pixels[..., :3] = np.where((heat >= 0)[..., None], np.uint8(_FOR), np.uint8(_AGAINST))
-    pixels[..., 3] = (180 * strength).astype(np.uint8)
+    pixels[..., 3] = (210 * np.sqrt(strength)).astype(np.uint8)
     drawn = image.fromarray(pixels)
     drawn.thumbnail((_OVERLAY, _OVERLAY))
     written = io.BytesIO()

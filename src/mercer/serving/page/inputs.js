@@ -6,7 +6,7 @@
 import { DrawingPad } from "./drawing.js";
 import { placesOf } from "./mercer-client.js";
 import { acceptDrops, element, thumbOf } from "./shell.js";
-import { csvRows, visible } from "./text.js";
+import { csvRows, separatorOf, visible } from "./text.js";
 
 const LONGEST_TEXT = 200_000; // characters that are shown for editing; a longer table is sent as it is
 
@@ -119,7 +119,7 @@ function openVector(card, changed) {
     const told = rows > 1 ? `${rows} rows of ${wanted} numbers` : `${count} of ${wanted} numbers`;
     const left = ignored?.length ? `; left out: ${shortened(ignored)}` : "";
     element("numbers-count").textContent = text.trim() ? told + left : "";
-    changed(rows > 1 ? null : row, problem && visible(problem), rows > 1 ? { text, name } : null);
+    changed(rows > 1 ? null : row, problem && visible(problem), rows > 1 ? { text: separated(text), name } : null);
   };
   const enter = (text, from) => {
     name = from;
@@ -151,6 +151,12 @@ function openVector(card, changed) {
       return { key: text, detail: first, thumb: null, restore: () => enter(text, from) };
     },
   };
+}
+
+/** A table whose cells have spaces between them as csv; any other as it is. */
+function separated(text) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  return separatorOf(lines[0]) ? text : lines.map((line) => cellsOf(line).join(",")).join("\n");
 }
 
 function shortened(names) {
@@ -190,7 +196,7 @@ const cellsOf = (line) => line.trim().replace(/[,;]$/, "").split(/\s*[,;\t]\s*|\
 /** { table: cells of the lines below a heading, in the order of the names; ignored } or { problem }; null: no heading. */
 function chosenColumns(lines, names, others) {
   if (!names || lines.length < 2) return null;
-  const separator = [",", ";", "\t"].find((each) => lines[0].includes(each));
+  const separator = separatorOf(lines[0]);
   const split = (line) => (separator ? (csvRows(line, separator)[0] ?? []) : names.length > 1 ? cellsOf(line) : [line.trim()]);
   const heading = split(lines[0]);
   const isHeading = heading.some((cell) => cell && !isNumber(cell)) || names.every((name) => heading.includes(name));

@@ -331,8 +331,9 @@ export class Client {
   }
 
   /** The nearest rows of each row of a csv file (text or Blob), as the text of a csv with a line for each. */
-  neighborsTable(table, { k = 10 } = {}) {
-    return this.request("POST", `${this.base}/neighbors?k=${k}`, table, CSV);
+  neighborsTable(table, { k = 10, where = "" } = {}) {
+    const asked = new URLSearchParams({ k, ...(where && { where }) });
+    return this.request("POST", `${this.base}/neighbors?${asked}`, table, CSV);
   }
 
   /** { labels, classes, scores, explanation } of a picture, a Blob of type image/png or image/jpeg. */

@@ -49,6 +49,7 @@ function open(card) {
   const raw = `This ${searches(card) ? "index" : "model"} takes the numbers themselves, which are sent to it.`;
   element("lead").textContent = card.rates.length ? input.lead : raw;
   element("answer-card").hidden = searches(card);
+  element("input-card").classList.toggle("wide", searches(card));
   element("answer-empty").textContent = input.empty;
   element("near-card").hidden = !card.index || (card.rates.length > 0 && !card.index.takes_codes);
   state.rowsHidden = card.index?.shows_rows === false;
@@ -105,7 +106,7 @@ function openWhere(columns) {
   const names = Object.entries(columns ?? {}).map(([name, type]) => `${visible(name)} (${type})`);
   element("where-row").hidden = element("where-help").hidden = !names.length;
   element("where-help").textContent = `Columns: ${names.join(", ")}. As in: year >= 2020 and mode = 'positive'.`;
-  element("where").addEventListener("input", () => changed(state.row));
+  element("where").addEventListener("input", () => changed(state.row, null, state.table));
 }
 
 function openRates() {
@@ -131,7 +132,7 @@ function openRates() {
   slider.addEventListener("input", () => {
     state.bits = rates[slider.value];
     showRate();
-    changed(state.row);
+    changed(state.row, null, state.table);
   });
   showRate();
 }
@@ -212,7 +213,8 @@ async function answerTable(number) {
   showNothing();
   const bytes = strong(`${new Blob([state.table.text]).size} bytes`);
   element("bytes").replaceChildren("Sent ", bytes, ", the table as it is");
-  const told = await askTable(state.table, state.card);
+  const told = await askTable(state.table, state.card, element("where").value.trim());
+  element("near-empty").textContent = "Those of a table are in the table below.";
   if (number !== state.asked) return {};
   element("answer-empty").hidden = true;
   element("verdict").hidden = false;

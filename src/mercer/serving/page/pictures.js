@@ -38,7 +38,7 @@ function open(card) {
   element("title").textContent = detects ? "Find objects in a picture" : "Show it a picture";
   document.title = `${element("title").textContent} · Mercer`;
   const does = detects ? "draws a box around each object that the model finds" : "tells its class, and why";
-  element("lead").textContent = `The service looks at your picture and ${does}. It keeps none.`;
+  element("lead").textContent = `The service looks at your picture and ${does}. Pictures are not stored.`;
   element("of-images").hidden = detects;
   element("of-boxes").hidden = !detects;
   element("threshold").placeholder = detects ? card.threshold.toPrecision(3) : "";
@@ -174,10 +174,11 @@ function showObjects({ boxes, scores, parts, threshold, width, height }) {
   const drawn = boxes.flatMap((box, i) => [
     ...parts[i].map((part) => rectangle(part, "part")),
     rectangle(box, "object"),
-    labelOf(box, scores[i], size),
+    labelOf(box, `${i + 1}: ${scores[i].toPrecision(2)}`, size),
   ]);
   svg.replaceChildren(...drawn);
   element("bars").hidden = !boxes.length;
+  element("bars").classList.add("places");
   if (boxes.length) {
     const names = boxes.map(([left, top, right, bottom], i) => {
       return `${i + 1}: ${Math.round(right - left)} × ${Math.round(bottom - top)} at ${Math.round(left)}, ${Math.round(top)}`;
@@ -195,9 +196,9 @@ function rectangle([left, top, right, bottom], kind) {
   return make("rect", { class: kind, x: left, y: top, width: right - left, height: bottom - top }, "", SVG);
 }
 
-function labelOf([left, top], score, size) {
+function labelOf([left, top], text, size) {
   const y = Math.max(top - size / 4, size);
-  return make("text", { class: "score-label", x: left, y, "font-size": size }, score.toPrecision(2), SVG);
+  return make("text", { class: "score-label", x: left, y, "font-size": size }, text, SVG);
 }
 
 function showVerdict(text) {

@@ -2,21 +2,23 @@
 
 import { showCounts } from "./figures.js";
 import { clientFor, element, make, offerFile } from "./shell.js";
-import { csvRows, visible } from "./text.js";
+import { csvRows, separatorOf, visible } from "./text.js";
 
 const SHOWN = 20; // rows on the page
 const NEAR = 8; // rows that are found for each
 
-/** Asks about a table { text, name }, and shows what comes back; returns what the history says of it. */
-export async function askTable(table, card) {
+/**
+ * Asks about a table { text, name }, of an index under a condition, and shows what comes back; returns what the history
+ * says of it.
+ */
+export async function askTable(table, card, where) {
   const client = clientFor({ timeout: 300 });
   const searches = card.task === "search";
   const body = new Blob([table.text]);
   const limit = card.limits.max_table_bytes;
   if (body.size > limit) throw new Error(`The table has ${body.size} bytes; the service takes ${limit}.`);
-  const answer = await (searches ? client.neighborsTable(body, { k: NEAR }) : client.labelTable(body));
-  const separator = [",", ";", "\t"].find((each) => answer.split("\n", 1)[0].includes(each)) ?? ",";
-  const rows = csvRows(answer, separator);
+  const answer = await (searches ? client.neighborsTable(body, { k: NEAR, where }) : client.labelTable(body));
+  const rows = csvRows(answer, separatorOf(answer.split("\n", 1)[0]) ?? ",");
   const hasHeading = searches || rows[0].at(-1).startsWith("predicted");
   const heading = hasHeading ? rows.shift() : rows[0].map((_, i) => (i + 1 < rows[0].length ? `column ${i + 1}` : "predicted"));
   const count = searches ? Number(rows.at(-1)?.[0] ?? 0) : rows.length;

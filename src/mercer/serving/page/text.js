@@ -8,6 +8,14 @@ export function visible(value) {
   return String(value).replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
+/** What separates the cells of a line: of commas, semicolons and tabs outside quotes the most frequent, or null. */
+export function separatorOf(line) {
+  const bare = line.replace(/"[^"]*"/g, "");
+  const counts = [",", ";", "\t"].map((each) => [bare.split(each).length - 1, each]);
+  const [count, separator] = counts.reduce((best, one) => (one[0] > best[0] ? one : best));
+  return count ? separator : null;
+}
+
 /** The cells of a csv text, row by row; those in quotes may hold separators, ends of lines, and quotes as two. */
 export function csvRows(text, separator = ",") {
   const rows = [];
