@@ -151,7 +151,7 @@ def test_evaluate_gives_the_figures_of_python(succeeds, folder):
     assert document["log_average_miss_rate"] == pytest.approx(report.log_average_miss_rate)
     assert (folder / "curve.png").exists()
     first, best = document["thresholds"]
-    assert first["threshold"] == 0
+    assert first["threshold"] == mercer.load("d.mercer").threshold_
     assert best["threshold"] == pytest.approx(report.best_threshold)
     assert (best["precision"], best["recall"]) == pytest.approx(report.at(report.best_threshold))
     assert f"{100 * report.ap:.1f} %" in succeeds(*evaluate)

@@ -207,7 +207,7 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, 
             assert running.post("/v1/classify", body).json["labels"] == succeeds(
                 "predict", "ladder.mercer", "test.npz", "--bits", "20", "--json"
             )["labels"]  # fmt: skip
-            near = running.post("/v1/neighbours?k=3", body).json
+            near = running.post("/v1/neighbors?k=3", body).json
             asked = ("wire", "ask", running.url, "test.npz", "--bits", "20")
             found = succeeds(*asked, "--neighbours", "3", "--json")
             assert all(found[name] == near[name] for name in ("ids", "similarity", "labels"))
@@ -253,7 +253,7 @@ def test_a_table_is_asked_about_as_predict_is(succeeds, fails, tmp_path, monkeyp
 )
 def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, words):
     pytest.importorskip("fastapi")
-    from mercer.serving.model.neighbours import open_neighbours
+    from mercer.serving.model.neighbors import open_neighbors
     from mercer.serving.model.served import ServedModel
 
     path = tmp_path / ("labels.csv" if isinstance(content, str) else "labels.npy")
@@ -264,7 +264,7 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
     X = np.load("train.npz")["X"]
     index = mercer.KernelIndex("chi2", effort="low", bytes_per_item=8, random_state=0).fit(X).add(X)
     with pytest.raises(mercer.InputError, match=words):
-        open_neighbours(index, ServedModel(mercer.load("ladder.mercer")), str(path))
+        open_neighbors(index, ServedModel(mercer.load("ladder.mercer")), str(path))
 
 
 # ---- what goes wrong

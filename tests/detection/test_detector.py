@@ -1,5 +1,7 @@
 """PartDetector: it finds what it has learned, survives a file, and names what is wrong with its input."""
 
+import copy
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -34,6 +36,38 @@ def test_no_other_threshold_than_zero_has_a_larger_f1_on_the_training_images(det
     n_found = int((report.scores > 0).sum())
     assert n_found
     assert f1[n_found - 1] == f1.max()
+
+
+def test_the_threshold_is_the_best_one_for_images_that_a_second_training_has_not_seen(detector):
+    images, boxes = scenes(0)
+    held = [2, 7, 12]  # every fifth image of each kind
+    rest = [i for i in range(15) if i not in held]
+    assert detector.history_[-1]["step"] == "threshold"
+    assert detector.history_[-1]["images"] == len(held)
+    assert detector.threshold_ != 0
+    report = (
+        PartDetector(**QUICK, threshold=0)
+        .fit([images[i] for i in rest], [boxes[i] for i in rest])
+        .evaluate([images[i] for i in held], [boxes[i] for i in held])
+    )
+    assert detector.threshold_ == pytest.approx(report.best_threshold, abs=0.5)  # but for the words of cells
+    strict = copy.copy(detector)
+    strict.threshold_ = float(detector.detect(images[0]).scores[0])
+    assert len(detector.detect(images[0])) > len(strict.detect(images[0])) == 0
+    fixed = PartDetector(**QUICK, threshold=-0.25).fit(images, boxes)
+    assert fixed.threshold_ == -0.25
+    for one, other in ((fixed.biases_, detector.biases_), (fixed.roots_[0], detector.roots_[0])):
+        np.testing.assert_array_equal(one, other)  # the model itself is learned from all images either way
+    few = PartDetector(**QUICK).fit([images[i] for i in (*rest[:4], 13)], [boxes[i] for i in (*rest[:4], 13)])
+    assert few.threshold_ == 0
+
+
+def test_a_detector_that_was_saved_before_it_had_a_threshold_takes_zero(detector, tmp_path):
+    old = copy.copy(detector)
+    del old.threshold_
+    mercer.save(old, tmp_path / "old.mercer")
+    loaded, image = mercer.load(tmp_path / "old.mercer"), scenes(1)[0][0]
+    np.testing.assert_array_equal(loaded.detect(image).scores, detector.detect(image, 0).scores)
 
 
 def test_a_mirrored_image_has_mirrored_detections(detector):
@@ -122,7 +156,7 @@ def test_images_of_one_kind_only_are_refused():
 @pytest.mark.parametrize(
     "wrong",
     [{"n_components": 3}, {"n_parts": -1}, {"codewords": 255}, {"storage": "packed"}, {"kernel": "chi2"},
-     {"C": 0}, {"overlap": 2}, {"interval": 1.5}],
+     {"C": 0}, {"overlap": 2}, {"interval": 1.5}, {"threshold": "best"}, {"threshold": np.nan}],
 )  # fmt: skip
 def test_parameters_are_checked_before_any_work(wrong):
     with pytest.raises(InputError, match=f"PartDetector.*{next(iter(wrong))}"):

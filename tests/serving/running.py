@@ -36,7 +36,8 @@ class Running:
     def __init__(self, model, index=None, spectra=None, **settings):
         self.settings = ServiceSettings(**settings)
         self.app = create_app(model, index=index, spectra=spectra, settings=self.settings)
-        self.service = self.app.state.service
+        self.shelf = self.app.state.shelf
+        self.service = self.shelf.first
         self._listener = _listen("127.0.0.1", 0)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -105,3 +106,21 @@ def until(holds, seconds=20):
     while not holds():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
+
+
+@contextmanager
+def served(model, index=None, **settings):
+    """The address of a service for a browser, which keeps its connections."""
+    app = create_app(model, index=index, settings=ServiceSettings(**settings))
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join(10)

@@ -1,14 +1,18 @@
 """Models for the tests of the service, and what they are asked about."""
 
 import functools
+import io
 import time
 
 import numpy as np
+from PIL import Image
 from sklearn.datasets import load_digits
 
 import mercer
 from mercer.codes import UniversalEmbedding
 from mercer.serving import WireClassifier
+from tests.detection.scenes import scenes
+from tests.detection.training.test_latent import QUICK
 
 
 @functools.cache
@@ -66,3 +70,32 @@ def index():
     built = mercer.KernelIndex("chi2", effort="low", bytes_per_item=8, random_state=0).fit(X)
     built.add(X, ids=[f"image {i}" for i in range(len(X))])
     return built.remove(["image 5"])
+
+
+@functools.cache
+def pictures_model():
+    """A classifier of pictures: stripes or noise."""
+    rng = np.random.default_rng(0)
+    noise = rng.integers(256, size=(8, 40, 48), dtype=np.uint8)
+    stripes = np.broadcast_to(noise[:, :1], noise.shape)
+    images, kinds = np.concatenate([noise, stripes]), ["noise"] * 8 + ["stripes"] * 8
+    encoder = mercer.BagOfWords(mercer.DenseSIFT(sizes=(4,)), n_words=10)
+    return mercer.ImageClassifier(encoder, C=10.0, random_state=0).fit(images, kinds)
+
+
+@functools.cache
+def detector():
+    """A detector of bars with a foot."""
+    return mercer.PartDetector(**QUICK, threshold=-0.25).fit(*scenes(0))
+
+
+def picture(pixels, format="PNG"):
+    """The bytes of a file."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format)
+    return stream.getvalue()
+
+
+def striped(seed=0):
+    """A picture of stripes, 48 x 40."""
+    return np.repeat(np.random.default_rng(seed).integers(256, size=(1, 48), dtype=np.uint8), 40, axis=0)

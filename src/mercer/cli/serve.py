@@ -1,12 +1,15 @@
-"""``mercer serve``: a model behind HTTP, for rows or for bits."""
+"""``mercer serve``: models and indexes behind HTTP, for rows, tables, bits and pictures."""
 
 __all__ = ["EXAMPLES", "serve", "token_of"]
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mercer._base.errors import require_extra
-from mercer._base.parameters import argument, flag, integer, number, text
+from mercer._base.parameters import argument, flag, integer, number, text, texts
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, check_file
 from mercer.cli.framework.options import COMMON, Group, Settings, options
@@ -16,6 +19,13 @@ EXAMPLES = """
 On this machine only; the page is at the address that is printed:
   mercer serve digits.mercer
   mercer serve digits.mercer --index digits.index --port 9000
+
+Photographs: classes with what speaks for them, or boxes around objects:
+  mercer serve scenes.mercer
+  mercer serve person.mercer
+
+Several models and indexes, each under a name; page and routes have all of them:
+  mercer serve digits=digits.mercer people=person.mercer --index flowers=flowers.index
 
 An index alone, searched over HTTP and on the page:
   mercer serve --index digits.index
@@ -29,66 +39,64 @@ With the labels of the rows that are found; their file is that of the rows, or l
 For others, with a token, in four processes that share the model:
   mercer serve digits.mercer --host 0.0.0.0 --token-file token.txt --workers 4
 
-Load the file again after it was replaced, without losing a request:
+Load the files again after one was replaced, without losing a request:
   kill -HUP PID
 """
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(.+)")
 
 
 LIMITS = Group((
-    integer("max_body_bytes", 4 * 2**20, "Longest body of a request.", least=1),
-    integer("max_rows", 4096, "Rows of a request.", least=1),
-    integer("max_neighbours", 100, "Rows found for a query.", "K", least=1),
-    number("timeout", 10.0, "Time for reading a body, and again for answering it.", "SECONDS", least=0.001),
-    integer("concurrency", 256, "Requests in work at once, per process.", least=1),
+    integer("max_body_bytes", 4 * 2**20, "Maximum size of a request body.", least=1),
+    integer("max_table_bytes", 32 * 2**20, "Maximum size of a csv table.", least=1),
+    integer("max_pixels", 16_000_000, "Maximum number of pixels of a picture.", least=1),
+    integer("max_rows", 4096, "Maximum number of rows per request; a csv table may have more.", least=1),
+    integer("max_neighbors", 100, "Maximum number of rows found per query.", "K",
+        "--max-neighbors --max-neighbours", least=1),
+    number("timeout", 10.0, "Time limit for reading a body, and again for answering it.", "SECONDS", least=0.001),
+    integer("concurrency", 256, "Maximum number of concurrent requests per process.", least=1),
 ), panel="Limits")  # fmt: skip
 SERVE = Group((
-    argument("model", "MODEL", "A file of a fitted classifier or regressor; none to search an index.", default=None,
-        shown=False),
-    text("index", None, "An index whose rows are found as neighbors.", "DIR"),
-    text("spectra", None, "A library of spectra, made by mercer spectra build; served alone.", "DIR"),
+    argument("models", "[NAME=]MODEL...", "Files of fitted models: of tables, bits or pictures. Several need names, or "
+        "take those of their files.", kind=list, default=None, shown=False),
+    texts("index", None, "Index to search. One of the name of a model is served beside it.", "[NAME=]DIR"),
+    texts("spectra", None, "Library of spectra, made by mercer spectra build.", "[NAME=]DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
     integer("port", 8321, "Port to listen on; 0 picks a free port.", least=0, most=65535),
-    integer("workers", 1, "Processes; several map one model file.", least=1),
-    text("token_file", None, "A file with the token that every POST must carry.", "FILE",
+    integer("workers", 1, "Number of processes; several map one model file.", least=1),
+    text("token_file", None, "File with the token that every POST must carry.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
-    text("allow_origin", None, "Pages of this origin may ask too, as https://host.", "ORIGIN"),
-    text("index_labels", None, "Labels of the rows of the index: csv lines of id, label; for row numbers as ids also "
-        "npy, or npz with a member y.", "FILE"),
-    flag("show_rows", "Give the rows of neighbors to those who ask for them."),
-    flag("access_log", "A JSON line for each request, on the standard error.", "--access-log/--no-access-log",
+    text("allow_origin", None, "Origin whose pages may send requests too, as https://host.", "ORIGIN"),
+    texts("index_labels", None, "Labels of the rows of the index: csv lines of id, label; for row numbers as ids also "
+        "npy, or npz with a member y.", "[NAME=]FILE"),
+    flag("show_rows", "Return the rows of neighbors to clients that ask for them."),
+    flag("access_log", "Log each request as a JSON line on standard error.", "--access-log/--no-access-log",
         default=True),
 ))  # fmt: skip
 
 
 @options(examples=EXAMPLES, given=SERVE, limits=LIMITS, settings=COMMON)
 def serve(given, limits, settings: Settings) -> None:
-    """Answer by a fitted model, an index or both, or by a library of spectra, over HTTP: a page, JSON, or bits.
+    """Serve fitted models, indexes and libraries of spectra over HTTP: a page, JSON, csv, pictures, or bits.
 
-    The address is printed when the service answers. SIGHUP, or a POST to /v1/reload with the token, loads the file
-    again and keeps the old model if the new one is broken. SIGINT and SIGTERM end the service after what is in work.
+    The address is printed when the service answers. With several, NAME=FILE names each; /v1/models/NAME/classify asks
+    one, and /v1/classify the first. SIGHUP, or a POST to /v1/reload with the token, loads the files again and keeps the
+    old model if the new one is broken. SIGINT and SIGTERM finish the requests in progress and end the service.
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
-    model, index, host, workers = given.model, given.index, given.host, given.workers
-    spectra = given.spectra
-    if (model, index, spectra) == (None, None, None):
-        raise ArgumentError(
-            "Name the file of a model, the directory of an index with --index, or both; or a library with --spectra."
-        )
-    if spectra is not None:
-        if (model, index) != (None, None):
-            raise ArgumentError("--spectra serves a library of spectra alone: leave the model and --index out.")
-        if not Path(spectra).is_dir():
-            raise ArgumentError(f"There is no library {spectra}. Make one with mercer spectra build.")
-    if model is not None:
-        check_file(model, "Name the file of a model; the directory of an index goes with --index.")
-    if index is not None and not Path(index).is_dir():
-        raise ArgumentError(f"There is no index {index}. Make one with mercer index build.")
-    if given.index_labels is not None:
-        if index is None:
-            raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
-        check_file(given.index_labels, "Name the file of the labels.")
+    host, workers = given.host, given.workers
+    sources = {
+        "model": _sources(given.models, "model", os.path.exists),
+        "index": _sources(given.index, "index", os.path.isdir),
+        "spectra": _sources(given.spectra, "library", os.path.isdir),
+    }
+    if all(source is None for source in sources.values()):
+        raise ArgumentError("Name the file of a model, an index with --index, or a library with --spectra.")
+    labels = _sources(given.index_labels, "file of labels", os.path.exists)
+    if labels is not None and sources["index"] is None:
+        raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
+    _check(sources, labels)
     from mercer.serving import ServiceSettings
     from mercer.serving import serve as run
 
@@ -96,18 +104,54 @@ def serve(given, limits, settings: Settings) -> None:
     if token is None and host not in _LOOPBACK:
         note(settings, f"There is no token: whoever reaches {host} may ask. Set one with --token-file.")
     with as_argument():
-        said = {name: given[name] for name in ("allow_origin", "index_labels", "show_rows")}
-        chosen = ServiceSettings(token=token, mmap=workers > 1, **said, **limits)
+        said = {name: given[name] for name in ("allow_origin", "show_rows")}
+        chosen = ServiceSettings(token=token, index_labels=labels, mmap=workers > 1, **said, **limits)
 
     def ready(url: str) -> None:
         if settings.json:
-            print_json({"url": url, "model": model, "index": index, "spectra": spectra, "process": os.getpid()})
+            print_json({"url": url, **sources, "process": os.getpid()})
         else:
             print(url, flush=True)
 
     logs = {"log_level": settings.log_level, "log_requests": given.access_log}
     where = {"host": host, "port": given.port, "workers": workers}
-    run(model, index=index, spectra=spectra, settings=chosen, **where, **logs, ready=ready)
+    run(**sources, settings=chosen, **where, **logs, ready=ready)
+
+
+def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) -> Any:
+    """The path of one thing without a name; a dict of several, or of one with a name, by their names; None for none."""
+    if not texts:
+        return None
+    pairs = [_NAMED.fullmatch(each) if not exists(each) else None for each in texts]
+    if len(texts) == 1 and pairs[0] is None:
+        return texts[0]
+    found: dict[str, str] = {}
+    for each, pair in zip(texts, pairs, strict=True):
+        name, path = (Path(each).stem, each) if pair is None else (pair[1], pair[2])
+        if name in found:
+            raise ArgumentError(f"Two things are called {name}: give each {kind} a name of its own, as NAME={path}.")
+        found[name] = path
+    return found
+
+
+def _check(sources: dict[str, Any], labels: Any) -> None:
+    """Refuse what is not there."""
+    for path in _paths(sources["model"]):
+        check_file(path, "Name the file of a model; the directory of an index goes with --index.")
+    for path in _paths(sources["index"]):
+        if not os.path.isdir(path):
+            raise ArgumentError(f"There is no index {path}. Make one with mercer index build.")
+    for path in _paths(sources["spectra"]):
+        if not os.path.isdir(path):
+            raise ArgumentError(f"There is no library {path}. Make one with mercer spectra build.")
+    for path in _paths(labels):
+        check_file(path, "Name the file of the labels.")
+
+
+def _paths(given: Any) -> list[str]:
+    if given is None:
+        return []
+    return list(given.values()) if isinstance(given, dict) else [given]
 
 
 def token_of(settings: Settings, path: str | None) -> str | None:

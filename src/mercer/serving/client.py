@@ -11,7 +11,16 @@ The bits are defined in whole numbers by the page "Bits on the wire" of Mercer's
 sections and letters are used here. Doubles hold whole numbers below 2^53 only, so no sum is ever rounded.
 """
 
-__all__ = ["Classification", "Client", "Embedding", "FingerprintError", "Neighbours", "ServiceError", "pack_message"]
+__all__ = [
+    "Classification",
+    "Client",
+    "Detection",
+    "Embedding",
+    "FingerprintError",
+    "Neighbors",
+    "ServiceError",
+    "pack_message",
+]
 
 import base64
 import collections
@@ -41,7 +50,10 @@ TEXT = "BQAPABkAIwAtADcAQQBLAFUAXwBpAHMAfQCHAJEAmwClAK8AugDEAM4A2ADiAOwA9gAAAQoB
 TABLE = np.frombuffer(base64.b64decode(TEXT), dtype="<i2").astype(np.int16)
 
 Classification = collections.namedtuple("Classification", "labels classes scores bits model")
-Neighbours = collections.namedtuple("Neighbours", "ids similarity labels")
+Detection = collections.namedtuple("Detection", "boxes scores parts threshold width height model")
+Neighbors = collections.namedtuple("Neighbors", "ids similarity labels")
+MESSAGE, JSON, CSV = "application/octet-stream", "application/json", "text/csv"
+PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}  # first bytes -> media type
 
 
 class ServiceError(Exception):
@@ -188,7 +200,7 @@ def pack_message(codes, n_bits, fingerprint):
 
 
 class Client:
-    """Classifies and searches with a service, to which it sends bits only.
+    """Classifies, detects and searches with a service. Of rows it sends bits only, unless ``raw`` says otherwise.
 
     Rows are an array, or a data frame (anything with ``columns`` and ``to_numpy``). Columns of a frame are taken by
     name, in the order of the model: all that it knows must be there, each once. The other columns of its training
@@ -212,15 +224,21 @@ class Client:
         Bits of a row, one of the rates of the service. None: the longest code.
     fingerprint : str or None
         The only embedding that may be used. None: the first one that is fetched.
+    model : str or None
+        Name of the model to ask, one of those that `models` lists. None: the first.
+    raw : bool
+        Whether `classify` and `neighbors` send the numbers themselves. Needed by models that make no bits.
 
     Examples
     --------
     >>> client = Client("http://localhost:8321", bits=128)
     >>> client.classify(X_new).labels  # doctest: +SKIP
     array([3, 8, 1])
+    >>> Client("http://localhost:8321", model="people").detect("street.jpg").boxes  # doctest: +SKIP
+    array([[ 12.,  40.,  88., 251.]])
     """
 
-    def __init__(self, url, token=None, timeout=10, retries=3, bits=None, fingerprint=None):
+    def __init__(self, url, token=None, timeout=10, retries=3, bits=None, fingerprint=None, model=None, raw=False):
         self._place = urllib.parse.urlsplit(url)
         if self._place.scheme not in ("http", "https") or not self._place.hostname:
             raise ValueError(f"Client needs a url that starts with http:// or https://, got {url!r}.")
@@ -228,7 +246,9 @@ class Client:
             raise ValueError(f"Client needs a timeout of seconds above 0, or None, got {timeout!r}.")
         self._timeout, self._retries, self._pinned = timeout, _count(retries, "retries", 0), fingerprint
         self._query = "" if bits is None else f"?bits={_count(bits, 'bits', 1)}"
-        self._headers = {"Content-Type": "application/octet-stream", "Accept": "application/json"}
+        self._base = "/v1" if model is None else f"/v1/models/{urllib.parse.quote(model, safe='')}"
+        self._is_raw = bool(raw)
+        self._headers = {}
         if token is not None:
             token = token.strip()  # of the line end of its file
             if not (token.isascii() and token.isprintable()):
@@ -257,28 +277,75 @@ class Client:
         """The names of columns that may come with those of the model, such as its label; they are left out."""
         return self._others if self.embedding else []
 
+    def models(self):
+        """The names of the models of the service, the first one first."""
+        return [each["name"] for each in self._request("GET", "/v1/models")["models"]]
+
     def model(self):
         """The card of the model, a dict."""
-        return self._request("GET", "/v1/model")
+        return self._request("GET", f"{self._base}/model")
 
     def classify(self, X):
         """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows.
 
         Of a model that gives a row several labels, or none, each of ``labels`` is a list.
         """
-        answers = self._sent("/v1/classify", X)
-        classes, bits, model = (answers[-1].get(key) for key in ("classes", "bits", "model"))
-        labels = _joined(answers, "labels", of_rows=True)
-        return Classification(labels, classes, _joined(answers, "scores"), bits, model)
+        return _classification(self._sent("/classify", X))
 
-    def neighbours(self, X, k=10):
-        """Neighbours(ids, similarity, labels), each (n, k), in the index of the service; labels None if it has none."""
-        answers = self._sent(f"/v1/neighbours?k={_count(k, 'k', 1)}", X)
+    def neighbors(self, X, k=10):
+        """Neighbors(ids, similarity, labels), each (n, k), in the index of the service; labels None if it has none."""
+        answers = self._sent(f"/neighbors?k={_count(k, 'k', 1)}", X)
         labels = _joined(answers, "labels") if answers[0].get("labels") else None
-        return Neighbours(_joined(answers, "ids"), _joined(answers, "similarity"), labels)
+        return Neighbors(_joined(answers, "ids"), _joined(answers, "similarity"), labels)
+
+    neighbours = neighbors  # as it was called until 0.1
+
+    def label_table(self, table, scores=False):
+        """The bytes of a csv file, a path or bytes, with a column ``predicted`` at its end, and scores of the classes.
+
+        The table itself is sent, not its bits.
+        """
+        path = f"{self._base}/classify?scores={int(bool(scores))}"
+        return self._request("POST", path, _content(table), CSV, csv=True)
+
+    def neighbors_table(self, table, k=10):
+        """The nearest rows of each row of a csv file, a path or bytes: the bytes of a csv with a line for each."""
+        path = f"{self._base}/neighbors?k={_count(k, 'k', 1)}"
+        return self._request("POST", path, _content(table), CSV, csv=True)
+
+    def classify_pictures(self, pictures):
+        """Classification of pictures, each the path or the bytes of a PNG or JPEG file."""
+        return _classification([self._looked_at("/classify", picture) for picture in pictures])
+
+    def explain(self, picture, label=None):
+        """What speaks for the class of a picture, or for another: a dict with ``label``, ``measure`` and ``overlay``.
+
+        ``overlay`` is a PNG to lay over the picture: blue speaks for the class, orange against it.
+        """
+        query = {"explain": 1} if label is None else {"explain": 1, "label": label}
+        found = self._looked_at(f"/classify?{urllib.parse.urlencode(query)}", picture)["explanation"]
+        return {**found, "overlay": base64.b64decode(found["overlay"].partition(",")[2])}
+
+    def detect(self, picture, threshold=None):
+        """Detection(boxes (n, 4), scores (n,), parts (n, P, 4), threshold, width, height, model) in a picture.
+
+        Boxes are xmin ymin xmax ymax in pixels, best first. Without a threshold that of the detector is used.
+        """
+        query = "" if threshold is None else f"?threshold={float(threshold):.9f}"
+        found = self._looked_at(f"/detect{query}", picture)
+        arrays = {name: np.array(found[name], dtype=np.float64) for name in ("boxes", "scores", "parts")}
+        arrays["boxes"] = arrays["boxes"].reshape(-1, 4)
+        return Detection(**{name: arrays.get(name, found[name]) for name in Detection._fields})
+
+    def _looked_at(self, path, picture):
+        content = _content(picture)
+        media = next((media for first, media in PICTURES.items() if content.startswith(first)), None)
+        if media is None:
+            raise ValueError("Client needs a picture as a PNG or JPEG file, by its path or its bytes.")
+        return self._request("POST", self._base + path, content, media)
 
     def _fetched(self, wanted):
-        answer = self._request("GET", "/v1/embedding" + self._query)
+        answer = self._request("GET", f"{self._base}/embedding{self._query}")
         embedding = Embedding(answer.get("specification"))
         for fingerprint, whose in ((answer.get("fingerprint"), "which it states"), (wanted, "which is expected")):
             if fingerprint is not None and fingerprint != embedding.fingerprint:
@@ -287,12 +354,17 @@ class Client:
         return embedding, answer.get("columns"), answer.get("other_columns") or [], answer.get("model")
 
     def _sent(self, path, X):
+        if self._is_raw:
+            return self._sent_raw(path, X)
         embedding, columns = self.embedding, self._columns
         is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
         codes = embedding.encode(_in_order(X, columns, self._others) if is_frame else X)
-        parts = [codes[first : first + ROWS] for first in range(0, max(len(codes), 1), ROWS)]
+
+        def message(part):
+            return pack_message(part, embedding.n_bits, embedding.fingerprint)
+
         try:
-            answers = [answer for part in parts for answer in self._answers(path, part, embedding)]
+            answers = self._in_parts(path, codes, message, MESSAGE)
         except ServiceError as error:
             if error.status in (400, 404, 409, 422):
                 self._fetched(embedding.fingerprint)  # a FingerprintError tells more, if that is the reason
@@ -301,6 +373,17 @@ class Client:
             self._check_columns(embedding, columns)
         return answers
 
+    def _sent_raw(self, path, X):
+        """The numbers themselves; names of columns go with them, and the service brings them into order."""
+        is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+        names = {"columns": [str(name) for name in X.columns]} if is_frame else {}
+        rows = (X.to_numpy() if is_frame else np.asarray(X)).tolist()
+        return self._in_parts(path, rows, lambda part: json.dumps({"rows": part, **names}).encode(), JSON)
+
+    def _in_parts(self, path, rows, body, media):
+        parts = [rows[first : first + ROWS] for first in range(0, max(len(rows), 1), ROWS)]
+        return [answer for part in parts for answer in self._answers(path, part, body, media)]
+
     def _check_columns(self, embedding, columns):
         """Another model answers: its embedding is the same, and its columns must be too."""
         _, found, _, model = self._fetched(embedding.fingerprint)
@@ -308,25 +391,29 @@ class Client:
             raise FingerprintError("The service has a model of other columns now. To accept it, refresh().")
         self._model = model
 
-    def _answers(self, path, codes, embedding):
+    def _answers(self, path, rows, body, media):
         """To one message or, where the service wants shorter ones, to several."""
         try:
-            return [self._request("POST", path, pack_message(codes, embedding.n_bits, embedding.fingerprint))]
+            return [self._request("POST", self._base + path, body(rows), media)]
         except ServiceError as error:
-            if error.status != 413 or len(codes) == 1:
+            if error.status != 413 or len(rows) == 1:
                 raise
-        half = len(codes) // 2
-        return self._answers(path, codes[:half], embedding) + self._answers(path, codes[half:], embedding)
+        half = len(rows) // 2
+        return self._answers(path, rows[:half], body, media) + self._answers(path, rows[half:], body, media)
 
-    def _request(self, method, path, body=None):
+    def _request(self, method, path, body=None, media=MESSAGE, csv=False):
         for attempt in range(self._retries + 1):
             pause = 0.1 * 2**attempt * random.uniform(0.5, 1)
             try:
-                status, data, asked = self._exchange(method, self._place.path.rstrip("/") + path, body)
+                status, data, kind, asked = self._exchange(
+                    method, self._place.path.rstrip("/") + path, body, media, CSV if csv else JSON
+                )
             except (OSError, http.client.HTTPException) as error:
                 self._close()
                 failure = ServiceError(f"{method} {path}: no answer from {self._place.netloc} ({error!r}).")
             else:
+                if csv and status == 200 and kind.startswith(CSV):
+                    return data
                 failure = _failure(f"{method} {path}", status, data)
                 if failure is None:
                     return json.loads(data)
@@ -337,17 +424,18 @@ class Client:
                 time.sleep(min(pause, PAUSE))
         raise failure
 
-    def _exchange(self, method, path, body):
+    def _exchange(self, method, path, body, media, wanted):
         connection = self._local.__dict__.get("connection")
         if connection is None:
             kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
             connection = self._local.connection = kind(self._place.hostname, self._place.port, timeout=self._timeout)
-        connection.request(method, path, body, self._headers)
+        connection.request(method, path, body, {"Content-Type": media, "Accept": wanted, **self._headers})
         response = connection.getresponse()
         data = response.read(ANSWER)
         if response.will_close or not response.isclosed():
             self._close()
-        return response.status, data, response.headers.get("Retry-After", "")
+        headers = response.headers
+        return response.status, data, headers.get("Content-Type", ""), headers.get("Retry-After", "")
 
     def _close(self):
         connection = self._local.__dict__.pop("connection", None)
@@ -363,6 +451,19 @@ def _count(value, name, least):
     except TypeError:
         pass
     raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
+
+
+def _content(source):
+    """The bytes of a file, given by its path or as they are."""
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source)
+    with open(source, "rb") as file:
+        return file.read()
+
+
+def _classification(answers):
+    classes, bits, model = (answers[-1].get(key) for key in ("classes", "bits", "model"))
+    return Classification(_joined(answers, "labels", of_rows=True), classes, _joined(answers, "scores"), bits, model)
 
 
 def _in_order(frame, columns, others):
@@ -385,7 +486,9 @@ def _names(names):
 
 
 def _joined(answers, key, of_rows=False):
-    """What several answers have under a key, as one array; one entry for each row, even if that is a list."""
+    """What several answers have under a key, as one array, or None; one entry for each row, even if that is a list."""
+    if answers[0][key] is None:
+        return None
     rows = [row for answer in answers for row in answer[key]]
     if not of_rows or not isinstance(rows[0], list):
         return np.array(rows)

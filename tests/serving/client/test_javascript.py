@@ -217,11 +217,11 @@ REQUESTS = """
 async (client, { url, options, rows }) => {
     const told = [];
     const one = new client.Client(url, options);
-    for (const step of ["classify", "neighbours", "change", "classify", "refresh", "classify"]) {
+    for (const step of ["classify", "neighbors", "change", "classify", "refresh", "classify"]) {
         try {
             if (step === "change") await one.request("POST", "/change");
             else if (step === "refresh") told.push(await one.refresh().then(() => "new"));
-            else told.push(await one[step](rows, ...(step === "neighbours" ? [3] : [])));
+            else told.push(await one[step](rows, ...(step === "neighbors" ? [3] : [])));
         } catch (error) { told.push([error.name, error.status, error.code ?? null]); }
     }
     return told;

@@ -46,7 +46,7 @@ class Service:
         if len(message.codes) > self.most_rows:
             return 413, {}, {"error": {"code": "too-many-rows", "message": "Too many rows.", "request_id": "r-3"}}
         ones = np.unpackbits(message.codes, axis=1).sum(axis=1).tolist()
-        if path.startswith("/v1/neighbours"):
+        if path.startswith("/v1/neighbors"):
             k = int(path.partition("k=")[2])
             return 200, {}, {"ids": [[one] * k for one in ones], "similarity": [[0.5] * k for _ in ones]}
         scores = [[one, -one] for one in ones]
@@ -120,7 +120,7 @@ def test_one_connection_and_one_embedding_serve_many_requests(service, url):
     client = Client(url)
     for _ in range(3):
         client.classify(X)
-        assert client.neighbours(X, 4).ids.shape == (2, 4)
+        assert client.neighbors(X, 4).ids.shape == (2, 4)
     assert client.model() == {"name": "scripted"}
     assert len({request[4] for request in service.requests}) == 1
     assert [request[1] for request in service.requests].count("/v1/embedding") == 1
@@ -274,10 +274,10 @@ def test_a_setting_that_is_none_is_refused(wrong, message):
         Client("http://localhost", **wrong)
 
 
-def test_a_number_of_neighbours_that_is_none_is_not_sent(service, url):
+def test_a_number_of_neighbors_that_is_none_is_not_sent(service, url):
     for k in (2.5, "three", 0):
         with pytest.raises(ValueError, match="k as a whole number from 1 on"):
-            Client(url).neighbours(X, k)
+            Client(url).neighbors(X, k)
 
 
 BARE = """

@@ -49,7 +49,7 @@ def test_the_answers_are_those_of_the_model(url, model):
 
 
 def test_rows_of_the_index_find_themselves(url):
-    found = Client(url[0], token=TOKEN).neighbours(X[:20], k=3)
+    found = Client(url[0], token=TOKEN).neighbors(X[:20], k=3)
     np.testing.assert_array_equal(found.ids[:, 0], np.arange(20))
     np.testing.assert_array_equal(found.similarity[:, 0], 1)
 

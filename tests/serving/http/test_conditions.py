@@ -43,7 +43,7 @@ def both():
 
 def near(running, where, body=None, **parameters):
     query = "".join(f"&{name}={value}" for name, value in parameters.items())
-    return running.post(f"/v1/neighbours?where={quote(where)}{query}", body or {"rows": X[:3].tolist()})
+    return running.post(f"/v1/neighbors?where={quote(where)}{query}", body or {"rows": X[:3].tolist()})
 
 
 @pytest.mark.parametrize("exact", [0, 1])
@@ -61,7 +61,7 @@ def test_a_condition_is_that_of_the_library(alone, exact):
 
 def test_a_recall_of_one_is_an_exact_search(alone):
     body = {"rows": X[:3].tolist()}
-    found, exact = (alone.post(f"/v1/neighbours?{query}", body).json for query in ("recall=1.0", "exact=1"))
+    found, exact = (alone.post(f"/v1/neighbors?{query}", body).json for query in ("recall=1.0", "exact=1"))
     assert found["ids"] == exact["ids"]
     assert found["similarity"] == exact["similarity"]
 
@@ -104,13 +104,13 @@ def test_bits_are_searched_under_a_condition_too(both):
     ],
 )
 def test_what_is_not_understood_is_refused(alone, query, body, code, message):
-    answer = alone.post(f"/v1/neighbours?{query}", {"rows": X[:1].tolist(), **body})
+    answer = alone.post(f"/v1/neighbors?{query}", {"rows": X[:1].tolist(), **body})
     assert (answer.status, answer.code) == (422, code)
     assert message in answer.json["error"]["message"]
 
 
 def test_the_description_has_all_that_a_search_takes(alone):
-    asked = alone.get("/openapi.json").json["paths"]["/v1/neighbours"]["post"]
+    asked = alone.get("/openapi.json").json["paths"]["/v1/neighbors"]["post"]
     assert [each["name"] for each in asked["parameters"]] == ["k", "where", "exact", "recall", "rows"]
     bodies = asked["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
     assert all(each["properties"]["ids"]["minItems"] == 1 for each in bodies)
@@ -133,5 +133,5 @@ def test_an_index_alone_says_what_it_is_and_classifies_nothing(alone):
     assert alone.post("/v1/classify", {"rows": X[:1].tolist()}).code == "no-model"
     assert alone.get("/v1/embedding").code == "raw-only"
     assert 'task="search"' in alone.get("/metrics").body.decode()
-    with pytest.raises(mercer.InputError, match="needs a model, an index, or both"):
+    with pytest.raises(mercer.InputError, match="nothing to serve: give a model"):
         Running(None)

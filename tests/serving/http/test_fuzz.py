@@ -39,8 +39,8 @@ def test_malformed_bodies_are_refused_and_never_break_the_service():
         for body in messages:
             assert running.post("/v1/classify", body).status == 200
         for document in documents:
-            assert running.post("/v1/neighbours?k=1", document).status == 200
-        assert running.service.gate.taken == 0
+            assert running.post("/v1/neighbors?k=1", document).status == 200
+        assert running.shelf.gate.taken == 0
     assert {400, 409, 422} <= set(statuses)  # the ways of being wrong are all there
 
 

@@ -32,7 +32,7 @@ def guarded():
 
 
 def free(running):
-    until(lambda: running.service.gate.taken == 0)
+    until(lambda: running.shelf.gate.taken == 0)
 
 
 # -------------------------------------------------------------------------------------------------------------- lengths
@@ -147,7 +147,7 @@ def test_a_body_that_does_not_come_is_given_up(small):
 def test_a_client_that_goes_away_leaves_its_place(small):
     with small.plug() as plug:
         plug.sendall(HEAD + b"Content-Length: 500\r\n\r\n{")
-        until(lambda: small.service.gate.taken == 1)
+        until(lambda: small.shelf.gate.taken == 1)
     free(small)
 
 
@@ -166,7 +166,7 @@ def test_more_requests_than_places_are_sent_away_and_probes_are_not():
         ]
         for thread in threads:
             thread.start()
-        until(lambda: running.service.gate.taken == 2)
+        until(lambda: running.shelf.gate.taken == 2)
         refused = running.post("/v1/classify", ROW)
         assert (refused.status, refused.code, refused.headers["retry-after"]) == (503, "busy", "1")
         assert running.get("/health/live").status == 200
@@ -180,7 +180,7 @@ def test_more_requests_than_places_are_sent_away_and_probes_are_not():
 # ---------------------------------------------------------------------------------------------------------------- token
 
 
-@pytest.mark.parametrize("path", ["/v1/classify", "/v1/neighbours", "/v1/reload"])
+@pytest.mark.parametrize("path", ["/v1/classify", "/v1/neighbors", "/v1/reload"])
 @pytest.mark.parametrize(
     "given",
     [
@@ -256,7 +256,7 @@ def test_at_the_end_what_is_in_work_is_finished_and_nothing_new_begins():
     with Running(Slow()) as running:
         thread = threading.Thread(target=lambda: answers.append(running.post("/v1/classify", {"rows": [[1.2, 1]]})))
         thread.start()
-        until(lambda: running.service.gate.taken == 1)
+        until(lambda: running.shelf.gate.taken == 1)
         running.server.should_exit = True
         until(lambda: _is_refused(running.port))
         assert not answers

@@ -4,11 +4,6 @@ import base64
 import copy
 import functools
 import re
-import shutil
-import socket
-import threading
-import time
-from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,9 +17,9 @@ from mercer.serving import WireClassifier, client
 from mercer.serving.client import Embedding
 from mercer.serving.wire.messages import unpack_message
 from tests.serving.client.test_oracle import specification
+from tests.serving.running import served
 
 FOLDER = Path(client.__file__).parent / "page"
-CHROMIUM = shutil.which("chromium")
 RATES = [32, 64, 128, 256, 512, 1024]
 INDEXED = 400
 DRAWING = {"type": "drawing", "height": 8, "width": 8, "maximum": 16}
@@ -49,28 +44,6 @@ def looking_at(model, **input_):
     return other
 
 
-@contextmanager
-def served(model, index=None, **settings):
-    """The address of the service, running beside the test."""
-    uvicorn = pytest.importorskip("uvicorn", reason="the service is not installed: pip install 'mercer[serve]'")
-    from mercer.serving.http.app import create_app
-    from mercer.serving.process.settings import ServiceSettings
-
-    app = create_app(model, index=index, settings=ServiceSettings(**settings))
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
-    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the service did not start"
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join(10)
-
-
 @pytest.fixture(scope="module")
 def model():
     X, y = rows_and_labels()
@@ -87,42 +60,6 @@ def index():
 def url(model, index):
     with served(model, index, show_rows=True) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("the page is not tested: chromium is not installed (Debian: apt-get install chromium)")
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="the page is not tested: playwright is not installed"
-    )
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def only_tab(browser):
-    page = browser.new_page()
-    page.complaints, page.messages = [], []
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("request", lambda request: page.messages.append(request) if request.method == "POST" else None)
-    page.set_default_timeout(20_000)
-    return page
-
-
-@pytest.fixture
-def tab(only_tab):
-    """A tab that fails the test if the page complains in its console or breaks its content policy."""
-    only_tab.set_viewport_size({"width": 1280, "height": 900})
-    only_tab.goto("about:blank")
-    only_tab.complaints.clear()
-    only_tab.messages.clear()
-    yield only_tab
-    only_tab.unroute_all(behavior="ignoreErrors")
-    assert not only_tab.complaints
 
 
 SEVEN = [[(0.3, 0.15), (0.75, 0.15), (0.42, 0.85)]]
@@ -243,7 +180,7 @@ def test_the_most_similar_examples_are_drawn(tab, url, model):
     verdict_after(opened(tab, url), ZERO)
     tab.wait_for_selector("#near li")
     assert tab.locator("#near canvas").count() == 8
-    message = unpack_message(last_message(tab, "/v1/neighbours"))
+    message = unpack_message(last_message(tab, "/v1/neighbors"))
     codes = Embedding(model.specification(message.n_bits).to_dict()).encode(rows()[:INDEXED])
     agree = 1 - np.unpackbits(codes ^ message.codes, axis=1).sum(axis=1) / message.n_bits
     shown = [int(re.match(r"\d+", text)[0]) for text in tab.locator("#near .hint").all_inner_texts()]

@@ -158,13 +158,13 @@ def test_every_rate_of_any_ladder_is_served(embedding):
         )
 
 
-# ----------------------------------------------------------------------------------------------------------- neighbours
+# ----------------------------------------------------------------------------------------------------------- neighbors
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_neighbours_by_bits_are_those_of_smallest_hamming_distance(bits, rate):
+def test_neighbors_by_bits_are_those_of_smallest_hamming_distance(bits, rate):
     codes, fingerprint = codes_at(rate, X[:20])
-    answer = bits.post("/v1/neighbours?k=5", pack_message(codes, rate, fingerprint)).json
+    answer = bits.post("/v1/neighbors?k=5", pack_message(codes, rate, fingerprint)).json
     kept = np.delete(np.arange(len(X)), 5)  # one row was removed from the index
     differ = np.unpackbits(codes[:, None] ^ codes_at(rate, X[kept])[0][None], axis=2).sum(axis=2)
     order = np.argsort(differ, axis=1, kind="stable")[:, :5]
@@ -172,8 +172,8 @@ def test_neighbours_by_bits_are_those_of_smallest_hamming_distance(bits, rate):
     np.testing.assert_allclose(answer["similarity"], 1 - np.take_along_axis(differ, order, axis=1) / rate, rtol=1e-15)
 
 
-def test_neighbours_of_raw_rows_are_those_of_the_index(bits):
-    answer = bits.post("/v1/neighbours?k=4&rows=1", {"rows": X[:10].tolist()}).json
+def test_neighbors_of_raw_rows_are_those_of_the_index(bits):
+    answer = bits.post("/v1/neighbors?k=4&rows=1", {"rows": X[:10].tolist()}).json
     ids, similarity = index().search(X[:10], 4)
     assert answer["ids"] == ids.tolist()
     np.testing.assert_array_equal(answer["similarity"], similarity)
@@ -185,7 +185,7 @@ def test_labels_of_the_rows_come_from_a_file(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("".join(f"image {i},{digit}\n" for i, digit in enumerate(y) if i != 7))
     with Running(ladder(), index(), index_labels=str(path)) as running:
-        answer = running.post("/v1/neighbours?k=3", {"rows": X[6:9].tolist()}).json
+        answer = running.post("/v1/neighbors?k=3", {"rows": X[6:9].tolist()}).json
     numbers = [[int(name.split()[1]) for name in row] for row in answer["ids"]]
     assert numbers[1][0] == 7
     assert answer["labels"] == [[None if i == 7 else y[i] for i in row] for row in numbers]
@@ -196,15 +196,15 @@ def test_labels_of_the_rows_come_from_a_file(tmp_path):
 
 def test_k_has_a_default_and_limits(bits):
     rows = {"rows": X[:1].tolist()}
-    assert len(bits.post("/v1/neighbours", rows).json["ids"][0]) == 10
+    assert len(bits.post("/v1/neighbors", rows).json["ids"][0]) == 10
     for k in ("0", "101", "-1", "1.5", "many", "9" * 40):
-        assert bits.post(f"/v1/neighbours?k={k}", rows).status == 422
+        assert bits.post(f"/v1/neighbors?k={k}", rows).status == 422
 
 
-def test_without_an_index_or_leave_there_are_no_neighbours_and_no_rows(raw):
-    assert raw.post("/v1/neighbours", {"rows": X[:1].tolist()}).code == "no-index"
+def test_without_an_index_or_leave_there_are_no_neighbors_and_no_rows(raw):
+    assert raw.post("/v1/neighbors", {"rows": X[:1].tolist()}).code == "no-index"
     with Running(ladder(), index()) as running:
-        assert running.post("/v1/neighbours?rows=1", {"rows": X[:1].tolist()}).status == 403
+        assert running.post("/v1/neighbors?rows=1", {"rows": X[:1].tolist()}).status == 403
 
 
 def test_an_index_of_other_rows_is_refused():
@@ -355,7 +355,8 @@ def test_nothing_that_is_served_names_another_host(bits):
 def test_the_openapi_description_names_every_route_and_the_token(bits):
     described = bits.get("/openapi.json").json
     assert set(described["paths"]) == {
-        "/v1/classify", "/v1/neighbours", "/v1/model", "/v1/embedding", "/v1/reload",
+        "/v1/classify", "/v1/neighbors", "/v1/model", "/v1/embedding", "/v1/models", "/v1/reload",
+        *(f"/v1/models/{{name}}/{each}" for each in ("classify", "neighbors", "model", "embedding")),
         "/health/live", "/health/ready", "/metrics",
     }  # fmt: skip
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"

@@ -1,7 +1,6 @@
 """A library of spectra behind HTTP: hits as JSON, what is refused, and the page in a real browser."""
 
 import json
-import shutil
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +12,6 @@ from mercer.spectra import Spectra, SpectrumIndex
 from tests.serving.running import JSON, Running
 
 pytestmark = pytest.mark.process
-CHROMIUM = shutil.which("chromium")
 PEAKS = [[50.01, 10.0], [80.0, 99.0], [94.02, 40.0]]
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -31,7 +29,7 @@ def library():
 def service(library, tmp_path_factory):
     place = tmp_path_factory.mktemp("spectra") / "index"
     SpectrumIndex().add(library).persist(place).close()
-    with Running(None, spectra=place, max_rows=3, max_neighbours=5, max_body_bytes=4000) as running:
+    with Running(None, spectra=place, max_rows=3, max_neighbors=5, max_body_bytes=4000) as running:
         yield running
 
 
@@ -87,7 +85,7 @@ def test_requests_that_are_not_right_are_refused_by_code(service, body, query, s
 
 
 def test_other_paths_say_where_to_ask(service):
-    for path, code in (("/v1/classify", "no-model"), ("/v1/neighbours", "no-index")):
+    for path, code in (("/v1/classify", "no-model"), ("/v1/neighbors", "no-index")):
         answer = service.ask("POST", path, "{}", content_type=JSON)
         assert (answer.status, answer.code) == (404, code)
     assert service.ask("POST", "/v1/spectra", "x", content_type="text/plain").status == 415
@@ -98,17 +96,6 @@ def test_a_library_is_served_alone_and_not_empty(library):
         create_app("model", spectra="index")
     with pytest.raises(InputError, match="no spectra"):
         create_app(spectra=SpectrumIndex())
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("the page is not tested: chromium is not installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def test_a_visitor_pastes_peaks_and_sees_named_hits_with_mirror_plots(service, browser):

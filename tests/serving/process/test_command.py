@@ -152,8 +152,8 @@ def test_several_processes_share_one_mapped_file_count_and_reload_together_and_a
         (["1.mercer", "--allow-origin", "host"], "https://host", 2),
         (["1.mercer", "--index-labels", "short"], "Name the index with --index.", 2),
         (["1.mercer", "--host", "192.0.2.1"], "Choose another with --host", 1),
-        (["kernel.mercer"], "fitted classifier or regressor, not Chi2", 1),
-        (["kernel.mercer", "--workers", "2"], "fitted classifier or regressor, not Chi2", 1),
+        (["kernel.mercer"], "fitted classifier, regressor or detector, not Chi2", 1),
+        (["kernel.mercer", "--workers", "2"], "fitted classifier, regressor or detector, not Chi2", 1),
         (["broken.mercer"], "broken.mercer", 1),
     ],
 )
@@ -189,7 +189,7 @@ def test_without_the_extra_it_says_how_to_get_it(files, monkeypatch):
 def test_an_index_alone_is_served_and_opened_again(tmp_path):
     made = mercer.KernelIndex("chi2", effort="low", bytes_per_item=8, random_state=0).fit(X)
     made.add(X[:50], data={"n": range(50)}).persist(tmp_path / "index").close()
-    question = "POST", "/v1/neighbours?where=n%20%3E%3D%2048", {"rows": X[:1].tolist()}
+    question = "POST", "/v1/neighbors?where=n%20%3E%3D%2048", {"rows": X[:1].tolist()}
     with serving("--index", tmp_path / "index") as (process, address):
         assert sorted(ask(address, *question)[1]["ids"][0]) == [48, 49]
         with mercer.KernelIndex.open(tmp_path / "index", "w") as index:

@@ -21,13 +21,15 @@ DETECTOR = (
     integer("margin", 2, "Number of cells around an object that belong to its view.", least=0, panel=_TRAINING),
     choice("kernel", "rbf linear", "rbf", "Kernel between codewords.", panel=_TRAINING),
     integer("cache_size", 20_000, "Maximum number of hard negatives to keep.", least=1, panel=_TRAINING),
+    number("threshold", "auto", "Minimum score of a detection; auto chooses it on held-out images, which takes a second "
+        "training.", "SCORE", words=("auto",), panel=_TRAINING),
     pathname("cache", None, "Folder for a file of cells; without it, cells are kept in memory.", "FOLDER",
         panel=_TRAINING),
     pathname("checkpoint", None, "File that stores the state after each round; if it exists, training resumes from it.",
         panel=_TRAINING),
 )  # fmt: skip
 PART_DETECTOR = (
-    *pick(DETECTOR, "n_components n_parts C n_part_rounds margin kernel cache_size cache checkpoint"),
+    *pick(DETECTOR, "n_components n_parts C n_part_rounds margin kernel cache_size threshold cache checkpoint"),
     # pyramids take memory for every level of an octave, and for the cells around the image
     *(each.but(most=20) for each in pick(DETECTOR, "interval")),
     integer("padding", 3, "Number of cells added around an image, so that objects at its border are found.", least=0,
@@ -47,6 +49,6 @@ PART_DETECTOR = (
         "dropped.", above=0, most=1),
     RANDOM_STATE, N_JOBS,
 )  # fmt: skip
-THRESHOLD = anything("threshold", 0.0, "Minimum score of a detection; a lower threshold finds more objects and raises "
-    "more false alarms.", "a number")  # fmt: skip
+THRESHOLD = anything("threshold", None, "Minimum score of a detection; a lower threshold finds more objects and raises "
+    "more false alarms. None uses the threshold of the detector.", "a number or None")  # fmt: skip
 MAX_DETECTIONS = integer("max_detections", 200, "Maximum number of detections per image.", least=1)

@@ -28,7 +28,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
 
     AP is the area under the precision-recall curve; by the older rule of PASCAL VOC 2007 it is the mean precision at
     eleven recalls. The miss rate is the geometric mean at nine rates of false positives per image, from 0.01 to 1. The
-    best threshold gives the largest F1; pass it to mercer detect run with --threshold, whose default is 0.
+    best threshold gives the largest F1; pass it to mercer detect run with --threshold.
     """
     check_plot(plot, model, str(boxes))
     detector = load_detector(model)
@@ -50,7 +50,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         "ap_11_point": report.ap_11_point,
         "log_average_miss_rate": report.log_average_miss_rate,
         "recall": float(report.recall[-1]) if len(report.recall) else 0.0,
-        "thresholds": [_at(report, threshold) for threshold in (0.0, report.best_threshold)],
+        "thresholds": [_at(report, threshold) for threshold in (detector.threshold_, report.best_threshold)],
         "seconds": watch.seconds,
     }
     if answer_json(settings, document):
@@ -61,7 +61,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         ["AP", f"{100 * report.ap:.1f} %"],
         ["AP, 11 points", f"{100 * report.ap_11_point:.1f} %"],
         ["log-average miss rate", f"{100 * report.log_average_miss_rate:.1f} %"],
-        ["scores above 0, the default", _precision_recall(usual)],
+        [f"scores above {usual['threshold']:.2g}, the detector's own", _precision_recall(usual)],
         [f"scores above {best['threshold']:.2g}, the best", _precision_recall(best)],
         ["time", took(watch.seconds)],
     ]

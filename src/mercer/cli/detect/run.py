@@ -30,8 +30,8 @@ Print the boxes of the parts too:
 @options((
     DETECTOR, IMAGES,
     pathname("out", None, "Folder for pictures with boxes.", "FOLDER", "-o"),
-    number("threshold", 0.0, "Minimum score of an object; a lower threshold finds more objects and makes more "
-        "mistakes.", "SCORE"),
+    number("threshold", None, "Minimum score of an object; a lower threshold finds more objects and makes more "
+        "mistakes.", "SCORE", shown="that of the detector"),
     STRICT,
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def run(model, files, out, threshold, strict, settings: Settings) -> None:
@@ -46,6 +46,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
         if out.exists() and not out.is_dir():
             raise ArgumentError(f"--out must be a folder, but {out} is a file.")
     detector = load_detector(model)
+    used = detector.threshold_ if threshold is None else threshold
     paths = paths_of(files)
     targets = [None] * len(paths) if out is None else _pictures(out, paths)
     answers, n_found = [], 0
@@ -73,7 +74,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
     if not answers:
         raise InputError(f"None of the {len(paths)} images can be used. {skipped[0]}")
     if settings.json:
-        about = {"model": model, "threshold": threshold, "seconds": watch.seconds}
+        about = {"model": model, "threshold": used, "seconds": watch.seconds}
         print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
         print(lines_of(lines).decode(), end="")

@@ -1,12 +1,13 @@
-"""``mercer wire ask``: the bits of rows to a running service, and its answers."""
+"""``mercer wire ask``: the bits of rows, a table or a picture to a running service, and its answers."""
 
 __all__ = ["EXAMPLES", "ask"]
 
 from typing import Any
 
 from mercer._base.errors import MercerError
-from mercer._base.parameters import argument, integer, text
+from mercer._base.parameters import argument, flag, integer, text
 from mercer._base.tables import ArgumentError, Features, RowSource, open_for_writing
+from mercer.cli.framework.checks import check_file, exclude
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import lines_of, note, print_json, progress
 from mercer.cli.framework.shared import DATA
@@ -17,7 +18,15 @@ EXAMPLES = """
   mercer wire ask http://127.0.0.1:8321 new.npy
   mercer wire ask http://127.0.0.1:8321 new.npy --bits 64 --token-file token.txt
   mercer wire ask http://127.0.0.1:8321 new.npy --neighbors 5
+
+A csv file, which comes back with a column of labels; one of several models of the service:
+  mercer wire ask http://127.0.0.1:8321 new.csv --raw > labeled.csv
+  mercer wire ask http://127.0.0.1:8321 new.csv --raw --model iris
+
+The class of a photograph, or from a detector a line for each object:
+  mercer wire ask http://127.0.0.1:8321 street.jpg
 """
+_PICTURES = (".png", ".jpg", ".jpeg")
 _BYTES_PER_ROW = 1024  # of an answer, roughly
 
 
@@ -29,20 +38,30 @@ _BYTES_PER_ROW = 1024  # of an answer, roughly
         "classes.", "K", least=1),
     text("token_file", None, "File with the token of the service.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
+    text("model", None, "Name of the model to ask, if the service has several.", shown="the first"),
+    flag("raw", "Send a csv file itself, and print it with the answers."),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
-def ask(url, x, bits, neighbors, token_file, rules, settings: Settings) -> None:
+def ask(url, x, bits, neighbors, token_file, model, raw, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
 
     The command fetches the embedding from the service and encodes the rows locally, so only bits are sent. With
-    --neighbors, each line holds the ids of the nearest rows, nearest first.
+    --neighbors, each line holds the ids of the nearest rows, nearest first. With --raw, a csv file is sent unchanged.
+    DATA may also be a PNG or JPEG picture, for an image classifier or a detector.
     """  # fmt: skip
     from mercer.serving import Client, ServiceError
 
     try:
-        client = Client(url, token=token_of(settings, token_file), bits=bits)
+        client = Client(url, token=token_of(settings, token_file), bits=bits, model=model)
     except ValueError as error:
         raise ArgumentError(str(error)) from error
-    question = client.classify if neighbors is None else lambda rows: client.neighbours(rows, neighbors)
+    try:
+        if raw or x.lower().endswith(_PICTURES):
+            exclude(raw=raw, bits=bits)
+            _ask_whole(client, x, raw, neighbors, settings)
+            return
+    except ServiceError as error:
+        raise MercerError(f"{error}{_away(error, url)}") from error
+    question = client.classify if neighbors is None else lambda rows: client.neighbors(rows, neighbors)
     try:
         embedding = client.embedding
         names = client.columns
@@ -51,8 +70,7 @@ def ask(url, x, bits, neighbors, token_file, rules, settings: Settings) -> None:
         with progress(settings):
             found = list(answers(data, lambda rows: question(_dense(rows)), bytes_per_row=_BYTES_PER_ROW))
     except ServiceError as error:
-        away = f" Is a service running at {url}?" if error.status is None else ""
-        raise MercerError(f"{error}{away}") from error
+        raise MercerError(f"{error}{_away(error, url)}") from error
     sent = f"{data.shape[0]} rows asked in {embedding.n_bits} bits, {embedding.n_bytes} bytes each"
     if settings.json:
         document = {"url": url, "data": data.name, "rows": data.shape[0], "bits": embedding.n_bits}
@@ -65,6 +83,34 @@ def ask(url, x, bits, neighbors, token_file, rules, settings: Settings) -> None:
         with open_for_writing("-") as stream:
             stream.write(lines_of(words))
     note(settings, sent)
+
+
+def _ask_whole(client, path: str, raw: bool, neighbors: int | None, settings: Settings) -> None:
+    """Ask about a file as it is: a table, or a picture."""
+    check_file(path, "Name a csv file, or a PNG or JPEG picture.")
+    if raw:
+        table = client.label_table(path) if neighbors is None else client.neighbors_table(path, neighbors)
+        with open_for_writing("-") as stream:
+            stream.write(table)
+    elif client.model()["task"] == "detection":
+        found = client.detect(path)
+        boxes = [[*map(float, box), float(score)] for box, score in zip(found.boxes, found.scores, strict=True)]
+        if settings.json:
+            print_json(found._asdict())
+        else:
+            with open_for_writing("-") as stream:
+                stream.write(lines_of([["xmin", "ymin", "xmax", "ymax", "score"], *boxes]))
+    else:
+        said = client.classify_pictures([path])
+        if settings.json:
+            print_json(said._asdict())
+        else:
+            with open_for_writing("-") as stream:
+                stream.write(lines_of([[said.labels[0]]]))
+
+
+def _away(error, url: str) -> str:
+    return f" Is there a service at {url}?" if error.status is None else ""
 
 
 def _dense(rows):

@@ -40,7 +40,7 @@ def run_rounds(trainer, n_parts, seed, checkpoint, parameters):
 
 def _identity(trainer, parameters):
     """What a training depends on, for the checkpoint."""
-    ignored = ("cache", "checkpoint", "n_jobs", "max_overlap", "random_state")
+    ignored = ("cache", "checkpoint", "n_jobs", "max_overlap", "threshold", "random_state")
     known = {key: value for key, value in parameters.items() if key not in ignored}
     seed = parameters["random_state"]
     images = [list(pyramid.image_shape) for pyramid in trainer.pyramids]

@@ -10,8 +10,8 @@ from starlette.requests import ClientDisconnect
 from mercer.serving.http.faults import Fault
 
 
-async def read_body(request, most, seconds):
-    """The body of a request, at most so many bytes and within so many seconds.
+async def read_body(request, most, seconds, remedy="Send fewer rows at a time."):
+    """The body of a request, at most so many bytes and within so many seconds; ``remedy`` is for a longer one.
 
     A length that is announced and too large is refused before a byte is read; a body without an announced length is
     refused as soon as it is too long.
@@ -21,7 +21,7 @@ async def read_body(request, most, seconds):
         if not (announced.isascii() and announced.isdecimal()):
             raise Fault(400, "bad-length", "Content-Length must be a whole number.")
         if int(announced[:20]) > most:
-            raise _too_long(most)
+            raise _too_long(most, remedy)
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
@@ -31,15 +31,15 @@ async def read_body(request, most, seconds):
                     raise ClientDisconnect
                 body += message.get("body", b"")
                 if len(body) > most:
-                    raise _too_long(most)
+                    raise _too_long(most, remedy)
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
         raise Fault(408, "slow-body", f"The body did not arrive within {seconds:g} s.") from None
 
 
-def _too_long(most):
-    return Fault(413, "body-too-long", f"A body may have {most} bytes. Send fewer rows at a time.")
+def _too_long(most, remedy):
+    return Fault(413, "body-too-long", f"A body may have {most} bytes. {remedy}")
 
 
 class Gate:

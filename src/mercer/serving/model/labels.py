@@ -1,4 +1,4 @@
-"""Labels of the rows of an index, from a file: what a neighbour is, beside which one it is."""
+"""Labels of the rows of an index, from a file: what a neighbor is, beside which one it is."""
 
 __all__ = ["read_labels"]
 

@@ -5,9 +5,10 @@
 | `WireClassifier` | yes | its ladder |
 | `KernelClassifier` whose map makes bits | yes | one |
 | any other classifier or regressor of Mercer, or a pipeline that ends in one | no | none |
+| `ImageClassifier`, `PartDetector` (see `mercer.serving.model.pictures`) | no, pictures | none |
 """
 
-__all__ = ["Answers", "ServedIndex", "ServedModel", "load_served"]
+__all__ = ["Answers", "ServedIndex", "ServedModel", "face_of", "load_served"]
 
 import os
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.files.models import describe
 from mercer._base.files.steps import last_step, takes_missing, without_names, word_columns
-from mercer.serving.http.columns import named_columns, other_columns, shown_names
+from mercer.serving.bodies.columns import named_columns, other_columns, shown_names
 from mercer.serving.http.replies import plain
+from mercer.serving.model.pictures import ServedDetector, ServedImages
 from mercer.serving.wire.ladder import CodeScorer, WireClassifier
 from mercer.spaces import FEW_ROWS
 
@@ -68,7 +70,7 @@ class ServedModel:
         has_scores = not hasattr(model, "classes_") or hasattr(model, "decision_function")
         if not hasattr(model, "predict") or not hasattr(model, "n_features_in_") or not has_scores:
             raise InputError(
-                f"The service answers by a fitted classifier or regressor, not {type(model).__name__}. "
+                f"The service answers by a fitted classifier, regressor or detector, not {type(model).__name__}. "
                 "Make one with mercer fit."
             )
         words = word_columns(model)
@@ -216,6 +218,15 @@ def classifiers_of_bits(model):
     return {int(specification.n_bits): model}
 
 
+def face_of(model, sha256=None):
+    """What the service sees of a model: the face of its kind."""
+    if isinstance(model, mercer.ImageClassifier):
+        return ServedImages(model, sha256)
+    if isinstance(model, mercer.PartDetector):
+        return ServedDetector(model, sha256)
+    return ServedModel(model, sha256)
+
+
 # --------------------------------------------------------------------------------------------------------- from a file
 
 
@@ -226,6 +237,6 @@ def load_served(path, mmap=False):
         model = mercer.load(path, mmap=mmap)
         after = describe(path)["sha256"]
         if after == before:
-            return ServedModel(model, after)
+            return face_of(model, after)
         before = after
     raise ModelFileError(f"{os.fsdecode(path)} was replaced {_READS} times while it was read. Load it again later.")

@@ -8,8 +8,8 @@ from typing import Any
 
 import mercer
 from mercer._base.errors import InputError
+from mercer.serving.bodies.queries import parsed_body
 from mercer.serving.http.faults import Fault
-from mercer.serving.http.queries import parsed_body
 from mercer.spectra import Spectra, SpectrumIndex
 
 _KEYS = {"peaks", "precursor_mz", "name"}

@@ -194,7 +194,7 @@ export class DrawingPad {
   }
 }
 
-/** A row on a canvas, one dot per pixel: ink of a drawing, in the colour of the text, or grey or colours of an image. */
+/** A row on a canvas, one dot per pixel: ink of a drawing, in the color of the text, or grey or colors of an image. */
 export function paintRow(canvas, row, { type, height, width, maximum = type === "image" ? 255 : 1 }) {
   canvas.width = width;
   canvas.height = height;

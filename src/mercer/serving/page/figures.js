@@ -1,24 +1,29 @@
-/** What the page draws: bars, bits, the curve and the small pictures of neighbours. */
+/** What the page draws: bars, bits, the curve and the small pictures of neighbors. */
 
 import { paintRow } from "./drawing.js";
+import { make } from "./shell.js";
 import { visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_BARS = 12;
 const THUMB = 16; // width of the handle of a slider
 
-/** A new element of HTML or, with a namespace, of SVG. */
-function make(name, attributes = {}, text = "", space = null) {
-  const node = space ? document.createElementNS(space, name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text !== "") node.textContent = text;
-  return node;
+/** How often each class is among labels, of which one may hold several with semicolons between them. */
+export function showCounts(table, classes, labels) {
+  const counts = new Map(classes.map((name) => [String(name), 0]));
+  for (const label of labels.flatMap((each) => (counts.has(each) ? [each] : each.split(";")))) {
+    if (counts.has(label)) counts.set(label, counts.get(label) + 1);
+  }
+  showBars(table, classes, [...counts.values()], String, 0);
 }
 
-/** One line per class: name, bar, score. Many classes: the highest ones, in order. Without scores: empty bars. */
-export function showBars(table, classes, scores) {
+/**
+ * One line per class: name, bar, score as it is told. Many classes: the highest ones, in order. Without scores: empty
+ * bars. A bar begins at the lowest score unless another beginning is said.
+ */
+export function showBars(table, classes, scores, told = signed, least = null) {
   const known = scores ?? classes.map(() => 0);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const [low, high] = [least ?? Math.min(...known), Math.max(...known)];
   const best = scores ? scores.indexOf(high) : -1;
   let shown = known.map((_, i) => i);
   if (shown.length > MOST_BARS) shown = shown.sort((i, j) => known[j] - known[i]).slice(0, MOST_BARS);
@@ -30,7 +35,7 @@ export function showBars(table, classes, scores) {
     bar.append(make("rect", { class: "fill", width: `${part.toFixed(1)}%`, height: "100%", rx: 4 }, "", SVG));
     const cell = make("td", { class: "bar" });
     cell.append(bar);
-    const score = make("td", { class: "score" }, scores ? signed(scores[i]) : "");
+    const score = make("td", { class: "score" }, scores ? told(scores[i]) : "");
     line.append(make("th", { scope: "row" }, visible(classes[i])), cell, score);
     return line;
   });
@@ -124,6 +129,6 @@ export function showNear(list, found, input, told) {
     return item;
   });
   list.replaceChildren(...items);
-  // after they are in the page: the colour comes from its style
+  // after they are in the page: the color comes from its style
   if (drawn) items.forEach((item, i) => paintRow(item.querySelector("canvas"), rows[i], input));
 }

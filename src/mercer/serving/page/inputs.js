@@ -1,12 +1,19 @@
-/** The ways to enter a row, by what the model looks at. Each tells `changed(row)`, with null for nothing yet. */
+/**
+ * The ways to enter a row, by what the model looks at. Each tells `changed(row, problem, table)`, with null for nothing
+ * yet; `table` is { text, name } if there are several rows.
+ */
 
 import { DrawingPad } from "./drawing.js";
 import { placesOf } from "./mercer-client.js";
-import { visible } from "./text.js";
+import { acceptDrops, element, thumbOf } from "./shell.js";
+import { csvRows, separatorOf, visible } from "./text.js";
 
-const element = (id) => document.getElementById(id);
+const LONGEST_TEXT = 200_000; // characters that are shown for editing; a longer table is sent as it is
 
-/** Shows the input for a model; returns { title, lead, empty, refresh }, refresh for a new colour scheme. */
+/**
+ * Shows the input for a model; returns { title, lead, empty, refresh, past }: refresh is for a new color scheme, and
+ * past() tells the history of what is entered: { key, detail, thumb, restore }.
+ */
 export function openInput(card, changed) {
   const input = card.input ?? { type: "vector" };
   const pixels = (input.height ?? 0) * (input.width ?? 0);
@@ -17,7 +24,9 @@ export function openInput(card, changed) {
 
 function openDrawing(card, input, changed) {
   element("drawing").hidden = false;
+  let drawings = 0;
   const pad = new DrawingPad(element("pad"), element("preview"), input, (row) => {
+    if (row === null) drawings++;
     element("undo").disabled = element("clear").disabled = row === null;
     changed(row);
   });
@@ -33,14 +42,25 @@ function openDrawing(card, input, changed) {
     lead: "Your browser turns the drawing into a few bits. Only these are sent, and the answer comes from them alone.",
     empty: digits ? "Draw a digit from 0 to 9, and the answer appears here." : "Draw, and the answer appears here.",
     refresh: () => pad.paint(),
+    past: () => {
+      const [key, strokes] = [`drawing ${drawings}`, structuredClone(pad.strokes)];
+      const restore = () => {
+        drawings++;
+        pad.strokes = structuredClone(strokes);
+        pad.update();
+      };
+      return { key, detail: "", thumb: thumbOf(element("preview"), input.width, input.height), restore };
+    },
   };
 }
 
 function openImage(card, input, changed) {
   element("image").hidden = false;
   element("input-title").textContent = "Your image";
+  let shown = null;
   const read = async (file) => {
     if (!file) return;
+    shown = file;
     const canvas = element("image-preview");
     try {
       const image = await createImageBitmap(file);
@@ -64,6 +84,11 @@ function openImage(card, input, changed) {
     lead: "Your browser turns the image into a few bits. Only these are sent, and the answer comes from them alone.",
     empty: "Choose an image, and the answer appears here.",
     refresh: () => {},
+    past: () => {
+      const file = shown;
+      const thumb = thumbOf(element("image-preview"), input.width, input.height);
+      return { key: `${file.name} ${file.lastModified}`, detail: file.name, thumb, restore: () => read(file) };
+    },
   };
 }
 
@@ -85,28 +110,53 @@ function openVector(card, changed) {
   const box = element("numbers");
   const names = card.columns ? ` They are: ${shortened(card.columns)}.` : "";
   const between = "with commas, semicolons, tabs or spaces between them";
-  element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a file with such a row.${names}`;
+  element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a csv file with a row for each answer.${names}`;
+  let name = "table.csv";
+  let kept = null; // the text of a table that is too long for the box
   const read = () => {
-    const { row, count, rows, problem, ignored } = readRow(box.value, wanted, card.columns, card.other_columns);
-    const told = rows > 1 ? `the first of ${rows} rows` : `${count} of ${wanted} numbers`;
+    const text = kept ?? box.value;
+    const { row, count, rows, problem, ignored } = readRow(text, wanted, card.columns, card.other_columns);
+    const told = rows > 1 ? `${rows} rows of ${wanted} numbers` : `${count} of ${wanted} numbers`;
     const left = ignored?.length ? `; left out: ${shortened(ignored)}` : "";
-    element("numbers-count").textContent = box.value.trim() ? told + left : "";
-    changed(row, problem && visible(problem));
+    element("numbers-count").textContent = text.trim() ? told + left : "";
+    changed(rows > 1 ? null : row, problem && visible(problem), rows > 1 ? { text: separated(text), name } : null);
   };
-  const open = async (file) => {
-    if (!file) return;
-    box.value = (await file.slice(0, 4_000_000).text()).trim();
+  const enter = (text, from) => {
+    name = from;
+    kept = text.length > LONGEST_TEXT ? text : null;
+    box.value = kept ? `${text.slice(0, 2000)}\n…` : text;
     read();
   };
-  box.addEventListener("input", read);
-  element("numbers-file").addEventListener("change", (event) => open(event.target.files[0]));
+  const open = async (file) => {
+    if (file) enter((await file.text()).replace(/^\ufeff/, "").trim(), file.name);
+  };
+  box.addEventListener("input", () => {
+    kept = null;
+    read();
+  });
+  element("numbers-file").addEventListener("change", (event) => {
+    open(event.target.files[0]);
+    event.target.value = ""; // so that the same file may be chosen again
+  });
   acceptDrops(box, open);
   return {
-    title: "Enter a row of numbers",
-    lead: "Your browser turns the numbers into a few bits. Only these are sent, and the answer comes from them alone.",
-    empty: `Enter ${wanted} numbers, and the answer appears here.`,
+    title: "Enter numbers, or drop a table",
+    lead: "Your browser turns the numbers into a few bits. Only these are sent, and the answer comes from them alone. A "
+      + "table of several rows is sent as it is.",
+    empty: `Enter ${wanted} numbers or drop a csv file, and the answer appears here.`,
     refresh: () => {},
+    past: () => {
+      const [text, from] = [kept ?? box.value, name];
+      const first = text.split("\n").at(-1).slice(0, 40);
+      return { key: text, detail: first, thumb: null, restore: () => enter(text, from) };
+    },
   };
+}
+
+/** A table whose cells have spaces between them as csv; any other as it is. */
+function separated(text) {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  return separatorOf(lines[0]) ? text : lines.map((line) => cellsOf(line).join(",")).join("\n");
 }
 
 function shortened(names) {
@@ -146,8 +196,8 @@ const cellsOf = (line) => line.trim().replace(/[,;]$/, "").split(/\s*[,;\t]\s*|\
 /** { table: cells of the lines below a heading, in the order of the names; ignored } or { problem }; null: no heading. */
 function chosenColumns(lines, names, others) {
   if (!names || lines.length < 2) return null;
-  const separator = [",", ";", "\t"].find((each) => lines[0].includes(each));
-  const split = (line) => (separator ? csvCells(line, separator) : names.length > 1 ? cellsOf(line) : [line.trim()]);
+  const separator = separatorOf(lines[0]);
+  const split = (line) => (separator ? (csvRows(line, separator)[0] ?? []) : names.length > 1 ? cellsOf(line) : [line.trim()]);
   const heading = split(lines[0]);
   const isHeading = heading.some((cell) => cell && !isNumber(cell)) || names.every((name) => heading.includes(name));
   if (!isHeading) return null;
@@ -158,29 +208,4 @@ function chosenColumns(lines, names, others) {
   } catch (error) {
     return { problem: `The first line is no heading of this model. ${error.message}` };
   }
-}
-
-/** The cells of a line; those in quotes may hold the separator, and quotes as two. */
-function csvCells(line, separator) {
-  const cells = [""];
-  let quoted = false;
-  for (const character of line) {
-    if (character === '"') quoted = !quoted;
-    if (character === separator && !quoted) cells.push("");
-    else cells[cells.length - 1] += character;
-  }
-  return cells.map((cell) => cell.trim().replace(/^"(.*)"$/s, "$1").replaceAll('""', '"'));
-}
-
-function acceptDrops(target, read) {
-  const over = (event) => {
-    event.preventDefault();
-    target.classList.toggle("over", event.type === "dragover");
-  };
-  target.addEventListener("dragover", over);
-  target.addEventListener("dragleave", over);
-  target.addEventListener("drop", (event) => {
-    over(event);
-    read(event.dataTransfer.files[0]);
-  });
 }

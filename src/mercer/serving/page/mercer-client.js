@@ -19,6 +19,7 @@ const EXACT = 2 ** 53;
 const LARGEST = 32767 * 32767; // of one product a_bj z_j
 const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24];
 const MESSAGE_ROWS = 256;
+const CSV = "text/csv";
 const LONGEST_PAUSE = 30; // seconds
 
 // T of the format, little-endian int16 in base64
@@ -266,7 +267,7 @@ export function fetchEmbedding(url = "", options = {}) {
 }
 
 /**
- * Classifies and searches with a service, to which it sends bits only.
+ * Classifies, detects and searches with a service. Of rows it sends bits only, unless `raw` says otherwise.
  *
  * The embedding is fetched on first use and kept: a service that changes to another one is refused until `refresh` is
  * called. A request is repeated after a connection error and after 502, 503 and 504, with pauses that double or that
@@ -277,10 +278,14 @@ export function fetchEmbedding(url = "", options = {}) {
  * timeout, retries: seconds without an answer after which an attempt has failed; how often it is repeated.
  * bits: bits of a row, one of the rates of the service; null: the longest code.
  * fingerprint: the only embedding that may be used; null: the first one that is fetched.
+ * model: name of the model to ask, one of those that `models` lists; null: the first.
+ * raw: whether `classify` and `neighbors` send the numbers themselves. Needed by models that make no bits.
  */
 export class Client {
-  constructor(url = "", { token = null, timeout = 10, retries = 3, bits = null, fingerprint = null } = {}) {
-    Object.assign(this, { url: url.replace(/\/+$/, ""), token, timeout, retries, bits, pinned: fingerprint });
+  constructor(url = "", options = {}) {
+    const { token = null, timeout = 10, retries = 3, bits = null, fingerprint = null, model = null, raw = false } = options;
+    Object.assign(this, { url: url.replace(/\/+$/, ""), token, timeout, retries, bits, raw, pinned: fingerprint });
+    this.base = model === null ? "/v1" : `/v1/models/${encodeURIComponent(model)}`;
     this.fetched = null;
   }
 
@@ -295,19 +300,52 @@ export class Client {
     return this.fetched;
   }
 
+  /** { models: [{ name, task, ... }], default }: the models of the service, the first one first. */
+  models() {
+    return this.request("GET", "/v1/models");
+  }
+
   /** The card of the model. */
   model() {
-    return this.request("GET", "/v1/model");
+    return this.request("GET", `${this.base}/model`);
   }
 
   /** { labels, classes, scores, bits, model } of rows; `columns` as for `encode`. */
-  async classify(rows, columns = null) {
-    return this.send("/v1/classify", await this.encode(rows, columns));
+  classify(rows, columns = null) {
+    return this.sendRows(`${this.base}/classify`, rows, columns);
   }
 
   /** { ids, similarity, labels } of the k nearest rows of the index of the service. */
-  async neighbours(rows, k = 10, columns = null) {
-    return this.send(`/v1/neighbours?k=${k}`, await this.encode(rows, columns));
+  neighbors(rows, k = 10, columns = null) {
+    return this.sendRows(`${this.base}/neighbors?k=${k}`, rows, columns);
+  }
+
+  /** As it was called until 0.1. */
+  neighbours(rows, k = 10, columns = null) {
+    return this.neighbors(rows, k, columns);
+  }
+
+  /** The text of a csv file (text or Blob) with a column `predicted` at its end. The table itself is sent. */
+  labelTable(table, { scores = false } = {}) {
+    return this.request("POST", `${this.base}/classify?scores=${Number(scores)}`, table, CSV);
+  }
+
+  /** The nearest rows of each row of a csv file (text or Blob), as the text of a csv with a line for each. */
+  neighborsTable(table, { k = 10, where = "" } = {}) {
+    const asked = new URLSearchParams({ k, ...(where && { where }) });
+    return this.request("POST", `${this.base}/neighbors?${asked}`, table, CSV);
+  }
+
+  /** { labels, classes, scores, explanation } of a picture, a Blob of type image/png or image/jpeg. */
+  classifyPicture(picture, { explain = false, label = null } = {}) {
+    const asked = new URLSearchParams(explain ? { explain: 1, ...(label !== null && { label }) } : {});
+    return this.request("POST", `${this.base}/classify?${asked}`, picture, picture.type);
+  }
+
+  /** { boxes, scores, parts, threshold, width, height } of the objects in a picture, a Blob as above. */
+  detect(picture, { threshold = null } = {}) {
+    const asked = threshold === null ? "" : `?threshold=${threshold.toFixed(9)}`;
+    return this.request("POST", `${this.base}/detect${asked}`, picture, picture.type);
   }
 
   /**
@@ -319,6 +357,13 @@ export class Client {
   async encode(rows, columns = null) {
     const embedding = await this.embedding();
     return embedding.encode(inOrder(rows, columns, embedding));
+  }
+
+  /** The answer to rows: as bits or, if the client is raw, as the numbers themselves. */
+  async sendRows(path, rows, columns) {
+    if (!this.raw) return this.send(path, await this.encode(rows, columns));
+    const body = JSON.stringify({ rows: Array.from(rows), ...(columns && { columns }) });
+    return this.request("POST", path, body, "application/json");
   }
 
   /** The answer to packed rows; lists of several messages are joined. */
@@ -365,7 +410,7 @@ export class Client {
 
   async offered(wanted) {
     const query = this.bits === null ? "" : `?bits=${this.bits}`;
-    const answer = await this.request("GET", "/v1/embedding" + query);
+    const answer = await this.request("GET", `${this.base}/embedding${query}`);
     const embedding = new Embedding(answer.specification);
     embedding.columns = answer.columns ?? null; // names in the order of the model
     embedding.otherColumns = answer.other_columns ?? [];
@@ -381,7 +426,7 @@ export class Client {
     return embedding;
   }
 
-  /** The parsed answer to any request. */
+  /** The parsed answer to any request; of csv its text. */
   async request(method, path, body = undefined, type = "application/octet-stream") {
     for (let attempt = 0; ; attempt++) {
       let pause = 0.1 * 2 ** attempt * (0.5 + Math.random() / 2);
@@ -389,7 +434,9 @@ export class Client {
       try {
         const response = await this.exchange(method, path, body, type);
         const { status } = response;
-        const answer = parsed(await response.text());
+        const text = await response.text();
+        if (status === 200 && response.headers.get("Content-Type")?.startsWith(CSV)) return text;
+        const answer = parsed(text);
         if (status === 200 && answer !== null) return answer;
         const { message = "no JSON object", code, request_id: requestId } = answer?.error ?? {};
         failure = new ServiceError(`${method} ${path}: ${status}, ${message}`, { status, code, requestId });

@@ -1,69 +1,99 @@
 /** The page: asks what the model looks at, makes bits of what is entered, sends them and shows what comes back. */
 
-import { Client, FingerprintError, ServiceError } from "./mercer-client.js";
+import { FingerprintError, ServiceError } from "./mercer-client.js";
 import { percent, showBars, showBits, showCurve, showNear } from "./figures.js";
 import { openInput } from "./inputs.js";
+import {
+  begin,
+  clientArguments,
+  clientFor,
+  complain,
+  curl,
+  element,
+  later,
+  make,
+  notice,
+  notNow,
+  quiet,
+  quoted,
+  reason,
+  remember,
+  showCode,
+} from "./shell.js";
+import { askTable, hideTable } from "./tables.js";
 import { visible } from "./text.js";
 
 const NEAR = 8; // examples that are shown
 const PAUSE = 120; // milliseconds after a change before it is sent
-const AGAIN = 4000; // milliseconds before a service that was away is asked again
 const SLOW = 300; // milliseconds before the page says that it waits
 const NEAR_EMPTY = "They appear with the answer.";
 
-const home = new URL(".", document.baseURI).href;
-const element = (id) => document.getElementById(id);
 const state = {
   card: null,
-  token: null,
-  clients: new Map(), // by bits per row
   bits: null,
   row: null,
+  table: null, // { text, name }, if several rows are entered
   asked: 0, // number of the last question: older answers are dropped
-  shown: null, // what refreshes with the colour scheme
+  shown: null, // what refreshes with the color scheme
   rowsHidden: false, // whether the service keeps the rows of its index to itself
 };
-let waiting = 0;
 let input = null;
-
-function clientFor(bits) {
-  if (!state.clients.has(bits)) {
-    state.clients.set(bits, new Client(home, { bits, token: state.token, retries: 1, timeout: 15 }));
-  }
-  return state.clients.get(bits);
-}
 
 // --------------------------------------------------------------------------------------------------------- beginning
 
-async function begin() {
-  let card;
-  try {
-    card = await new Client(home, { retries: 2 }).model();
-  } catch (error) {
-    complain(error, begin);
-    return;
-  }
-  if (state.card) return; // asked twice
+function open(card) {
   state.card = card;
-  quiet();
   input = openInput(card, changed);
   element("title").textContent = input.title;
   document.title = `${input.title} · Mercer`;
   const raw = `This ${searches(card) ? "index" : "model"} takes the numbers themselves, which are sent to it.`;
   element("lead").textContent = card.rates.length ? input.lead : raw;
   element("answer-card").hidden = searches(card);
+  element("input-card").classList.toggle("wide", searches(card));
   element("answer-empty").textContent = input.empty;
-  element("token-form").hidden = !card.needs_token;
-  const checksum = card.sha256 ? ` · model ${card.sha256.slice(0, 12)}` : "";
-  const numbers = `${card.n_features} numbers per row`;
-  element("card").textContent = `${card.name} of Mercer ${card.version}${checksum} · ${numbers}`;
   element("near-card").hidden = !card.index || (card.rates.length > 0 && !card.index.takes_codes);
   state.rowsHidden = card.index?.shows_rows === false;
-  element("main").hidden = false;
   openRates();
   openWhere(card.index?.data);
+  showCode(snippets(card));
+  element("main").hidden = false; // the sizes of what follows are those of the page
   input.refresh();
   showNothing();
+}
+
+/** The same question from elsewhere. */
+function snippets(card) {
+  const row = new Array(card.n_features).fill(1);
+  const question = searches(card) ? "neighbors" : "classify";
+  const shown = searches(card) ? "ids" : "labels";
+  const columns = card.columns ? { columns: card.columns } : {};
+  const raw = card.rates.length ? [] : [["raw", true]];
+  const rows = JSON.stringify([row]);
+  const names = card.columns && !card.rates.length ? `, columns=${JSON.stringify(card.columns)}` : "";
+  const python = [
+    ...(card.needs_token ? ["import os"] : []),
+    ...(names ? ["import pandas as pd"] : []),
+    "from mercer import Client",
+    "",
+    `client = Client(${clientArguments(card, "Python", raw.map(([name]) => [name, "True"]))})`,
+    `X = ${names ? `pd.DataFrame(${rows}${names})` : rows}`,
+    `print(client.${question}(X).${shown})`,
+  ];
+  const more = card.columns && !card.rates.length ? `, ${searches(card) ? "10, " : ""}${JSON.stringify(card.columns)}` : "";
+  const javascript = [
+    'import { Client } from "./mercer-client.js";',
+    "",
+    `const client = new Client(${clientArguments(card, "JavaScript", raw)});`,
+    `const answer = await client.${question}(${rows}${more});`,
+    `console.log(answer.${shown});`,
+  ];
+  const body = quoted(JSON.stringify({ rows: [row], ...columns }));
+  return [
+    ["curl", `${curl(`/${question}`, "application/json", card)} \\\n  -d ${body}`],
+    ["curl, for a table", `${curl(`/${question}`, "text/csv", card)} --data-binary @table.csv > answers.csv`],
+    ["Python", python.join("\n")],
+    ["JavaScript", javascript.join("\n")],
+  ];
 }
 
 /** Whether the service has an index and no model. */
@@ -76,7 +106,7 @@ function openWhere(columns) {
   const names = Object.entries(columns ?? {}).map(([name, type]) => `${visible(name)} (${type})`);
   element("where-row").hidden = element("where-help").hidden = !names.length;
   element("where-help").textContent = `Columns: ${names.join(", ")}. As in: year >= 2020 and mode = 'positive'.`;
-  element("where").addEventListener("input", () => changed(state.row));
+  element("where").addEventListener("input", () => changed(state.row, null, state.table));
 }
 
 function openRates() {
@@ -102,7 +132,7 @@ function openRates() {
   slider.addEventListener("input", () => {
     state.bits = rates[slider.value];
     showRate();
-    changed(state.row);
+    changed(state.row, null, state.table);
   });
   showRate();
 }
@@ -123,43 +153,38 @@ function showRate() {
 }
 
 function strong(text) {
-  const node = document.createElement("strong");
-  node.textContent = text;
-  return node;
+  return make("strong", {}, text);
 }
 
 // ---------------------------------------------------------------------------------------------------------- question
 
-function changed(row, problem = null) {
+function changed(row, problem = null, table = null) {
   state.row = row;
+  state.table = table;
   if (problem) notice(problem);
   else quiet();
-  if (row) {
+  if (row || table) {
     element("main").dataset.state = "asking";
-    later(ask);
+    later(ask, PAUSE);
   } else {
     state.asked++;
-    clearTimeout(waiting);
+    notNow();
     showNothing();
   }
 }
 
-function later(action, delay = PAUSE) {
-  clearTimeout(waiting);
-  waiting = setTimeout(action, delay);
-}
-
 async function ask() {
-  if (!state.row) return;
+  if (!state.row && !state.table) return;
   const number = ++state.asked;
   const slow = setTimeout(() => {
     element("busy").hidden = false;
     markStale();
   }, SLOW);
   try {
-    const answer = await askBoth(state.card.rates.length ? await byBits(number) : byRow(), number);
+    const past = input.past();
+    const told = state.table ? await answerTable(number) : await answerRow(number);
     if (number !== state.asked) return;
-    if (answer) showAnswer(answer);
+    remember({ ...past, ...told });
     element("main").classList.remove("stale");
     element("main").dataset.state = "answered";
     quiet();
@@ -173,6 +198,33 @@ async function ask() {
   }
 }
 
+/** Asks about the row, and shows the answer; returns what the history says of it. */
+async function answerRow(number) {
+  hideTable();
+  const answer = await askBoth(state.card.rates.length ? await byBits(number) : byRow(), number);
+  if (number !== state.asked) return {};
+  if (!answer) return { label: element("near").querySelector(".id")?.textContent ?? "nothing found" };
+  showAnswer(answer);
+  return { label: element("verdict").textContent };
+}
+
+/** The same of a table. */
+async function answerTable(number) {
+  showNothing();
+  const bytes = strong(`${new Blob([state.table.text]).size} bytes`);
+  element("bytes").replaceChildren("Sent ", bytes, ", the table as it is");
+  const told = await askTable(state.table, state.card, element("where").value.trim());
+  element("near-empty").textContent = "Those of a table are in the table below.";
+  if (number !== state.asked) return {};
+  element("answer-empty").hidden = true;
+  element("verdict").hidden = false;
+  element("verdict").textContent = told.label;
+  element("bars").hidden = !state.card.classes;
+  element("bars-hint").textContent = "The longer a bar, the more rows got that answer.";
+  element("bars-hint").hidden = !state.card.classes;
+  return told;
+}
+
 /** The answer that is shown, if there is one, is of something else than what is entered now. */
 function markStale() {
   element("main").classList.toggle("stale", !element("verdict").hidden);
@@ -180,7 +232,7 @@ function markStale() {
 
 /** The function that sends the bits of the row to a path. */
 async function byBits(number) {
-  const client = clientFor(state.bits);
+  const client = clientFor({ bits: state.bits });
   const embedding = await client.embedding();
   if (JSON.stringify(embedding.columns) !== JSON.stringify(state.card.columns)) {
     throw new FingerprintError("The model has other columns now."); // the row is in the order of the card
@@ -195,14 +247,14 @@ function byRow() {
   const { columns } = state.card;
   const body = JSON.stringify({ rows: [state.row], ...(columns && { columns }) });
   element("bytes").replaceChildren("Sent ", strong(`${new Blob([body]).size} bytes`), ", the numbers as text");
-  return (path) => clientFor(null).request("POST", path, body, "application/json");
+  return (path) => clientFor().request("POST", path, body, "application/json");
 }
 
 /** The answer; the nearest examples show themselves when they come. */
 async function askBoth(send, number) {
   const near = element("near-card").hidden ? null : askNear(send).catch(failed);
   const shown = near?.then((found) => number === state.asked && showNearest(found));
-  if (!searches(state.card)) return send("/v1/classify");
+  if (!searches(state.card)) return send(`${clientFor().base}/classify`);
   await shown;
   return null;
 }
@@ -216,7 +268,7 @@ function failed(error) {
 
 async function askNear(send) {
   const where = element("where").value.trim();
-  const path = `/v1/neighbours?k=${NEAR}${where ? `&where=${encodeURIComponent(where)}` : ""}`;
+  const path = `${clientFor().base}/neighbors?k=${Math.min(NEAR, state.card.limits.max_neighbors)}${where ? `&where=${encodeURIComponent(where)}` : ""}`;
   if (!state.rowsHidden) {
     try {
       return await send(`${path}&rows=1`);
@@ -239,6 +291,7 @@ function showAnswer({ labels, classes, scores }) {
   element("verdict").textContent = text;
   element("verdict").classList.toggle("long", text.length > 14);
   element("bars").hidden = element("bars-hint").hidden = !scores;
+  element("bars-hint").textContent = "The longer a bar, the more the model leans to that answer.";
   if (scores) showBars(element("bars"), classes, scores[0]);
 }
 
@@ -298,62 +351,12 @@ function showNothing() {
   element("near-empty").textContent = NEAR_EMPTY;
   element("near-hint").hidden = true;
   element("near").replaceChildren();
+  hideTable();
 }
 
-// ----------------------------------------------------------------------------------------------------------- trouble
-
-/** Says what went wrong; a service that is away or busy is asked again. */
-function complain(error, again) {
-  if (error instanceof FingerprintError) {
-    const reload = () => location.reload();
-    notice("The model behind this page has changed. Load the page again to go on.", "Load again", reload);
-  } else if (error instanceof ServiceError && error.status === null) {
-    notice("The service cannot be reached. What you entered is kept, and the page keeps asking.", "Ask now", again);
-    later(again, AGAIN);
-  } else if (error instanceof ServiceError && error.status === 401) {
-    quiet();
-    if (state.token !== null) element("token-text").textContent = "The service did not accept this password.";
-    element("token-form").hidden = false;
-    element("token").focus();
-  } else if (error instanceof ServiceError && [502, 503, 504].includes(error.status)) {
-    notice("The service is busy. The page asks again in a moment.", "Ask now", again);
-    later(again, AGAIN);
-  } else {
-    const id = error.requestId ? ` (request ${error.requestId})` : "";
-    notice(`The service did not answer this: ${reason(error)}${id}`, "Try again", again);
-  }
-}
-
-/** What the service says, without what programmers want to know. */
-function reason(error) {
-  return error.message.replace(/^\w+ \S+: \d+, /, "");
-}
-
-function notice(text, label = "", action = null) {
-  element("notice").hidden = false;
-  element("notice-text").textContent = text;
-  const button = element("notice-action");
-  button.hidden = !action;
-  button.textContent = label;
-  button.onclick = action;
-}
-
-function quiet() {
-  element("notice").hidden = true;
-}
-
-element("token-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  state.token = element("token").value;
-  state.clients.clear();
-  element("token-form").hidden = true;
-  quiet();
-  ask();
-});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   input?.refresh();
   state.shown?.();
-  if (state.row) later(ask);
+  if (state.row) later(ask, PAUSE);
 });
-window.addEventListener("online", () => (state.card ? ask() : begin()));
-begin();
+begin(open, ask);

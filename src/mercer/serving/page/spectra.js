@@ -1,60 +1,88 @@
 /** The page of a library of spectra: sends the peaks that were pasted, and shows named hits with mirror plots. */
 
-import { Client } from "./mercer-client.js";
+import {
+  begin,
+  clientArguments,
+  clientFor,
+  complain,
+  curl,
+  element,
+  make,
+  notice,
+  quiet,
+  quoted,
+  remember,
+  showCode,
+} from "./shell.js";
 import { visible } from "./text.js";
 
 const HITS = 10;
-const home = new URL(".", document.baseURI).href;
-const element = (id) => document.getElementById(id);
+const FIELDS = ["peaks", "precursor", "mode", "where"];
+const EXAMPLE = { peaks: [[50.01, 10], [80, 99], [94.02, 40]] };
 let most = HITS; // that the service gives
 let asked = 0; // number of the last question: older answers are dropped
 
-async function begin() {
-  try {
-    const card = await new Client(home, { retries: 2 }).model();
-    const { spectra, similarity, tolerance, unit } = card.library;
-    most = Math.min(HITS, card.limits.max_neighbours);
-    element("lead").textContent = `Among ${spectra.toLocaleString("en")} spectra, by the ${
-      similarity === "cosine" ? "cosine" : "spectral entropy similarity"
-    } of peaks within ${tolerance} ${unit}.`;
-    element("card").textContent = `${card.name} of Mercer ${card.version}`;
-    for (const id of ["token", "token-label"]) element(id).hidden = !card.needs_token;
-  } catch (error) {
-    complain(error);
-  }
+function open(card) {
+  const { spectra, similarity, tolerance, unit } = card.library;
+  most = Math.min(HITS, card.limits.max_neighbors);
+  const measure = similarity === "cosine" ? "cosine" : "spectral entropy similarity";
+  element("lead").textContent =
+    `Among ${spectra.toLocaleString("en")} spectra, by the ${measure} of peaks within ${tolerance} ${unit}.`;
+  const body = JSON.stringify({ spectra: [EXAMPLE] });
+  const javascript = [
+    'import { Client } from "./mercer-client.js";',
+    "",
+    `const client = new Client(${clientArguments(card, "JavaScript")});`,
+    `const body = JSON.stringify({ spectra: [${JSON.stringify(EXAMPLE)}] });`,
+    'const { hits } = await client.request("POST", `${client.base}/spectra?k=5`, body, "application/json");',
+    "console.log(hits[0]);",
+  ];
+  showCode([
+    ["curl", `${curl("/spectra?k=5", "application/json", card)} \\\n  -d ${quoted(body)}`],
+    ["JavaScript", javascript.join("\n")],
+  ]);
 }
 
 async function ask() {
   const number = ++asked;
-  const precursor = element("precursor").value.trim();
-  const spectrum = { peaks: element("peaks").value, name: "Your spectrum", precursor_mz: null };
-  if (precursor !== "") spectrum.precursor_mz = Number(precursor);
+  const fields = FIELDS.map((id) => element(id).value);
+  const [peaks, precursor, mode, where] = fields.map((text) => text.trim());
+  const spectrum = { peaks, name: "Your spectrum", precursor_mz: precursor === "" ? null : Number(precursor) };
   if (Number.isNaN(spectrum.precursor_mz)) {
-    complain(new Error("The precursor must be a number, with a point."));
+    notice("The precursor must be a number, with a point.");
     return;
   }
-  if (spectrum.precursor_mz === null && element("mode").value !== "open") {
-    complain(new Error("This search needs the m/z of the precursor."));
+  if (spectrum.precursor_mz === null && mode !== "open") {
+    notice("This search needs the m/z of the precursor.");
     return;
   }
-  const wanted = new URLSearchParams({ k: most, mirrors: 1, mode: element("mode").value });
-  const where = element("where").value.trim();
-  if (where) wanted.set("where", where);
-  const client = new Client(home, { token: element("token").value || null, retries: 1, timeout: 30 });
+  if (!peaks) return;
+  const wanted = new URLSearchParams({ k: most, mirrors: 1, mode, ...(where && { where }) });
+  const client = clientFor({ timeout: 30 });
   element("search").disabled = true;
+  element("busy").hidden = false;
   try {
     const body = JSON.stringify({ spectra: [spectrum] });
-    const { hits } = await client.request("POST", `/v1/spectra?${wanted}`, body, "application/json");
-    if (number === asked) show(hits[0]);
+    const { hits } = await client.request("POST", `${client.base}/spectra?${wanted}`, body, "application/json");
+    if (number !== asked) return;
+    show(hits[0]);
+    const restore = () => {
+      FIELDS.forEach((id, i) => (element(id).value = fields[i]));
+      ask();
+    };
+    const [best] = hits[0];
+    const label = best ? `${best.name ?? best.spectrum_id ?? best.id}` : "nothing found";
+    remember({ key: fields.join("\0"), label, detail: peaks.split("\n", 1)[0], thumb: null, restore });
   } catch (error) {
-    if (number === asked) complain(error);
+    if (number === asked) complain(error, ask);
   } finally {
     element("search").disabled = false;
+    element("busy").hidden = true;
   }
 }
 
 function show(hits) {
-  element("notice").hidden = true;
+  quiet();
   element("empty").hidden = hits.length > 0;
   element("empty").textContent = "Nothing in the library has a peak in common with it.";
   element("hint").hidden = !hits.length;
@@ -62,12 +90,9 @@ function show(hits) {
 }
 
 function shown(hit) {
-  const item = document.createElement("li");
+  const item = make("li");
   const add = (name, text, style) => {
-    const node = item.appendChild(document.createElement(name));
-    node.textContent = text;
-    if (style) node.className = style;
-    return node;
+    return item.appendChild(make(name, style ? { class: style } : {}, text));
   };
   add("h3", visible(hit.name ?? hit.spectrum_id ?? `library spectrum ${hit.id}`));
   const difference = hit.precursor_difference;
@@ -86,14 +111,8 @@ function shown(hit) {
   return item;
 }
 
-/** What the service says, without what programmers want to know. */
-function complain(error) {
-  element("notice").hidden = false;
-  element("notice-text").textContent = error.message.replace(/^\w+ \S+: \d+, /, "");
-}
-
 element("asked").addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
-begin();
+begin(open, ask);

@@ -23,11 +23,11 @@ class Metrics:
 
     Parameters
     ----------
-    slot : ModelSlot, asked for the model that is loaded
+    slots : dict from names to ModelSlot, asked for the models that are loaded
     gate : Gate, asked for the requests in work
     """
 
-    def __init__(self, slot, gate):
+    def __init__(self, slots, gate):
         own = CollectorRegistry()
         self.requests = Counter("mercer_requests", "Requests.", ("route", "status"), registry=own)
         self.seconds = Histogram(
@@ -37,7 +37,7 @@ class Metrics:
         self.bytes_in = Counter("mercer_body_bytes", "Bytes of bodies read.", ("route",), registry=own)
         self.batches = Histogram("mercer_batch_rows", "Rows scored together.", registry=own, buckets=_ROWS)
         self.reloads = Counter("mercer_reloads", "Loads of another model.", ("outcome",), registry=own)
-        self._own, self._present = own, _Present(slot, gate)
+        self._own, self._present = own, _Present(slots, gate)
 
     def text(self):
         """Everything in the text format of Prometheus."""
@@ -53,15 +53,16 @@ class Metrics:
 class _Present(Collector):
     """What is true of this process at this moment."""
 
-    def __init__(self, slot, gate):
-        self._slot, self._gate = slot, gate
+    def __init__(self, slots, gate):
+        self._slots, self._gate = slots, gate
 
     def collect(self):
-        ready = self._slot.problem is None
-        yield GaugeMetricFamily("mercer_ready", "1 if a model is loaded.", value=int(ready))
+        models = {name: slot.present.model for name, slot in self._slots.items() if slot.problem is None}
+        ready = len(models) == len(self._slots)
+        yield GaugeMetricFamily("mercer_ready", "1 if all models are loaded.", value=int(ready))
         yield GaugeMetricFamily("mercer_requests_in_work", "Requests with a body in work.", value=self._gate.taken)
-        if ready:
-            model = self._slot.present.model
-            info = GaugeMetricFamily("mercer_model_info", "The model.", labels=("name", "sha256", "task"))
-            info.add_metric((model.name, model.sha256 or "", model.task), 1)
+        if models:
+            info = GaugeMetricFamily("mercer_model_info", "The models.", labels=("served", "name", "sha256", "task"))
+            for name, model in models.items():
+                info.add_metric((name, model.name, model.sha256 or "", model.task), 1)
             yield info

@@ -43,12 +43,11 @@ def serve(
     log_requests=True,
     ready=lambda url: None,
 ):
-    """Serve a model until SIGINT or SIGTERM, then finish what is in work.
+    """Serve models and indexes until SIGINT or SIGTERM, then finish what is in work.
 
     Parameters
     ----------
-    model, index : paths; a service of an index alone has no model, and None in its place
-    spectra : path of a library of spectra, which is served alone, or None
+    model, index, spectra : paths, or dicts from names to paths, as of ``create_app``
     settings : ServiceSettings
     host, port : where to listen; port 0 takes a free one
     workers : processes
@@ -76,7 +75,8 @@ def application(model, index, spectra, settings, log_level, log_requests, reload
     """The application of a process that does nothing else, so that its logs are ours."""
     logs.configure(log_level, log_requests)
     app = create_app(model, index=index, spectra=spectra, settings=settings, reloaded=reloaded)
-    app.state.service.slot.loaded = _keep
+    for slot in app.state.shelf.slots.values():
+        slot.loaded = _keep
     return app
 
 
@@ -112,13 +112,14 @@ def _run_alone(options, listener, started):
     """Run in this process. A model that cannot be loaded ends it with the reason."""
     app = application(**options)
     server = uvicorn.Server(_config(app, options["settings"], 1))
-    slot = app.state.service.slot
-    slot.failed = lambda _: setattr(server, "should_exit", True)  # and whoever runs this says why
+    shelf = app.state.shelf
+    for slot in shelf.slots.values():
+        slot.failed = lambda _: setattr(server, "should_exit", True)  # and whoever runs this says why
     started()
     with _quiet_signals():
         server.run(sockets=[listener])
-    if slot.failure is not None:
-        raise slot.failure
+    if shelf.failure is not None:
+        raise shelf.failure
 
 
 @contextmanager
@@ -168,7 +169,7 @@ def _run_workers(options, workers, listener, started):
 
 def _check(model, index, spectra, settings):
     """Load once before any process starts, so that what is wrong is said once, by the command."""
-    create_app(model, index=index, spectra=spectra, settings=settings).state.service.slot.load()
+    create_app(model, index=index, spectra=spectra, settings=settings).state.shelf.load()
 
 
 # ------------------------------------------------------------------------------------------------------------ the door

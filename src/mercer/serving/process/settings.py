@@ -10,6 +10,7 @@ from mercer._base.errors import InputError
 
 _SHORTEST_TOKEN = 8
 _LONGEST_FILE = 4096  # of a token
+_COUNTS = ("max_body_bytes", "max_table_bytes", "max_pixels", "max_rows", "max_neighbors")
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,16 @@ class ServiceSettings:
     ----------
     token : what ``Authorization: Bearer`` must carry in every POST, or None for a service without a token
     max_body_bytes : longest body; a longer one is refused before it is read
+    max_table_bytes : longest table as csv, whose rows are not counted
+    max_pixels : pixels of a picture, by its header
     max_rows : rows of one request
     max_batch_rows : rows of several requests that are scored together
-    max_neighbours : the largest k of ``/v1/neighbours``
+    max_neighbors : the largest k of ``/v1/neighbors``
     timeout : seconds for reading a body, and again for answering it
     concurrency : requests with a body that are in work at the same time
     allow_origin : an origin whose pages may ask from a browser (CORS), or None for none
-    index_labels : csv file of ids and labels of the rows of the index, or None
-    show_rows : whether ``/v1/neighbours?rows=1`` may give away rows of the index
+    index_labels : csv file of ids and labels of the rows of the index, or None; of several indexes a dict by name
+    show_rows : whether ``/v1/neighbors?rows=1`` may give away rows of the index
     mmap : whether the model file is mapped and so shared by all processes, or read into memory
 
     Examples
@@ -38,18 +41,20 @@ class ServiceSettings:
 
     token: str | None = field(default=None, repr=False)
     max_body_bytes: int = 4 * 2**20
+    max_table_bytes: int = 32 * 2**20
+    max_pixels: int = 16_000_000
     max_rows: int = 4096
     max_batch_rows: int = 4096
-    max_neighbours: int = 100
+    max_neighbors: int = 100
     timeout: float = 10.0
     concurrency: int = 256
     allow_origin: str | None = None
-    index_labels: str | None = None
+    index_labels: str | dict | None = None
     show_rows: bool = False
     mmap: bool = False
 
     def __post_init__(self):
-        for name in ("max_body_bytes", "max_rows", "max_batch_rows", "max_neighbours", "concurrency"):
+        for name in (*_COUNTS, "max_batch_rows", "concurrency"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InputError(f"ServiceSettings needs {name} as a whole number >= 1, got {value!r:.80}.")
@@ -69,8 +74,7 @@ class ServiceSettings:
 
     def limits(self):
         """What a client may know, for the model card."""
-        names = ("max_body_bytes", "max_rows", "max_neighbours", "timeout", "concurrency")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in (*_COUNTS, "timeout", "concurrency")}
 
 
 def read_token(path):

@@ -12,10 +12,10 @@ import os
 from dataclasses import dataclass
 
 from mercer import KernelIndex
-from mercer._base.errors import MercerError
+from mercer._base.errors import InputError, MercerError
 from mercer.serving.http.faults import Fault
-from mercer.serving.model.neighbours import Neighbours, open_neighbours
-from mercer.serving.model.served import ServedIndex, ServedModel, load_served
+from mercer.serving.model.neighbors import Neighbors, open_neighbors
+from mercer.serving.model.served import ServedIndex, ServedModel, face_of, load_served
 from mercer.serving.model.spectra import ServedSpectra
 
 logger = logging.getLogger("mercer.serving")
@@ -26,7 +26,7 @@ class Loaded:
     """A model that is ready to answer, and the index that belongs to it."""
 
     model: ServedModel | ServedIndex | ServedSpectra
-    neighbours: Neighbours | None
+    neighbors: Neighbors | None
 
 
 class ModelSlot:
@@ -37,6 +37,7 @@ class ModelSlot:
     model : path of a model file, a fitted model, which cannot be reloaded, or None for an index alone
     index : directory of an index, a KernelIndex, or None
     settings : ServiceSettings
+    labels : path of the labels of the rows of the index, or None
     spectra : directory of a library of spectra, a SpectrumIndex, or None; then there is no model and no index
 
     Attributes
@@ -47,8 +48,9 @@ class ModelSlot:
     failed : function of the error that is called if the first load fails; it is logged unless another is set
     """
 
-    def __init__(self, model, index, settings, spectra=None):
+    def __init__(self, model, index, settings, spectra=None, labels=None):
         self._source, self._index, self._settings, self._spectra = model, index, settings, spectra
+        self._labels = labels
         self._lock = asyncio.Lock()  # one load at a time; the last one sees the newest file
         self._present = None
         self.problem = "The model is being loaded."
@@ -77,10 +79,15 @@ class ModelSlot:
             index = index if isinstance(index, KernelIndex) else KernelIndex.open(index)
             model = ServedIndex(index)
         else:
-            model = load_served(self._source, self._settings.mmap) if self.can_reload else ServedModel(self._source)
+            model = load_served(self._source, self._settings.mmap) if self.can_reload else face_of(self._source)
             model.warm_up()
-        neighbours = open_neighbours(index, model, self._settings.index_labels)
-        self._present, self.problem = Loaded(model, neighbours), None
+        if index is not None and model.n_features is None:
+            raise InputError(
+                f"An index is searched by rows, and {model.name} takes pictures. Serve the index under a name of its "
+                "own: --index NAME=DIR."
+            )
+        neighbors = open_neighbors(index, model, self._labels)
+        self._present, self.problem = Loaded(model, neighbors), None
         return self._present
 
     async def start(self):

@@ -23,7 +23,7 @@ def worker_app(**options):
 
     app = application(**options, reloaded=_tell_parent)
     try:
-        app.state.service.slot.load()
+        app.state.shelf.load()
     except (MercerError, OSError) as error:
         fields = {"event": "load", "error": " ".join(str(error).split())}
         logging.getLogger("mercer.serving").error("load", extra={"fields": fields})

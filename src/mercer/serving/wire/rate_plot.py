@@ -4,8 +4,8 @@ __all__ = ["draw_rates"]
 
 from mercer._base.errors import require_extra
 
-# Okabe and Ito's colours, told apart under every common form of colour blindness
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+# Okabe and Ito's colors, told apart under every common form of color blindness
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
 
 
@@ -30,8 +30,8 @@ def draw_rates(found):
         bits, accuracy = [point.bits for point in points], [100 * point.accuracy for point in points]
         ends = [[100 * (p.accuracy - p.low) for p in points], [100 * (p.high - p.accuracy) for p in points]]
         shift = 1 + 0.012 * (i - len(codes) / 2)  # intervals side by side
-        axis.errorbar([b * shift for b in bits], accuracy, ends, label=code, color=COLOURS[i % len(COLOURS)],
-                      marker=MARKERS[i % len(MARKERS)], linestyle="--" if i >= len(COLOURS) else "-",
+        axis.errorbar([b * shift for b in bits], accuracy, ends, label=code, color=COLORS[i % len(COLORS)],
+                      marker=MARKERS[i % len(MARKERS)], linestyle="--" if i >= len(COLORS) else "-",
                       markersize=4, linewidth=1.2, elinewidth=0.7, capsize=2)  # fmt: skip
     for point in found.points:
         if point.bits is None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.serving.http.columns import check_columns, picker, places_of
+from mercer.serving.bodies.columns import check_columns, picker, places_of
 from mercer.serving.http.faults import Fault
 from mercer.serving.wire.messages import WireError, unpack_message
 

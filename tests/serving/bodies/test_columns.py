@@ -96,7 +96,7 @@ def test_label_and_id_may_stay_and_the_answer_names_what_was_left_out(named):
     columns = frame.columns.tolist()
     as_lists = {"rows": [list(row) for row in frame.itertuples(index=False)], "columns": columns}
     for body in (as_lists, {"rows": frame.to_dict("records")}):
-        for path in ("/v1/classify", "/v1/neighbours?k=2"):
+        for path in ("/v1/classify", "/v1/neighbors?k=2"):
             answer = named.post(path, body)
             assert answer.status == 200
             assert answer.json["ignored_columns"] == ["label", "id"]
@@ -121,7 +121,7 @@ def test_label_and_id_may_stay_and_the_answer_names_what_was_left_out(named):
     ],
 )  # fmt: skip
 def test_columns_that_do_not_fit_are_refused_by_name(named, body, words):
-    for path in ("/v1/classify", "/v1/neighbours"):
+    for path in ("/v1/classify", "/v1/neighbors"):
         answer = named.post(path, body)
         assert answer.status == 422
         assert words in answer.json["error"]["message"]
@@ -148,13 +148,13 @@ def test_without_names_on_either_side_columns_are_taken_by_position(named):
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_an_index_of_the_same_columns_in_another_order_finds_the_rows_themselves(named, coded):
     for order in (NAMES, MIXED):
-        answer = named.post("/v1/neighbours?k=1&rows=1", {"rows": rows(order).to_dict("records")}).json
+        answer = named.post("/v1/neighbors?k=1&rows=1", {"rows": rows(order).to_dict("records")}).json
         assert np.ravel(answer["ids"]).tolist() == list(range(5))
         np.testing.assert_allclose(np.array(answer["rows"])[:, 0], rows(NAMES), rtol=1e-6)
-    near = Client(coded.url).neighbours(rows(MIXED), k=1)
+    near = Client(coded.url).neighbors(rows(MIXED), k=1)
     assert (near.similarity == 1).all()
     with Running(mercer.KernelClassifier("chi2").fit(table()[0].to_numpy(), table()[1]), index_in(MIXED)) as service:
-        answer = service.post("/v1/neighbours?k=1", {"rows": rows(NAMES).to_dict("records")}).json
+        answer = service.post("/v1/neighbors?k=1", {"rows": rows(NAMES).to_dict("records")}).json
         assert np.ravel(answer["ids"]).tolist() == list(range(5))
 
 
@@ -177,7 +177,7 @@ def test_the_client_takes_data_frames_by_name(coded):
     with pytest.raises(ValueError, match=r"each column of the model once; missing: 'width', 'gr\\xf6\\xdfe'\."):
         client.classify(rows(["height", "depth"]))
     with pytest.raises(ValueError, match="there more than once: 'width'"):
-        client.neighbours(rows([*NAMES, "width"]))
+        client.neighbors(rows([*NAMES, "width"]))
 
 
 def test_a_model_of_other_columns_is_refused_by_the_client_until_refresh(tmp_path):
@@ -210,7 +210,7 @@ def test_ids_and_labels_that_are_no_plain_text_are_carried():
     index = mercer.KernelIndex("chi2", bytes_per_item=8, random_state=0).fit(X).add(X[:4], ids=ids)
     model = mercer.KernelClassifier("chi2", random_state=0).fit(X[:100], np.array(["\ud800", "\x07"])[y[:100] % 2])
     with Running(model, index) as service:
-        assert np.ravel(service.post("/v1/neighbours?k=1", {"rows": X[:4].tolist()}).json["ids"]).tolist() == ids
+        assert np.ravel(service.post("/v1/neighbors?k=1", {"rows": X[:4].tolist()}).json["ids"]).tolist() == ids
         answer = service.post("/v1/classify", {"rows": X[:4].tolist()})
         assert answer.json["labels"] == model.predict(X[:4]).tolist()
         assert answer.json["classes"] == ["\x07", "\ud800"]

@@ -1,6 +1,6 @@
 """Nearest rows of an index, for raw rows by its kernel, and for codes by Hamming distance."""
 
-__all__ = ["Neighbours", "Wanted", "open_neighbours"]
+__all__ = ["Neighbors", "Wanted", "open_neighbors"]
 
 import math
 import os
@@ -14,7 +14,7 @@ from mercer import KernelIndex, hamming_top_k
 from mercer._base.errors import InputError
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
-from mercer.serving.http.columns import named_columns, other_columns, permutation
+from mercer.serving.bodies.columns import named_columns, other_columns, permutation
 from mercer.serving.http.faults import Fault
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
@@ -49,7 +49,7 @@ class Wanted:
     recall: float | None = None
 
 
-class Neighbours:
+class Neighbors:
     """The rows of an index as the service searches them.
 
     Parameters
@@ -120,6 +120,19 @@ class Neighbours:
             told = [self._collection.values(each) for each in positions]
             data = {name: [[_told(value) for value in each[name]] for each in told] for name in self._index.columns_}
         return FoundRows(ids, [values for _, values in found], labels, rows, data)
+
+    def table(self, found, first):
+        """(names of columns, for each query a list of lines): what was found, as lines of a table.
+
+        ``first`` is the number of rows before the first query, whose number is one more.
+        """
+        names = ["row", "rank", "id", self._index.measure, *["label"] * (found.labels is not None), *(found.data or {})]
+        columns = [found.ids, found.similarity, *[found.labels] * (found.labels is not None)]
+        columns += (found.data or {}).values()
+        return names, [
+            [[first + query + 1, rank + 1, *(column[query][rank] for column in columns)] for rank in range(len(ids))]
+            for query, ids in enumerate(found.ids)
+        ]
 
     def _allowed(self, wanted):
         """Which positions may be found, or None for all; a condition or an id that cannot be used is a fault."""
@@ -192,8 +205,8 @@ def _reordered(rows, order):
     return rows if order is None else np.ascontiguousarray(rows[:, order])
 
 
-def open_neighbours(index, model, labels=None):
-    """Neighbours in an index, given by its directory or as an object; None for no index.
+def open_neighbors(index, model, labels=None):
+    """Neighbors in an index, given by its directory or as an object; None for no index.
 
     ``labels`` is the path of a file of labels, or None: csv lines of an id and a label; or npy, or member y of npz, the
     labels of the rows in their order, for an index whose ids are row numbers.
@@ -202,7 +215,7 @@ def open_neighbours(index, model, labels=None):
         return None
     if not isinstance(index, KernelIndex):
         index = KernelIndex.open(index)
-    found = Neighbours(index, model, None if labels is None else _labels_by_id(os.fspath(labels), index, model))
+    found = Neighbors(index, model, None if labels is None else _labels_by_id(os.fspath(labels), index, model))
     found.warm_up()
     return found
 
