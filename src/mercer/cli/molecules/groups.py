@@ -8,7 +8,7 @@ from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.molecules.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
 
 CLUSTER_EXAMPLES = """
   mercer molecules cluster library.index --min-score 0.65 --out clusters.csv

@@ -105,9 +105,7 @@ class SpectrumIndex:
         self
         """
         spectra = Spectra.of(spectra, "SpectrumIndex.add")
-        scans = [level == 1 and name is None
-                 for level, name in zip(spectra.column("ms_level"), spectra.column("name"), strict=True)]  # fmt: skip
-        kept = np.flatnonzero(~np.array(scans, dtype=bool))
+        kept = np.flatnonzero(~spectra.ms1_scans)
         with self._storage.transaction("SpectrumIndex.add") as transaction:
             for start in range(0, len(kept), _ADDED):
                 transaction.append(self._packed(spectra[kept[start : start + _ADDED]]))
@@ -297,7 +295,7 @@ class SpectrumIndex:
         scores, matched, ids = (np.concatenate([each[i] for each in answers]) if answers else np.empty(0, dtype)
                                 for i, dtype in enumerate((np.float64, np.int64, np.int64)))  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        names, look_up = queries.column("name"), partial(self._values, snapshot)
+        names, look_up = queries.labels(), partial(self._values, snapshot)
 
         def compare(query, hit):
             settings, stored, asked = self.settings, self.spectrum(int(ids[hit])), queries[query]
