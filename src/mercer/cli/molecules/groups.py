@@ -92,7 +92,7 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
                  "" if hit["similarity"] is None else f"{hit['similarity']:.4f}", hit["id"]]
                 for hit in records_of(table, shown)]  # fmt: skip
         print_table(settings, f"{n} molecules far apart", ["name", "smiles", "rank", "similarity", "id"], rows, 2)
-    note(settings, f"{n} molecules picked in {took(watch.seconds)}{written_to(out or grid)}")
+    note(settings, f"{n} molecules picked in {took(watch.seconds)}{written_to(out, grid)}")
 
 
 def _others(columns: dict[str, list], made: dict[str, list]) -> dict[str, list]:

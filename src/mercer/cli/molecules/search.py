@@ -60,7 +60,7 @@ def search(place, files, k, every, out, out_format, grid, question, reading, set
         _print(settings, table, len(found))
     note_skipped(settings, queries.problems, "molecule")
     asked = f"{len(queries):,} quer{'y' if len(queries) == 1 else 'ies'}"
-    note(settings, f"{len(found.ids):,} hits of {asked} in {took(watch.seconds)}{written_to(out or grid)}")
+    note(settings, f"{len(found.ids):,} hits of {asked} in {took(watch.seconds)}{written_to(out, grid)}")
 
 
 def _print(settings: Settings, table: dict[str, list], n_queries: int) -> None:

@@ -73,9 +73,8 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
         _print(settings, table, found)
     note_skipped(settings, queries.problems, "record")
     note_left_out(settings, ms1_scans, lost if question["mode"] != "open" else 0)
-    places = " and ".join(str(place) for place in (out, report) if place not in (None, "-")) or None
     asked = f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
-    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(places)}")
+    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out, report)}")
 
 
 MIRROR = (

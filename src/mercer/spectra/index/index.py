@@ -303,7 +303,8 @@ class SpectrumIndex:
             shift = asked.metadata.get("precursor_mz", np.nan) - stored.metadata.get("precursor_mz", np.nan)
             match_free(settings.kind, mode, asked.mz, asked.intensity, stored.mz, stored.intensity, shift,
                        settings.tolerance, settings.ppm, *free)  # fmt: skip
-            words = names[query] or f"query {query}", stored.metadata.get("name") or f"library spectrum {ids[hit]}"
+            known = stored.metadata.get("name") or stored.metadata.get("spectrum_id")
+            words = names[query] or f"query {query}", known or f"library spectrum {ids[hit]}"
             return Mirror(asked, stored, ~free[0], ~free[1], float(scores[hit]), int(matched[hit]), words)
 
         return SpectrumHits(offsets, ids, scores, matched, names, queries.precursor_mz, look_up, compare, q)
