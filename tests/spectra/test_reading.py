@@ -34,7 +34,8 @@ Num Peaks: 1
 DIALECTS = ["69.07 7.9\n86.1 66\n141.019 999", '69.07 7.9 "C4H5O+"\n86.1 66 "?"\n141.019 999 "p; 1"',
             "69.07\t7.9\t1\n86.1\t66\t2\n141.019\t999\t3", "69.07:7.9 86.1:66\n141.019:999",
             "69.07 7.9; 86.1 66; 141.019 999;",
-            "(69.07,7.9) (86.1,66)\n(141.019,999)", "69.07 7.9 86.1 66\n141.019 999"]  # fmt: skip
+            "(69.07,7.9) (86.1,66)\n(141.019,999)", "69.07 7.9 86.1 66\n141.019 999",
+            "69.07 7.9 C5'\n86.1 66 b2;y3\n141.019 999 C6'"]  # fmt: skip
 # file of the shared data -> (spectra, peaks) by matchms 0.33, and of runs by pyteomics 5
 COUNTS = {
     "MoNA-export-GC-MS-first10.msp": (10, 494),
@@ -81,6 +82,10 @@ VARIANTS = {
     "uncounted.msp": PLAIN.replace("Num Peaks: 2\n", "").replace("Num Peaks: 1\n", ""),
     "powers.msp": PLAIN.replace("123.4", "1.234E2").replace("50 1", "5.0e+1 1E0"),
     "one-line.msp": PLAIN.replace("50 1\n60 2", "50 1;60 2;"), "packed": gzip.compress(PLAIN.encode()),
+    "gaps.msp": PLAIN.replace("PRECURSOR", "\nPRECURSOR").replace("Num Peaks", "\nNumber of peaks"),
+    "wrapped.msp": PLAIN.replace("\nPRECURSOR", "\nComment: a text\nthat goes on\nPRECURSOR"), "plain.txt": PLAIN,
+    "ions.dat": IONS, "list.txt.gz": gzip.compress(b'[{"name": "5-a", "pepmass": 123.4, "peaks": "50 1;60 2"}, '
+                                                   b'{"name": "b", "peaks": "70 3"}]'),
     "ions.mgf": IONS, "windows.mgf": IONS.replace("\n", "\r\n"), "tabs.mgf": IONS.replace("0 ", "0\t"),
     "mark.mgf": b"\xef\xbb\xbf" + IONS.encode(), "small.mgf": IONS.replace("IONS", "Ions"),
     "lines.json": '{"name": "5-a", "pepmass": "123.4", "peaks": "50 1; 60 2"}\n{"name": "b", "peaks": {"mz": [70], '
@@ -99,7 +104,9 @@ def test_ends_of_lines_marks_blanks_and_packing_change_nothing(name, tmp_path):
     assert spectra.intensity.tolist() == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("text", ["50;1\n60;2\n", '"m/z","intensity"\n"50","1"\n60,2\n', "# a\n50\t1\r\n60\t2"])
+@pytest.mark.parametrize(
+    "text", ["50:1 60:2", "50 1, 60 2\n", "50;1\n60;2\n", '"m/z","intensity"\n"50","1"\n60,2\n', "# a\n50\t1\r\n60\t2"]
+)
 def test_a_list_of_peaks_may_be_separated_by_anything(text, tmp_path):
     spectra = read_spectra(written(tmp_path, "a.csv", text), strict=True)
     assert (spectra.mz.tolist(), spectra.intensity.tolist()) == ([50.0, 60.0], [1.0, 2.0])
@@ -170,6 +177,49 @@ def test_json_of_mona_and_of_gnps_and_plain_pairs(tmp_path):
     assert np.diff(spectra.offsets).tolist() == [2, 2, 1]
 
 
+def test_records_of_massbank_are_told_by_their_beginning(tmp_path):
+    record = """ACCESSION: MSBNK-A-1
+RECORD_TITLE: Ketoprofen; LC-ESI-QTOF; MS2
+CH$NAME: Ketoprofen
+CH$NAME: another name
+CH$FORMULA: C16H14O3
+CH$SMILES: CC(C(O)=O)c1ccccc1
+CH$LINK: INCHIKEY DKYWVDODHFEZIM-UHFFFAOYSA-N
+AC$MASS_SPECTROMETRY: MS_TYPE MS2
+AC$MASS_SPECTROMETRY: ION_MODE NEGATIVE
+AC$MASS_SPECTROMETRY: COLLISION_ENERGY 10 eV
+AC$CHROMATOGRAPHY: RETENTION_TIME 8.5 min
+MS$FOCUSED_ION: PRECURSOR_M/Z 253.087/209.1
+MS$FOCUSED_ION: PRECURSOR_TYPE [M-H]-
+PK$ANNOTATION: m/z tentative_formula
+  105.0329 C7H5O+
+PK$NUM_PEAK: {}
+PK$PEAK: m/z int. rel.int.
+  105.0329 5524 36
+  209.0956 148588 999
+//
+"""
+    path = written(tmp_path, "a.txt", record.format(2) + record.format(3))
+    with pytest.warns(SkippedSpectraWarning, match="record 2 announces 3 peaks and has 2"):
+        spectra = read_spectra(path)
+    assert (spectra.mz.tolist(), spectra.intensity.tolist()) == ([105.0329, 209.0956], [5524.0, 148588.0])
+    assert spectra[0].metadata == {
+        "name": "Ketoprofen", "precursor_mz": 253.087, "adduct": "[M-H]-", "ion_mode": "negative",
+        "formula": "C16H14O3", "smiles": "CC(C(O)=O)c1ccccc1", "inchikey": "DKYWVDODHFEZIM-UHFFFAOYSA-N",
+        "retention_time": 510.0, "collision_energy": "10 eV", "ms_level": 2, "spectrum_id": "MSBNK-A-1",
+        "file": "a.txt",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [
+    '{"annotations": [{"Compound_Name": "z"}], "precursor_mz": 100.5, "peaks": [[50, 1]]}',
+    '{"annotations": [{"Compound_Name": "z", "Precursor_MZ": "100.5"}], "spectruminfo": {"peaks_json": "[[50, 1]]"}}',
+])  # fmt: skip
+def test_a_page_of_gnps_has_its_names_in_annotations(text, tmp_path):
+    spectra = read_spectra(written(tmp_path, "a.json", text), strict=True)
+    assert spectra[0].metadata == {"name": "z", "precursor_mz": 100.5, "file": "a.json"}
+
+
 def mzml(arrays, length):
     parts = "".join(f'<binaryDataArray><cvParam accession="{role}"/><cvParam accession="MS:1000523"/>'
                     f'<cvParam accession="MS:1000574"/><binary>{text}</binary></binaryDataArray>'
@@ -193,6 +243,11 @@ def test_times_of_mzxml_are_seconds(time, seconds, tmp_path):
         f'<mzXML><scan num="1" msLevel="2" peaksCount="1" retentionTime="{time}"><peaks>{peaks}</peaks></scan></mzXML>'
     )
     assert read_spectra(written(tmp_path, "a.mzXML", text), strict=True).column("retention_time") == [seconds]
+
+
+def test_an_empty_scan_may_hold_a_pair_of_zeros(tmp_path):
+    text = '<mzXML><scan num="1" msLevel="2" peaksCount="0"><peaks>AAAAAAAAAAA=</peaks></scan></mzXML>'
+    assert [len(each.mz) for each in read_spectra(written(tmp_path, "a.mzXML", text), strict=True)] == [0]
 
 
 def test_a_scan_that_unpacks_to_more_than_it_announces_is_refused(tmp_path):

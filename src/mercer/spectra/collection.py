@@ -169,11 +169,25 @@ class Spectra:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         columns = {name: [values[row] for row in chosen.tolist()] for name, values in self.columns.items()}
-        return Spectra(self.mz[places], self.intensity[places], offsets, columns)
+        return Spectra(self.mz[places], self.intensity[places], offsets, columns, self.problems)
 
     def column(self, name):
         """The values of a column, None for all where there is no such column."""
         return list(self.columns.get(name, [None] * len(self)))
+
+    def labels(self):
+        """What each spectrum is called: its name, else file and scan, else its id, else None."""
+        parts = (self.column(name) for name in ("name", "file", "scan", "spectrum_id"))
+        return [
+            name or (" ".join(filter(None, (file, f"scan {scan}"))) if scan is not None else spectrum_id)
+            for name, file, scan, spectrum_id in zip(*parts, strict=True)
+        ]
+
+    @property
+    def ms1_scans(self):
+        """Whether each spectrum is a scan of level 1 without a name, which is not of one compound."""
+        parts = zip(self.column("ms_level"), self.column("name"), strict=True)
+        return np.array([level == 1 and name is None for level, name in parts], dtype=bool)
 
     @property
     def precursor_mz(self):

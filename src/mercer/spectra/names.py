@@ -19,15 +19,15 @@ NAMES = tuple(FIELDS.names)
 
 # What files call them, in small letters and without anything between; the first that has a value is taken.
 _ALIASES = {
-    "name": "name compoundname chname title",
-    "precursor_mz": "precursormz precursorm pepmass precursor selectedionmz parent",
-    "adduct": "adduct precursortype adducttype iontype",
+    "name": "name compoundname chname title recordtitle",
+    "precursor_mz": "precursormz precursorm pepmass precursor selectedionmz parent isolationwindowtarget",
+    "adduct": "adduct precursortype adducttype iontype ion",
     "charge": "charge precursorcharge",
     "ion_mode": "ionmode ionizationmode polarity mode",
     "formula": "formula molecularformula chemicalformula formulasmiles formulainchi",
     "smiles": "smiles computedsmiles",
     "inchikey": "inchikey inchikeysmiles inchikeyinchi metbinchikey",
-    "retention_time": "retentiontime rtinseconds rt scanstarttime",
+    "retention_time": "retentiontime rtinseconds rt scanstarttime rtinminutes",
     "collision_energy": "collisionenergy collisionenergies ce",
     "ms_level": "mslevel spectrumtype mstype",
     "file": "file",
@@ -36,8 +36,8 @@ _ALIASES = {
 }
 _FIELD_OF = {alias: (name, rank) for name, said in _ALIASES.items() for rank, alias in enumerate(said.split())}
 _NOTHING = {"", "n/a", "na", "nan", "null", "none", "unknown", "-"}
-_TIME = re.compile(r"\s*([\d.eE+-]+)\s*(min|minutes?|m|sec|seconds?|s)?\s*", re.ASCII)
-_CHARGE = re.compile(r"\s*([+-]?)(\d{1,3})([+-]?)\s*", re.ASCII)
+_TIME = re.compile(r"\s*([\d.]+(?:[eE][+-]?\d+)?)(?:\s*-\s*[\d.]+)?\s*(min|minutes?|m|sec|seconds?|s)?\.?\s*", re.ASCII)
+_CHARGE = re.compile(r"\s*([+-]?)(\d{1,3})(?:\.0*)?([+-]?)\s*", re.ASCII)
 
 
 def harmonized(pairs):
@@ -48,10 +48,11 @@ def harmonized(pairs):
     """
     best, found = {}, {}
     for key, value in pairs:
-        field, rank = _FIELD_OF.get("".join(filter(str.isalnum, str(key))).lower(), (None, 0))
+        word = "".join(filter(str.isalnum, str(key))).lower()
+        field, rank = _FIELD_OF.get(word, (None, 0))
         if field is None or best.get(field, math.inf) <= rank:
             continue
-        kept = _READERS.get(field, _text)(value)
+        kept = _READERS.get(field, _text)(f"{value} min" if word == "rtinminutes" else value)
         if kept is not None:
             best[field], found[field] = rank, kept
     if "ion_mode" not in found and str(found.get("adduct", ""))[-1:] in ("+", "-"):
@@ -75,8 +76,8 @@ def _number(value):
 
 
 def _precursor(value):
-    """The first number, as MGF writes an intensity behind it; 0 means that there is none."""
-    words = str(value).split() if isinstance(value, str) else [value]
+    """The first number, as MGF writes an intensity behind it, MassBank further stages; 0 means that there is none."""
+    words = value.replace("/", " ").split() if isinstance(value, str) else [value]
     number = _number(words[0]) if words else None
     return number if number is not None and number > 0 else None
 
@@ -91,9 +92,9 @@ def _charge(value):
 
 def _ion_mode(value):
     word = str(value).strip().lower()
-    if word in ("positive", "pos", "p", "+", "positive scan"):
+    if word.startswith("pos") or word in ("p", "+"):
         return "positive"
-    return "negative" if word in ("negative", "neg", "n", "-", "negative scan") else None
+    return "negative" if word.startswith("neg") or word in ("n", "-") else None
 
 
 def _time(value):

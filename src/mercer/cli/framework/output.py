@@ -90,9 +90,10 @@ def note(settings: Settings, text: str) -> None:
         console(stderr=True).print(escaped(text, keep="\n"), style="dim", markup=False)
 
 
-def written_to(out: Any) -> str:
-    """The end of a note: where the result went, unless that is the standard output."""
-    return "" if out in (None, "-") else f", written to {out}"
+def written_to(*places: Any) -> str:
+    """The end of a note: where the results went, unless that is the standard output."""
+    named = [str(place) for place in places if place not in (None, "-")]
+    return f", written to {' and '.join(named)}" if named else ""
 
 
 def note_plot(settings: Settings, plot: Any) -> None:

@@ -11,7 +11,8 @@ from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import print_json, print_table, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.molecules.files import FILES, READING, facts_of, note_skipped, read_encoded
+from mercer.cli.framework.tables import note_skipped
+from mercer.cli.molecules.files import FILES, READING, facts_of, read_encoded
 
 BUILD_EXAMPLES = """
   mercer molecules build library.smi --out library.index
@@ -54,10 +55,10 @@ def build(files, out, reading, library, settings: Settings) -> None:
             library = library | {"fingerprint": "given"}
         index = MoleculeIndex(**library)
     started = time.perf_counter()
-    with progress(settings):
+    with index, progress(settings):
         molecules, X = read_encoded(index, files, reading)
         index.add_rows(molecules, X).persist(out)
-    _tell(settings, index, str(out), molecules, time.perf_counter() - started, "Index")
+        _tell(settings, index, str(out), molecules, time.perf_counter() - started, "Index")
 
 
 @options((DIR, FILES), examples=ADD_EXAMPLES, reading=READING, settings=COMMON)
@@ -77,7 +78,7 @@ def add(place, files, reading, settings: Settings) -> None:
 
 def _tell(settings: Settings, index, place: str, molecules, seconds: float, what: str) -> None:
     stats = index.stats()
-    note_skipped(settings, molecules.problems)
+    note_skipped(settings, molecules.problems, "molecule")
     if settings.json:
         head = {"index": place, "added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
         print_json(head | {name: stats[name] for name in stats if name != "path"})

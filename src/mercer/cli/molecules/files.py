@@ -1,6 +1,6 @@
-"""What the verbs of ``mercer molecules`` share: reading files, and saying what could not be read."""
+"""What the verbs of ``mercer molecules`` share: reading files, and the facts of an index."""
 
-__all__ = ["FILES", "READING", "facts_of", "note_skipped", "read_encoded"]
+__all__ = ["FILES", "READING", "facts_of", "read_encoded"]
 
 import warnings
 from typing import Any
@@ -9,8 +9,7 @@ from mercer._base.errors import InputError
 from mercer._base.parameters import Values, argument, choice, flag, text
 from mercer._base.tables import read_table
 from mercer.cli.framework.checks import check_file
-from mercer.cli.framework.options import Group, Settings
-from mercer.cli.framework.output import console
+from mercer.cli.framework.options import Group
 
 FILES = argument("files", "FILES...", "Files of molecules.", kind=list)
 READING = Group((
@@ -22,7 +21,6 @@ READING = Group((
     text("max_unpacked", None, "Memory that a file may take once unpacked, as 8GB.", "SIZE",
         shown="a quarter of the memory available"),
 ), Values, panel="Input")  # fmt: skip
-_NAMED = 20  # molecules that a note names
 
 
 def read_encoded(index: Any, files: list[str], reading: Values) -> tuple[Any, Any]:
@@ -51,17 +49,6 @@ def _own(path: str):
     from scipy import sparse
 
     return sparse.csr_array(read_table(path).X)
-
-
-def note_skipped(settings: Settings, problems: list[str]) -> None:
-    """Name the molecules that were skipped, with the reason."""
-    if not problems or settings.quiet or settings.json:
-        return
-    lines = [f"Skipped {len(problems):,} molecule{'s' * (len(problems) != 1)}:"]
-    lines += [f"  {problem}" for problem in problems[:_NAMED]]
-    lines += [f"  and {len(problems) - _NAMED:,} more; --json names all"] if len(problems) > _NAMED else []
-    for line in lines:
-        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def facts_of(stats: dict) -> list[list[str]]:

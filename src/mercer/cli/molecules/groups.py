@@ -8,7 +8,7 @@ from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.molecules.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
 
 CLUSTER_EXAMPLES = """
   mercer molecules cluster library.index --min-score 0.65 --out clusters.csv
@@ -92,7 +92,7 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
                  "" if hit["similarity"] is None else f"{hit['similarity']:.4f}", hit["id"]]
                 for hit in records_of(table, shown)]  # fmt: skip
         print_table(settings, f"{n} molecules far apart", ["name", "smiles", "rank", "similarity", "id"], rows, 2)
-    note(settings, f"{n} molecules picked in {took(watch.seconds)}{written_to(out or grid)}")
+    note(settings, f"{n} molecules picked in {took(watch.seconds)}{written_to(out, grid)}")
 
 
 def _others(columns: dict[str, list], made: dict[str, list]) -> dict[str, list]:

@@ -8,8 +8,8 @@ from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.molecules.files import FILES, READING, note_skipped, read_encoded
-from mercer.cli.molecules.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, note_skipped, records_of, table_format, write_table
+from mercer.cli.molecules.files import FILES, READING, read_encoded
 
 SEARCH_EXAMPLES = """
   mercer molecules search library.index query.smi
@@ -58,9 +58,9 @@ def search(place, files, k, every, out, out_format, grid, question, reading, set
         print_json(head | ({"out": out} if out else {"hits": records_of(table)}))
     elif out is None:
         _print(settings, table, len(found))
-    note_skipped(settings, queries.problems)
+    note_skipped(settings, queries.problems, "molecule")
     asked = f"{len(queries):,} quer{'y' if len(queries) == 1 else 'ies'}"
-    note(settings, f"{len(found.ids):,} hits of {asked} in {took(watch.seconds)}{written_to(out or grid)}")
+    note(settings, f"{len(found.ids):,} hits of {asked} in {took(watch.seconds)}{written_to(out, grid)}")
 
 
 def _print(settings: Settings, table: dict[str, list], n_queries: int) -> None:

@@ -8,9 +8,10 @@ from mercer._base.parameters import REQUIRED, Values, pathname
 from mercer._base.parameters.spectra import CLEANING, MATCHING
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took
+from mercer.cli.framework.output import print_json, print_table, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.spectra.files import FILES, FORMAT, STRICT, facts_of, note_skipped, read_files
+from mercer.cli.framework.tables import note_skipped
+from mercer.cli.spectra.files import FILES, FORMAT, STRICT, facts_of, note_left_out, read_files
 
 BUILD_EXAMPLES = """
   mercer spectra build library.msp --out library.index
@@ -44,11 +45,10 @@ def build(files, out, format, strict, library, settings: Settings) -> None:
         check_new_place(out)
         index = SpectrumIndex(**library)
     started = time.perf_counter()
-    with progress(settings):
+    with index, progress(settings):
         spectra = read_files(files, format, strict)
-        index.add(spectra)
-        index.persist(out)
-    _tell(settings, index, str(out), spectra, len(index), time.perf_counter() - started, "Index")
+        index.add(spectra).persist(out)
+        _tell(settings, index, str(out), spectra, len(index), time.perf_counter() - started, "Index")
 
 
 @options((DIR, FILES, FORMAT, STRICT), examples=ADD_EXAMPLES, settings=COMMON)
@@ -67,12 +67,12 @@ def add(place, files, format, strict, settings: Settings) -> None:
 def _tell(settings: Settings, index, place: str, spectra, added: int, seconds: float, what: str) -> None:
     stats = index.stats()
     left_out = len(spectra) - added
-    note_skipped(settings, spectra.problems)
+    note_skipped(settings, spectra.problems, "record")
     if settings.json:
         head = {"index": place, "read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
         print_json(head | {"skipped": spectra.problems} | {name: stats[name] for name in stats if name != "path"})
         return
-    note(settings, f"{left_out} MS1 scans left out." if left_out else "")
+    note_left_out(settings, left_out)
     if not settings.quiet:
         rows = [["added", f"{added:,} spectra, in {took(seconds)}"], *facts_of(stats)]
         print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)

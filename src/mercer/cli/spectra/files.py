@@ -1,6 +1,6 @@
-"""What the verbs of ``mercer spectra`` share: reading files, and saying what could not be read."""
+"""What the verbs of ``mercer spectra`` share: reading files, and the facts of an index."""
 
-__all__ = ["FILES", "FORMAT", "STRICT", "facts_of", "note_skipped", "read_files"]
+__all__ = ["FILES", "FORMAT", "STRICT", "facts_of", "note_left_out", "read_files", "read_queries"]
 
 import warnings
 
@@ -8,13 +8,12 @@ from mercer._base.errors import InputError
 from mercer._base.parameters import argument, choice, flag
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import console
+from mercer.cli.framework.output import note
 
 FILES = argument("files", "FILES...", "Files of spectra.", kind=list)
-FORMAT = choice("format", "msp mgf mzml mzxml json peaks", None, "Format of the files: msp, mgf, mzml, mzxml, json or "
-    "peaks, a list of peaks.", "FORMAT", shown="by suffix")  # fmt: skip
+FORMAT = choice("format", "msp mgf mzml mzxml json massbank peaks", None, "Format of the files: msp, mgf, mzml, mzxml, "
+    "json, massbank (its records) or peaks, a list of peaks.", "FORMAT", shown="by suffix and beginning")  # fmt: skip
 STRICT = flag("strict", "Stop at a record that cannot be read, instead of skipping it by number.")
-_NAMED = 20  # records that a note names
 
 
 def read_files(files: list[str], format: str | None, strict: bool):
@@ -32,15 +31,22 @@ def read_files(files: list[str], format: str | None, strict: bool):
     return spectra
 
 
-def note_skipped(settings: Settings, problems: list[str]) -> None:
-    """Name the records that were skipped, with the reason."""
-    if not problems or settings.quiet or settings.json:
-        return
-    lines = [f"Skipped {len(problems)} record{'s' * (len(problems) != 1)}:"]
-    lines += [f"  {problem}" for problem in problems[:_NAMED]]
-    lines += [f"  and {len(problems) - _NAMED} more; --json names all"] if len(problems) > _NAMED else []
-    for line in lines:
-        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
+def read_queries(files: list[str], format: str | None, strict: bool):
+    """(spectra of all files but MS1 scans, how many of these there were)."""
+    spectra = read_files(files, format, strict)
+    scans = spectra.ms1_scans
+    if scans.all():
+        raise InputError(f"{', '.join(files)}: all {len(spectra):,} spectra are MS1 scans, which name no compound.")
+    return spectra[~scans] if scans.any() else spectra, int(scans.sum())
+
+
+def note_left_out(settings: Settings, ms1_scans: int, without_precursor: int = 0) -> None:
+    """Say how many spectra had no part in it."""
+    if ms1_scans:
+        note(settings, f"{ms1_scans:,} MS1 scan{'s' * (ms1_scans > 1)} left out.")
+    if without_precursor:
+        have = "spectrum has" if without_precursor == 1 else "spectra have"
+        note(settings, f"{without_precursor:,} {have} no precursor: only open searches find hits.")
 
 
 def facts_of(stats: dict) -> list[list[str]]:

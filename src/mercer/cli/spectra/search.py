@@ -2,19 +2,18 @@
 
 __all__ = ["MIRROR_EXAMPLES", "PAIRS_EXAMPLES", "PAIR_MODE", "SEARCH_EXAMPLES", "mirror", "pairs", "search"]
 
-import json
 from pathlib import Path
-from typing import Any
 
 from mercer._base.errors import require_extra
 from mercer._base.parameters import REQUIRED, Values, argument, choice, flag, integer, number, pathname, pick, text
 from mercer._base.parameters.spectra import SEARCH
-from mercer._base.tables import ArgumentError, open_for_writing
-from mercer.cli.framework.checks import check_folder, check_standard_output
+from mercer._base.tables import ArgumentError
+from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import lines_of, note, print_json, print_table, progress, to_plain, took, written_to
+from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.spectra.files import FILES, FORMAT, STRICT, note_skipped, read_files
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, note_skipped, records_of, table_format, write_table
+from mercer.cli.spectra.files import FILES, FORMAT, STRICT, note_left_out, read_queries
 
 SEARCH_EXAMPLES = """
   mercer spectra search library.index unknown.mgf
@@ -36,19 +35,16 @@ MIRROR_EXAMPLES = """
   mercer spectra mirror library.index unknown.mgf --out mirror.png
   mercer spectra mirror library.index unknown.mgf --query 4 --rank 2 --mode hybrid --out mirror.svg
 """
-_FORMATS = ("csv", "tsv", "json", "parquet")
 _SHOWN = 50  # hits printed
 QUESTION = Group((
     *SEARCH, text("where", None, "A condition on the columns of the library.", "CONDITION"),
     flag("q_values", "Say how sure the first hit of each query is, by asking library spectra about themselves."),
 ), Values)  # fmt: skip
 REPORT = pathname("report", None, "Write a page of HTML with the hits and mirror plots, to open in a browser.", "FILE")
-OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
-OUT_FORMAT = choice("out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -")
 
 
-@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), OUT, OUT_FORMAT, REPORT, FORMAT,
-          STRICT), examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
+@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), TABLE_OUT, TABLE_FORMAT, REPORT,
+          FORMAT, STRICT), examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
 def search(place, files, k, out, out_format, report, format, strict, question, settings: Settings) -> None:
     """The library spectra most similar to each query: exact, best first.
 
@@ -57,27 +53,28 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
     """
     from mercer.spectra import SpectrumIndex
 
-    said = None if out is None else _format(out, out_format, settings)
+    said = "" if out is None else table_format(out, out_format, settings)
     if report is not None:
         check_folder(Path(report))
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
-        queries = read_files(files, format, strict)
+        queries, ms1_scans = read_queries(files, format, strict)
         found = index.search(queries, k, **question)
         table = found.table()
         if report is not None:
             found.report(report, f"Hits of {', '.join(Path(name).name for name in files)}")
     if out is not None:
-        _write(out, table, said)
+        write_table(out, table, said)
+    lost = queries.column("precursor_mz").count(None)
     if settings.json:
-        head = {"index": place, "queries": len(queries), "k": k, **question, "skipped": queries.problems}
-        print_json(
-            head | ({"report": str(report)} if report else {}) | ({"out": out} if out else {"hits": _records(table)})
-        )
+        head = {"index": place, "queries": len(queries), "ms1_scans": ms1_scans, "without_precursor": lost, "k": k}
+        head |= {**question, "skipped": queries.problems} | ({"report": str(report)} if report else {})
+        print_json(head | ({"out": out} if out else {"hits": records_of(table)}))
     elif out is None and report is None:
         _print(settings, table, found)
-    note_skipped(settings, queries.problems)
+    note_skipped(settings, queries.problems, "record")
+    note_left_out(settings, ms1_scans, lost if question["mode"] != "open" else 0)
     asked = f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
-    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out)}{written_to(report)}")
+    note(settings, f"{len(found.ids)} hits of {asked} in {took(watch.seconds)}{written_to(out, report)}")
 
 
 MIRROR = (
@@ -101,7 +98,7 @@ def mirror(place, file, out, query, rank, format, question, settings: Settings) 
     if out.suffix.lower() != ".svg":
         require_extra("matplotlib", "plot", "A mirror plot that is no SVG")
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index:
-        queries = read_files([file], format, strict=False)
+        queries, _ = read_queries([file], format, strict=False)
         if query >= len(queries):
             raise ArgumentError(f"--query must be 0 to {len(queries) - 1}, the spectra of {file}; got {query}.")
         drawn = index.search(queries[[query]], rank, **question).mirror(0, rank)
@@ -116,7 +113,7 @@ PAIRS = (
     number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
     PAIR_MODE,
     *pick(SEARCH, "min_matched_peaks"),
-    OUT.but(default=REQUIRED), OUT_FORMAT,
+    TABLE_OUT.but(default=REQUIRED), TABLE_FORMAT,
 )  # fmt: skip
 
 
@@ -125,7 +122,7 @@ def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: 
     """All pairs of library spectra that are so similar: exact, in memory that grows with the pairs alone."""
     from mercer.spectra import SpectrumIndex
 
-    said = _format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         first, second, scores, matched = index.pairs(min_score, mode=mode, min_matched_peaks=min_matched_peaks)
     table = {
@@ -134,49 +131,17 @@ def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: 
         "score": scores.tolist(),
         "matched_peaks": matched.tolist(),
     }
-    _write(out, table, said)
+    write_table(out, table, said)
     if settings.json:
         print_json({"index": place, "min_score": min_score, "pairs": len(first), "out": out, "seconds": watch.seconds})
     note(settings, f"{len(first)} pairs in {took(watch.seconds)}{written_to(out)}")
-
-
-def _format(out: str, said: str | None, settings: Settings) -> str:
-    """The format of the table, checked before anything is computed."""
-    check_standard_output(out, settings)
-    suffix = Path(out).suffix.lower().removeprefix(".")
-    found = said or ("csv" if out == "-" else suffix if suffix in _FORMATS else None)
-    if found is None:
-        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(_FORMATS)}.")
-    check_folder(Path(out))
-    if found == "parquet":
-        require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")
-    return found
-
-
-def _records(table: dict[str, list]) -> list[dict[str, Any]]:
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
-def _write(out: str, table: dict[str, list], format: str | None) -> None:
-    with open_for_writing(out) as stream:
-        if format == "parquet":
-            import pyarrow
-            from pyarrow import parquet
-
-            parquet.write_table(pyarrow.table(table), stream)
-        elif format == "json":
-            document = json.dumps(to_plain(_records(table)), ensure_ascii=False, allow_nan=False)
-            stream.write(document.encode() + b"\n")
-        else:
-            rows = [["" if cell is None else cell for cell in row] for row in zip(*table.values(), strict=True)]
-            stream.write(lines_of([list(table), *rows], format or "csv"))
 
 
 def _print(settings: Settings, table: dict[str, list], found) -> None:
     columns = ["query", "name", "formula", "adduct", "rank", "score", "matched", "precursor", "id"]
     rows = []
     shown = len(table["query"]) if settings.quiet else _SHOWN
-    for hit in _records({name: values[:shown] for name, values in table.items()}):
+    for hit in records_of(table, shown):
         asked = hit["query_name"] or hit["query"]
         difference = "" if hit["precursor_difference"] is None else f"{hit['precursor_difference']:+.4f}"
         words = [asked, hit["name"] or hit["spectrum_id"] or "", hit["formula"] or "", hit["adduct"] or ""]

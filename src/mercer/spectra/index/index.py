@@ -105,9 +105,7 @@ class SpectrumIndex:
         self
         """
         spectra = Spectra.of(spectra, "SpectrumIndex.add")
-        scans = [level == 1 and name is None
-                 for level, name in zip(spectra.column("ms_level"), spectra.column("name"), strict=True)]  # fmt: skip
-        kept = np.flatnonzero(~np.array(scans, dtype=bool))
+        kept = np.flatnonzero(~spectra.ms1_scans)
         with self._storage.transaction("SpectrumIndex.add") as transaction:
             for start in range(0, len(kept), _ADDED):
                 transaction.append(self._packed(spectra[kept[start : start + _ADDED]]))
@@ -297,7 +295,7 @@ class SpectrumIndex:
         scores, matched, ids = (np.concatenate([each[i] for each in answers]) if answers else np.empty(0, dtype)
                                 for i, dtype in enumerate((np.float64, np.int64, np.int64)))  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        names, look_up = queries.column("name"), partial(self._values, snapshot)
+        names, look_up = queries.labels(), partial(self._values, snapshot)
 
         def compare(query, hit):
             settings, stored, asked = self.settings, self.spectrum(int(ids[hit])), queries[query]
@@ -305,7 +303,8 @@ class SpectrumIndex:
             shift = asked.metadata.get("precursor_mz", np.nan) - stored.metadata.get("precursor_mz", np.nan)
             match_free(settings.kind, mode, asked.mz, asked.intensity, stored.mz, stored.intensity, shift,
                        settings.tolerance, settings.ppm, *free)  # fmt: skip
-            words = names[query] or f"query {query}", stored.metadata.get("name") or f"library spectrum {ids[hit]}"
+            known = stored.metadata.get("name") or stored.metadata.get("spectrum_id")
+            words = names[query] or f"query {query}", known or f"library spectrum {ids[hit]}"
             return Mirror(asked, stored, ~free[0], ~free[1], float(scores[hit]), int(matched[hit]), words)
 
         return SpectrumHits(offsets, ids, scores, matched, names, queries.precursor_mz, look_up, compare, q)

@@ -48,7 +48,10 @@ def _document(text):
 def _json_record(record):
     if not isinstance(record, dict):
         raise BadRecord("is no JSON object")
-    pairs = [(key, value) for key, value in record.items() if isinstance(value, (str, int, float))]
+    if isinstance(record.get("spectruminfo"), dict):  # of the pages of GNPS
+        record = record["spectruminfo"] | {"annotations": record.get("annotations")}
+    pairs = [(key, value) for part in [record, *_dictionaries(record.get("annotations"))]
+             for key, value in part.items() if isinstance(value, (str, int, float))]  # fmt: skip
     pairs += _pairs_of_mona(record)
     found = next((record[key] for key in ("peaks_json", "peaks", "spectrum") if record.get(key) is not None), None)
     if isinstance(found, str) and found.lstrip()[:1] == "[":

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+import re
 import warnings
 import zlib
 from pathlib import Path
@@ -15,10 +16,17 @@ from mercer._base.tables.limits import Limit
 from mercer.spectra.collection import Spectra
 from mercer.spectra.reading.documents import read_json
 from mercer.spectra.reading.scans import read_mzml, read_mzxml
-from mercer.spectra.reading.text import BadRecord, read_mgf, read_msp, read_peak_list
+from mercer.spectra.reading.text import BadRecord, read_massbank, read_mgf, read_msp, read_peak_list
 
-FORMATS = ("msp", "mgf", "mzml", "mzxml", "json", "peaks")
-_OF_SUFFIX = {f".{name}": name for name in FORMATS} | dict.fromkeys((".txt", ".csv", ".tsv", ".xy", ".asc"), "peaks")
+FORMATS = ("msp", "mgf", "mzml", "mzxml", "json", "massbank", "peaks")
+_OF_SUFFIX = {f".{name}": name for name in FORMATS[:-1]}
+_PEAKS = (".peaks", ".txt", ".csv", ".tsv", ".xy", ".asc")  # suffixes of lists of peaks, if nothing inside says more
+_BEGINNINGS = {  # of a file, and what tells its format
+    r"\A\s*<(?s:.*<)?mzXML\b": "mzxml", r"\A\s*<(?s:.*<)?(indexed)?mzML\b": "mzml",
+    r"\A\s*(\{|\[\s*\{)": "json", r"(?im)^BEGIN IONS\s*$": "mgf", r"(?m)^ACCESSION:": "massbank",
+    r"(?im)^num(ber of)?[ _]*peaks\s*:": "msp",
+}  # fmt: skip
+_BEGINNING = 2**14
 _GZIP = b"\x1f\x8b"  # its first bytes
 _LONGEST_LINE = 2**24
 _SHOWN = 3  # problems in a warning
@@ -34,10 +42,10 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     Parameters
     ----------
     files : path or list of paths
-        MSP (NIST, MassBank, MoNA, RIKEN and Golm write it differently), MGF, mzML, mzXML, JSON (GNPS, MoNA), or lists
-        of peaks; ``.gz`` too.
-    format : {'msp', 'mgf', 'mzml', 'mzxml', 'json', 'peaks'} or None
-        None: by the suffix.
+        MSP (NIST, MassBank, MoNA, RIKEN and Golm write it differently), MGF, mzML, mzXML, JSON (GNPS, MoNA), records
+        of MassBank, or lists of peaks; ``.gz`` too.
+    format : {'msp', 'mgf', 'mzml', 'mzxml', 'json', 'massbank', 'peaks'} or None
+        None: by the suffix, or by how a file begins whose suffix is another, or .txt and the like.
     strict : bool
         True stops at the first bad record; otherwise it is left out, with a warning that gives its number.
     max_unpacked : size or None
@@ -90,10 +98,8 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
 def _records(path, format, limit):
     name = repr(os.fspath(path))
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    named = suffixes[:-1] if suffixes[-1:] == [".gz"] else suffixes
-    format = format or _OF_SUFFIX.get(named[-1] if named else "")
-    if format is None:
-        raise InputError(f"The format of {name} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
+    suffix = (suffixes[:-1] if suffixes[-1:] == [".gz"] else suffixes)[-1:]
+    format = format or (_OF_SUFFIX.get(suffix[0]) if suffix else None)
     try:
         if not path.is_file():
             raise InputError(f"{name} {'is not a regular file' if path.exists() else 'does not exist'}.")
@@ -101,11 +107,24 @@ def _records(path, format, limit):
             packed = file.read(2) == _GZIP  # whatever it is called
             file.seek(0)
             with gzip.GzipFile(fileobj=file) if packed else file as stream:
+                format = format or _told(stream.peek(_BEGINNING)[:_BEGINNING], suffix)
+                if format is None:
+                    raise InputError(
+                        f"The format of {name} cannot be told from its name or its beginning. Say it: one of "
+                        f"{', '.join(FORMATS)}."
+                    )
                 yield from _READERS[format](_Limited(stream, limit, name), name)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield BadRecord(f"cannot be unpacked: the gz file is damaged ({error})")
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+def _told(data, suffix):
+    """The format of a file that begins so, None if it says nothing."""
+    text = data.decode("utf-8-sig", errors="replace").replace("\r", "\n")
+    found = next((format for pattern, format in _BEGINNINGS.items() if re.search(pattern, text)), None)
+    return found or ("peaks" if suffix and suffix[0] in _PEAKS else None)
 
 
 class _Limited:
@@ -146,6 +165,7 @@ class _Limited:
 _READERS = {
     "msp": lambda stream, name: read_msp(stream.lines()),
     "mgf": lambda stream, name: read_mgf(stream.lines()),
+    "massbank": lambda stream, name: read_massbank(stream.lines()),
     "peaks": lambda stream, name: read_peak_list(stream.lines()),
     "json": lambda stream, name: read_json(stream.read(), name),
     "mzml": lambda stream, name: read_mzml(stream.seekable),

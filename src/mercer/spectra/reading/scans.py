@@ -20,6 +20,7 @@ from mercer.spectra.reading.text import BadRecord, checked
 _TERMS = {
     "MS:1000511": "ms_level",
     "MS:1000744": "precursor_mz",
+    "MS:1000827": "isolation_window_target",  # where no ion is said to be selected
     "MS:1000041": "charge",
     "MS:1000045": "collision_energy",
     "MS:1000016": "retention_time",
@@ -30,6 +31,7 @@ _TYPES = {"MS:1000519": "<i4", "MS:1000521": "<f4", "MS:1000522": "<i8", "MS:100
 _ZLIB, _PLAIN = "MS:1000574", "MS:1000576"
 _NUMPRESS = {f"MS:{number}" for number in (1002312, 1002313, 1002314, 1002746, 1002747, 1002748)}
 _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?", re.ASCII)
+_SCAN = re.compile(r"(?:\bscan|\bscanId)=(\d+)", re.ASCII)
 _MOST_PEAKS = 2**26  # of one scan
 
 
@@ -50,7 +52,8 @@ def read_mzml(stream):
 
 
 def _mzml_record(spectrum, groups):
-    pairs = [("spectrum_id", spectrum.get("id")), ("scan", spectrum.get("id", "").rpartition("scan=")[2])]
+    found = _SCAN.search(spectrum.get("id", ""))
+    pairs = [("spectrum_id", spectrum.get("id")), ("scan", found and found[1])]
     arrays = {"mz": np.empty(0), "intensity": np.empty(0)}
     for element in spectrum.iter():
         if _name(element) == "binaryDataArray":
@@ -90,6 +93,8 @@ def _unpacked(text, packed, dtype, count):
     """So many numbers, and no more: a few bytes of zlib may stand for gigabytes."""
     if count > _MOST_PEAKS:
         raise BadRecord(f"announces {count:,} peaks")
+    if not count:
+        return np.empty(0)  # some write a pair of zeros then
     size = count * dtype.itemsize
     try:
         data = base64.b64decode(text or "", validate=False)

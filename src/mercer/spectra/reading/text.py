@@ -1,4 +1,4 @@
-"""Records of MSP and MGF files and plain peak lists.
+"""Records of MSP and MGF files, records of MassBank and plain peak lists.
 
 Our own readers: MSP is written in dialects (NIST, MassBank, MoNA, RIKEN, Golm) that pyteomics does not know, and its
 reader of MGF ends at the first bad record, where this one goes on behind it.
@@ -6,19 +6,22 @@ reader of MGF ends at the first bad record, where this one goes on behind it.
 Every reader gives one thing per record: (pairs of names and values, m/z, intensities), or a :class:`BadRecord`.
 """
 
-__all__ = ["BadRecord", "checked", "read_mgf", "read_msp", "read_peak_list"]
+__all__ = ["BadRecord", "checked", "read_massbank", "read_mgf", "read_msp", "read_peak_list"]
 
 import re
 
 import numpy as np
 
-_COMMENT = re.compile(r'"([^"=]+)=([^"]*)"|([^\s"=]+)="([^"]*)"|([^\s"=]+)=([^\s"]+)')
+_COMMENT = re.compile(r'"([^"=]+)=([^"]*)"|([^\s"=]+)="([^"]*)"|([^\s"=]+)=([^\s";]+)')
 _KEY = re.compile(r"[^\W\d][^:]{0,80}:")  # of a line of MSP that is no line of peaks
-_COUNT = re.compile(r"num\s*_?peaks", re.IGNORECASE)
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_COUNT = re.compile(r"num(ber of)?[\s_]*peaks", re.IGNORECASE)
+_PEAK = re.compile(r"[\d.+(\[-]")  # how a line of peaks begins
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+\s+\d+(,\d+)?")  # a line whose commas stand in its numbers
 _HALVES = re.compile(r"[^;\s]+\s*;\s*[^;\s]+")  # one peak, not two
 _BETWEEN = str.maketrans(",:()[]\t", "       ")
+_PAIRS = re.compile(r"[^\s:;,]+:[^\s:;,]+")  # 50.1:1, as in 50.1:1 60.2:2
+_MASSBANK_TAGS = ("AC$MASS_SPECTROMETRY", "AC$CHROMATOGRAPHY", "MS$FOCUSED_ION", "CH$LINK")  # a name in the value
 
 
 class BadRecord(Exception):
@@ -28,24 +31,28 @@ class BadRecord(Exception):
 def read_msp(lines):
     """A record is lines ``name: value``, then ``Num Peaks: n`` and its peaks; a blank line or a new name ends it.
 
-    Blank lines between the number and the peaks do not, and peaks without their number are taken as they are.
+    Blank lines before the peaks do not, and peaks without their number are taken as they are.
     """
-    pairs, peaks, count = [], [], None
+    pairs, peaks, count, gap = [], [], None, False
     for line in lines:
         line = line.strip()
-        is_field = bool(line) and _KEY.match(line) is not None
-        waits = not peaks and count not in (None, "0")
-        if pairs and ((not line and not waits) or (is_field and (peaks or count is not None))):
+        is_field = _KEY.match(line) is not None
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if not line:
+            ends = peaks or count == "0"
+        else:  # behind a blank line, a header that begins again is that of another record
+            ends = is_field and (peaks or count is not None or (gap and key.lower() == pairs[0][0].lower()))
+        if pairs and ends:
             yield _msp_record(pairs, peaks, count)
             pairs, peaks, count = [], [], None
+        gap = bool(pairs) and (gap or not line)
         if is_field:
-            key, _, value = line.partition(":")
-            if _COUNT.fullmatch(key.strip()):
-                count = value.strip()
-            pairs.append((key.strip(), value.strip()))
-        elif line and not (line.startswith("#") and not pairs):
-            if not pairs:
-                pairs.append(("", line))
+            pairs.append((key, value))
+            count = value if _COUNT.fullmatch(key) else count
+        elif line and pairs and count is None and not _PEAK.match(line):
+            pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]} {line}")  # a value that goes on
+        elif line and (pairs or not line.startswith("#")):
+            pairs = pairs or [("", line)]
             peaks.append(line)
     if pairs:
         yield _msp_record(pairs, peaks, count)
@@ -74,11 +81,13 @@ def _comments(value):
 
 def _peaks(lines, count=None):
     """(m/z, intensities) of lines of peaks: one in each, or several with semicolons, colons or blanks between them."""
-    text = _QUOTED.sub(" ", "\n".join(lines)) if any('"' in line or "'" in line for line in lines) else "\n".join(lines)
-    rows = [row.split() for row in text.translate(_BETWEEN).replace(";", "\n").split("\n")]
-    rows = [row for row in rows if row]
+    text = "\n".join(lines)
+    text = (_QUOTED.sub(" ", text) if '"' in text or "'" in text else text).translate(_BETWEEN)
+    rows = [words for row in text.replace(";", "\n").split("\n") if (words := row.split())]
     if len(rows) == (count or len(rows)) and any(_DECIMAL_COMMA.fullmatch(line) for line in lines):
         raise BadRecord("has numbers with a decimal comma; write them with a point")
+    if count is not None and len(rows) != count and sum(map(len, rows)) != 2 * count == 2 * len(lines):
+        rows = [row.replace(";", " ").split() for row in text.split("\n")]  # semicolons stand in annotations
     try:
         if count is not None and len(rows) != count and sum(map(len, rows)) == 2 * count:
             numbers = np.array([word for row in rows for word in row], dtype=np.float64)
@@ -131,12 +140,37 @@ def _mgf_record(pairs, peaks):
         return problem
 
 
+def read_massbank(lines):
+    """A record is lines ``TAG: value`` up to ``//``; its peaks are the indented lines below PK$PEAK."""
+    pairs, peaks, count, tag = [], [], None, ""
+    for line in [*lines, "//"]:
+        if line.startswith("//"):
+            if pairs:
+                yield _msp_record(pairs, peaks, count)
+            pairs, peaks, count, tag = [], [], None, ""
+        elif line[:1].isspace():
+            peaks += [" ".join(line.split()[:2])] if tag == "PK$PEAK" and line.strip() else []
+        elif line.strip():
+            tag, _, value = (part.strip() for part in line.partition(":"))
+            if tag in _MASSBANK_TAGS:
+                name, _, value = value.partition(" ")
+                pairs.append((name, value.strip()))
+            elif tag == "PK$NUM_PEAK":
+                count = value
+            else:
+                pairs.append((tag.partition("$")[2] or tag, value))
+
+
 def read_peak_list(lines):
     """One spectrum: an m/z and an intensity in each line, below a line of names or not."""
     kept = [line.replace('"', "").strip() for line in lines]
     kept = [line for line in kept if line and not line.startswith("#")]
     if kept and kept[0][:1].isalpha():
         kept = kept[1:]
+    if kept and all(_PAIRS.fullmatch(word) for word in re.split(r"[\s;,]+", kept[0].strip(";, "))):
+        kept = [pair for line in kept for pair in re.split(r"[\s;,]+", line) if pair]  # 50.1:1 60.2:2
+    elif len(kept) == 1 and len(words := re.split(r"[\s;,]+", kept[0].strip(";, "))) > 3 and len(words) % 2 == 0:
+        kept = [f"{mz} {intensity}" for mz, intensity in zip(words[0::2], words[1::2], strict=True)]
     if all(_HALVES.fullmatch(line) for line in kept):
         kept = [line.replace(";", " ") for line in kept]
     try:

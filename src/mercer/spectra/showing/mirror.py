@@ -106,7 +106,7 @@ class Mirror:
             parts.append(_word(x, bottom + 15, f"{tick:g}", "middle", 10, SOFT))
         for share, y in ((100, middle - tall), (0, middle), (100, middle + tall)):
             parts.append(_word(_LEFT - 6, y + 3, f"{share} %", "end", 10, SOFT))
-        above, below = (shortened(word, 56) for word in self.words)
+        above, below = (shortened(word, 48) for word in self.words)
         parts += [_word(_LEFT, 14, above, "start", 12, UP), _word(_LEFT, HEIGHT - 6, below, "start", 12, DOWN),
                   _word(WIDTH - _RIGHT, HEIGHT - 6, "m/z", "end", 11, SOFT)]  # fmt: skip
         said = escape(f"Mirror plot of {self.words[0]} and {self.words[1]}, {self.summary}")

@@ -1,6 +1,6 @@
-"""Tables of molecules: columns by name that become csv, tsv, JSON or Parquet."""
+"""Tables of hits, columns by name that become csv, tsv, JSON or Parquet, and what could not be read for them."""
 
-__all__ = ["TABLE_FORMAT", "TABLE_OUT", "records_of", "table_format", "write_table"]
+__all__ = ["TABLE_FORMAT", "TABLE_OUT", "note_skipped", "records_of", "table_format", "write_table"]
 
 import json
 from pathlib import Path
@@ -11,9 +11,10 @@ from mercer._base.parameters import choice, text
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import lines_of, to_plain
+from mercer.cli.framework.output import console, lines_of, to_plain
 
 _FORMATS = ("csv", "tsv", "json", "parquet")
+_NAMED = 20  # records that a note names
 TABLE_OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
 TABLE_FORMAT = choice(
     "out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"
@@ -53,3 +54,14 @@ def write_table(out: str, table: dict[str, list], format: str) -> None:
         else:
             rows = [["" if cell is None else cell for cell in row] for row in zip(*table.values(), strict=True)]
             stream.write(lines_of([list(table), *rows], format))
+
+
+def note_skipped(settings: Settings, problems: list[str], what: str) -> None:
+    """Name the records that were skipped, with the reason."""
+    if not problems or settings.quiet or settings.json:
+        return
+    lines = [f"Skipped {len(problems):,} {what}{'s' * (len(problems) != 1)}:"]
+    lines += [f"  {problem}" for problem in problems[:_NAMED]]
+    lines += [f"  and {len(problems) - _NAMED:,} more; --json names all"] if len(problems) > _NAMED else []
+    for line in lines:
+        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
