@@ -60,6 +60,25 @@ def test_a_pair_has_the_same_bits_wherever_it_stands(rng, kernel, dtype):
     ids=repr,
 )
 @pytest.mark.parametrize("filled", [0.2, 1.0])
+def test_rows_that_stay_give_the_values_of_a_block_in_double_precision_too(rng, kernel, filled):
+    X, Y = (rng.random((n, 33)) * (rng.random((n, 33)) < filled) for n in (5, 700))
+    if getattr(kernel, "signed", False):
+        X, Y = X - 0.3, Y - 0.3
+    compare, expected = kernel.against(Y, np.float64), kernel(X, Y)
+    for some in (X, X[2:3], sparse.csr_array(X)):
+        found = compare(some)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, expected if some.shape[0] == 5 else expected[2:3], rtol=1e-12, atol=1e-13)
+    far = X * 1e160
+    np.testing.assert_allclose(compare(far), kernel(far, Y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [*HISTOGRAM, PowerMean(-1), Chi2(signed=True), Intersection(signed=True), Chi2().normalized()],
+    ids=repr,
+)
+@pytest.mark.parametrize("filled", [0.2, 1.0])
 def test_rows_that_stay_give_the_values_of_a_block(rng, kernel, filled):
     X, Y = ((rng.random((n, 33)) * (rng.random((n, 33)) < filled)).astype("f4") for n in (5, 700))
     if getattr(kernel, "signed", False):

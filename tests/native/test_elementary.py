@@ -58,3 +58,22 @@ def test_the_logarithm_agrees_with_numpy():
     # near 1 the error is relative, far from it a rounding of the sum
     expected = reference.log2_single(points)
     np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(np.float32).eps, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [0.3, 0.5, 1.5, 3.0])
+def test_powers_agree_with_numpy_and_stay_in_the_range(p):
+    points = np.geomspace(1e-36, 1e36, 5001).astype(np.float32)
+
+    @jit
+    def loop(points, p, out):
+        for i in range(len(points)):
+            out[i] = elementary.power_single(points[i], p)
+
+    out = np.empty(len(points), dtype=np.float32)
+    loop(points, np.float32(p), out)
+    expected = reference.power_single(points, np.float64(np.float32(p)))
+    inside = (expected > 2.0**-125) & (expected < 2.0**126)
+    # p log2(y), up to 126, is rounded a few times
+    np.testing.assert_allclose(out[inside], expected[inside], rtol=(64 + 128 * p) * np.finfo(np.float32).eps / 2)
+    assert (out[expected <= 2.0**-125] <= 2.0**-124).all()
+    assert (np.isfinite(out) & (out[expected >= 2.0**126] >= 2.0**125).all()).all()

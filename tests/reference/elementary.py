@@ -33,3 +33,7 @@ exp2_fraction_single = exp2_double
 
 def log2_single(y):
     return np.log2(np.float64(y))
+
+
+def power_single(y, p):
+    return y.astype(np.float64) ** p

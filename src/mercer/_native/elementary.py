@@ -14,6 +14,7 @@ __all__ = [
     "log2_single",
     "one_minus_exp2_double",
     "one_minus_exp2_single",
+    "power_single",
 ]
 
 import numpy as np
@@ -92,6 +93,14 @@ def exp2_single(a):
     a = min(a, np.float32(126))
     n = np.int32(a)
     return power_of_two_single(n) * exp2_fraction_single(a - np.float32(n))
+
+
+@inline
+def power_single(y, p):
+    """y ** p for a normal y > 0, between 2^-126 and 2^127; relative error 3e-07 p and p roundings of log2(y)."""
+    a = min(max(p * log2_single(y), np.float32(-126)), np.float32(126))
+    n = np.floor(a)
+    return power_of_two_single(np.int32(n)) * exp2_fraction_single(a - n)
 
 
 @inline

@@ -72,9 +72,9 @@ class HistogramKernel(AdditiveKernel):
         who = type(self).__name__
         return bin_sums(self._loop, X, Y, param=self._parameter(), signed=self.signed, who=who, n_jobs=n_jobs)
 
-    def against(self, Y):
-        usual = super().against(Y)
-        if sparse.issparse(Y) or Y.dtype != np.float32:
+    def against(self, Y, dtype=np.float32):
+        usual = super().against(Y, dtype)
+        if sparse.issparse(Y) or Y.dtype != dtype:
             return usual
         tiles = FixedTiles(self._loop, Y, param=self._parameter(), signed=self.signed)
         return lambda X, out=None: (tiles if tiles.take(X) else usual)(X, out)
@@ -185,8 +185,8 @@ class Hellinger(HistogramKernel):
         left = _signed_power(X, 0.5)
         return product(left, left if X is Y else _signed_power(Y, 0.5), n_jobs, who="Hellinger")
 
-    def against(self, Y):
-        return Kernel.against(self, Y)  # products, whose rows need no preparation
+    def against(self, Y, dtype=np.float32):
+        return Kernel.against(self, Y, dtype)  # products, whose rows need no preparation
 
     def pair_values(self, X, Y):
         return refuse_overflow(pair_sums("product", _signed_power(X, 0.5), _signed_power(Y, 0.5)), "Hellinger")
@@ -325,9 +325,9 @@ class PowerMean(HistogramKernel):
         special = self.special_case()
         return special.gram_block(X, Y, n_jobs) if special else super().gram_block(X, Y, n_jobs)
 
-    def against(self, Y):
+    def against(self, Y, dtype=np.float32):
         special = self.special_case()
-        return special.against(Y) if special else super().against(Y)
+        return special.against(Y, dtype) if special else super().against(Y, dtype)
 
     def pair_values(self, X, Y):
         special = self.special_case()

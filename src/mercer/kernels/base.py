@@ -140,8 +140,8 @@ class Kernel:
 
     block_rows = 1024  # rows for which a function of `against` is worth its call
 
-    def against(self, Y):
-        """The function X -> K(X, Y) in float32, for validated rows Y that many blocks X are compared with.
+    def against(self, Y, dtype=np.float32):
+        """The function X -> K(X, Y) in float32 or float64, for validated rows Y that many blocks X are compared with.
 
         Given an array ``out`` as well, it writes there.
         """
@@ -149,7 +149,7 @@ class Kernel:
         def block(X, out=None):
             values = self.gram_block(X, Y, 1)
             if out is None:
-                return values.astype(np.float32, copy=False)
+                return values.astype(dtype, copy=False)
             out[...] = values
             return out
 

@@ -248,11 +248,11 @@ class NormalizedKernel(Kernel):
             np.fill_diagonal(gram, left > 0)
         return gram.astype(dtype, copy=False)
 
-    def against(self, Y):
-        usual = super().against(Y)
-        if sparse.issparse(Y) or Y.dtype != np.float32 or not self._is_in_range(Y):
+    def against(self, Y, dtype=np.float32):
+        usual = super().against(Y, dtype)
+        if sparse.issparse(Y) or Y.dtype != dtype or not self._is_in_range(Y):
             return usual
-        inner, right = self.kernel.against(Y), self._inverse_norms(Y, Y, "Y")
+        inner, right = self.kernel.against(Y, dtype), self._inverse_norms(Y, Y, "Y")
 
         def block(X, out=None):
             if not self._is_in_range(X):

@@ -306,32 +306,33 @@ def _by_tiles(loop, pack, band, X, Y, logs, param, out, n_jobs):
 
 
 class FixedTiles:
-    """`bin_sums` in float32 of rows X as they come and dense float32 rows Y, whose tiles are made once."""
+    """`bin_sums` of rows X as they come and dense rows Y of the same type, whose tiles are made once."""
 
     def __init__(self, name, Y, *, param=0.0, signed=False):
-        self._range, self._n_rows = _range_of(Y, Y), len(Y)
-        self._name, self._logs, self._param = name, _takes_logs(name), np.float32(param)
+        self._range, self._n_rows, self._dtype = _range_of(Y, Y), len(Y), Y.dtype
+        self._name, self._logs, self._param = name, _takes_logs(name), Y.dtype.type(param)
         if name == "minimum" and not signed and _filled(Y) > FULL_ROWS:  # as in `bin_sums`
-            self._loop, self._pack, self._param = accumulate_minimum, _pad, np.float32(1)
+            self._loop, self._pack, self._param = accumulate_minimum, _pad, Y.dtype.type(1)
             band = -(-Y.shape[1] // 4) * 4
         else:
             band = _band_length(Y)
-            self._loop, self._pack = LOOPS[name, "f"].tile(signed), partial(_pack, band=band, logs=self._logs)
+            self._loop, self._pack = LOOPS[name, Y.dtype.char].tile(signed), partial(_pack, band=band, logs=self._logs)
         width = TILE_BYTES_PER_BIN // Y.itemsize
         blocks = [slice(j, min(j + width, len(Y))) for j in range(0, len(Y), width)]
         self._tiles = [(block.start, *_make_tile(Y, block, band, self._logs)) for block in blocks]
 
     def take(self, X):
-        """Whether single precision holds the sums of these rows."""
-        if sparse.issparse(X) or X.dtype != np.float32:
+        """Whether their type holds the sums of these rows."""
+        if sparse.issparse(X) or X.dtype != self._dtype:
             return False
         (low, high), (least, most) = magnitude_bounds(X.ravel()), self._range
         low, high = min(low, least), max(high, most)
-        return high <= HUGE["f"] if self._name == "minimum" else _inside(low, high, "f")
+        kind = self._dtype.char
+        return high <= HUGE[kind] if self._name == "minimum" else _inside(low, high, kind)
 
     def __call__(self, X, out=None):
         """The sums of rows that are taken, shape (n, rows of Y)."""
-        sums = _aligned_zeros((len(X), self._n_rows), np.float32)
+        sums = _aligned_zeros((len(X), self._n_rows), self._dtype)
         packed = self._pack(X)
         for start, tile, tile_logs in self._tiles:
             self._loop(*packed, tile, tile_logs, self._param, sums, 0, start)

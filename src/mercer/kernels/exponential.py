@@ -126,8 +126,10 @@ class RBF(ExponentialKernel):
             np.fill_diagonal(out, 1)
         return out
 
-    def against(self, Y):
-        return super().against(Y) if sparse.issparse(Y) else GaussianBlocks(Y, np.sqrt(self.rate))
+    def against(self, Y, dtype=np.float32):
+        if sparse.issparse(Y) or dtype != np.float32:
+            return super().against(Y, dtype)
+        return GaussianBlocks(Y, np.sqrt(self.rate))
 
     def exponents(self, X, Y, n_jobs, relative=False):
         return gaussian_exponents(X, Y, np.sqrt(self.rate), n_jobs, relative)

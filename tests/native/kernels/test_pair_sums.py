@@ -54,6 +54,33 @@ def test_sparse_rows_give_the_bits_of_dense_ones(rng, name, signed):
     assert (abs(dense - want) <= 1e-12 * abs(want).max()).all()
 
 
+@pytest.mark.parametrize(("name", "signed"), CASES)
+def test_the_shared_entries_of_one_row_give_the_bits_of_all_of_them(rng, name, signed):
+    signs = signed or name in ("product", "common-part")
+    X, Y = csr(rows(rng, 30, 37, signs)), csr(rows(rng, 30, 37, signs).astype(np.float32))
+    x = sparse.csr_array(X[3:4])
+    x.eliminate_zeros()
+    n, m, picked = 5, x.nnz, np.array([2, 29, 15, 3, 4])
+    found = []
+    for module in (native, reference):
+        places, entries, stops = np.full(n * m, -1, np.int32), np.full(n * m, -1), np.empty(n, np.int64)
+        begins, ends = Y.indptr[picked].astype(np.int64), Y.indptr[picked + 1].astype(np.int64)
+        count = module.shared_entries(x.indices, Y.indices, Y.data, begins, ends, places, entries, stops)
+        found.append((places[:count].tolist(), entries[:count].tolist(), stops.tolist()))
+    assert found[0] == found[1]
+    places, entries, stops = map(np.array, found[0])
+    y = Y.data[entries].astype(float)
+    logs = native.logarithms(x.data), native.logarithms(y)
+    got, want = np.empty(n), np.empty(n)
+    native.shared_sums(name, signed)(x.data, logs[0], places, y, logs[1], stops, PARAMETER, got)
+    reference.shared_sums(name, signed)(x.data, logs[0], places, y, logs[1], stops, PARAMETER, want)
+    alone = pair_sums(
+        name, sparse.csr_array(x[[0] * n]), sparse.csr_array(Y[picked], dtype=float), param=PARAMETER, signed=signed
+    )
+    np.testing.assert_array_equal(got, alone)
+    assert (abs(got - want) <= 1e-12 * abs(want).max()).all()
+
+
 def test_bins_are_added_in_ascending_order(rng):
     X, Y = rng.random((20, 50)), rng.random((20, 50))
     in_order = [0.0] * 20

@@ -46,5 +46,27 @@ def sparse_pair_sums(name, signed=False):
     return sum_pairs
 
 
+def shared_entries(columns, row_columns, row_values, begins, ends, places, entries, stops):
+    found = []
+    for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        for e in range(begin, end):
+            place = np.flatnonzero(columns == row_columns[e])
+            if len(place) and row_values[e]:
+                found.append((place[0], e))
+        stops[i] = len(found)
+    places[: len(found)], entries[: len(found)] = zip(*found, strict=True)
+    return len(found)
+
+
+def shared_sums(name, signed=False):
+    dense = dense_pair_sums(name, signed)
+
+    def sum_shared(X, X_logs, places, Y, Y_logs, stops, param, out):
+        for i, (begin, end) in enumerate(zip([0, *stops[:-1]], stops, strict=True)):
+            dense(X[places[begin:end]][None], None, Y[begin:end][None], None, param, out[i : i + 1])
+
+    return sum_shared
+
+
 def logarithms(values):
     return np.array([np.log2(abs(value)) if value else 0.0 for value in values.ravel()]).reshape(values.shape)

@@ -86,6 +86,59 @@ def sparse_pair_sums(name, signed=False):
     return sum_pairs
 
 
+@jit
+def shared_entries(columns, row_columns, row_values, begins, ends, places, entries, stops):
+    """Which entries of some rows are in columns that one row has; returns how many
+
+    columns      (m,)      int32   of the one row, ascending, whose values are not zero
+    row_columns  (E,)      int32   of the other rows, ascending in each
+    row_values   (E,)      float32
+    begins, ends (n,)      int64   where the entries of each row lie
+    places       (n * m,)  int32   written: numbers of the columns, row after row, ascending in each
+    entries      (n * m,)  int64   written: numbers of the entries with the same columns whose values are not zero
+    stops        (n,)      int64   written: where those of each row end
+    """
+    n = 0
+    for i in range(begins.shape[0]):
+        q, r = 0, begins[i]
+        while q < columns.shape[0] and r < ends[i]:
+            if columns[q] < row_columns[r]:
+                q += 1
+            elif columns[q] > row_columns[r]:
+                r += 1
+            else:
+                places[n], entries[n] = q, r
+                n += row_values[r] != 0
+                q += 1
+                r += 1
+        stops[i] = n
+    return n
+
+
+@cache
+def shared_sums(name, signed=False):
+    """As `sparse_pair_sums` of one row and others, whose shared entries are known."""
+    pair = PAIRS[name]
+
+    @jit
+    def sum_shared(X, X_logs, places, Y, Y_logs, stops, param, out):
+        """X, X_logs (m,); Y, Y_logs float64, of the entries; places and stops as `shared_entries` writes them"""
+        r = 0
+        for i in range(out.shape[0]):
+            total = 0.0
+            while r < stops[i]:
+                x, y, log_x = X[places[r]], Y[r], X_logs[places[r]]
+                if signed:
+                    value = pair(abs(x), log_x, abs(y), Y_logs[r], param)
+                    total += math.copysign(value, x) * math.copysign(1.0, y)
+                else:
+                    total += pair(x, log_x, y, Y_logs[r], param)
+                r += 1
+            out[i] = total
+
+    return sum_shared
+
+
 def logarithms(values):
     """Base-2 logarithms of magnitudes, 0 where the value is 0."""
     return np.log2(np.where(values != 0, np.abs(values), 1.0))

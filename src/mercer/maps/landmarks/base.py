@@ -69,7 +69,7 @@ class LandmarkMap(FeatureMap):
         return self.normalization_.shape[1]
 
     def encode_rows(self, X):
-        if X.shape[0] <= FEW_ROWS and isinstance(X, np.ndarray) and X.dtype == self.landmarks_.dtype == np.float32:
+        if X.shape[0] <= FEW_ROWS and isinstance(X, np.ndarray) and X.dtype == self.landmarks_.dtype:
             return self._encode_few(X)
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         dtype = np.result_type(X.dtype, self.landmarks_.dtype)
@@ -86,11 +86,11 @@ class LandmarkMap(FeatureMap):
         """The same of rows so few that preparing landmarks for them would take longer than all else: it is kept."""
         known = vars(self).get("_kept")
         if known is None or known[0].Z is not self.landmarks_ or known[1] is not self.normalization_:
-            landmarks = Landmarks.of(self.kernel_, self.landmarks_)
-            known = self._kept = landmarks, self.normalization_, self.normalization_.astype(np.float32)
-        values = np.zeros((len(X), self._n_features_out), dtype=np.float32)
+            landmarks = Landmarks.of(self.kernel_, self.landmarks_, X.dtype)
+            known = self._kept = landmarks, self.normalization_, self.normalization_.astype(X.dtype)
+        values = np.zeros((len(X), self._n_features_out), dtype=X.dtype)
         project_few(known[0].compare(X), known[2], values)
-        return values if self.offset_ is None else values + self.offset_.astype(np.float32)
+        return values if self.offset_ is None else values + self.offset_.astype(X.dtype)
 
     def _check_loaded(self):
         if not hasattr(self, "normalization_"):

@@ -12,9 +12,11 @@ def best_of_pairs(n_queries, k, queries, positions, scores, keys):
     """
     if n_queries == 1:
         order = np.lexsort((keys, -scores))[:k]
-        found, values = np.full((1, k), -1, dtype=np.int64), np.full((1, k), -np.inf)
-        found[0, : len(order)], values[0, : len(order)] = positions[order], scores[order]
-        return found, values
+        found, values = positions[order].astype(np.int64, copy=False), scores[order]
+        missing = k - len(order)
+        if missing:
+            found, values = np.append(found, [-1] * missing), np.append(values, [-np.inf] * missing)
+        return found[np.newaxis], values[np.newaxis]
     order = np.lexsort((keys, -scores, queries))
     queries, positions, scores = queries[order], positions[order], scores[order]
     rank = np.arange(len(queries)) - np.searchsorted(queries, queries)

@@ -7,15 +7,17 @@ k-th nearest, T, is still found if at every level
 
     K~(q, x) + beta R(q) R(x) >= T,   that is   beta >= (T - K~(q, x)) / (R(q) R(x)) = the need of the pair.
 
-The needs are measured on stored rows as queries. Deviation from the paper: it bounds the cosine of the pair itself,
+The needs are measured on stored rows as queries, but not on landmarks. Deviation from the paper: it bounds the cosine of the pair itself,
 (K - K~) / (R R), which is the need of the k-th neighbor only; those before it need less.
 """
 
 __all__ = ["measure_needs", "share_for"]
 
 import numpy as np
+from scipy import sparse
 
 from mercer.search.exact.oracle import nearest_rows
+from mercer.search.model.measure import as_double
 
 PROBED_ROWS, PROBED_BASE = 384, 2**16  # stored rows that are asked, and rows among which
 ERRORS = 2.33  # standard errors by which the measured share of neighbors must be above the one that is wanted
@@ -35,7 +37,10 @@ def measure_needs(rows, measure, directions, k, limit=None):
     limit : objective that a neighbor has, instead of being among the k nearest
     """
     rng, alive = np.random.default_rng(0), rows.alive
-    asked = rng.choice(alive, min(PROBED_ROWS, len(alive)), replace=False)
+    asked = rng.choice(alive, min(2 * PROBED_ROWS, len(alive)), replace=False)
+    asked = asked[~_are_landmarks(directions, rows.take(asked))][:PROBED_ROWS]
+    if not len(asked):
+        return np.empty((0, 1))
     base = np.sort(rng.choice(alive, min(PROBED_BASE, len(alive)), replace=False))
     Q, X = rows.take(asked), rows.take(base)
     count = min((k or RANGE_ROWS) + 1, len(base))
@@ -52,6 +57,21 @@ def measure_needs(rows, measure, directions, k, limit=None):
     left, ranks = np.nonzero(there)
     needs[left, ranks] = _needs(measure, directions, Q, X, left, places[left, ranks], limits[left])
     return needs
+
+
+def _are_landmarks(directions, X):
+    """Whether rows are landmarks of the directions, which lose less of these than of any query to come."""
+    known = set(_keys(directions.pca.landmarks_))
+    return np.array([key in known for key in _keys(X)], dtype=bool)
+
+
+def _keys(X):
+    """Bytes that tell rows apart."""
+    X = as_double(X)
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X]
+    ends = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
+    return [X.indices[begin:end].astype(np.int64).tobytes() + X.data[begin:end].tobytes() for begin, end in ends]
 
 
 def _needs(measure, directions, Q, X, left, right, objectives):

@@ -197,6 +197,8 @@ class _Search:
             best.merge(left, positions, self._final_scores(Q, left, positions))
 
     def _final_scores(self, Q, left, positions):
+        if Q.shape[0] == 1:
+            return self.measure.scores_of_one(Q, self._take(positions))
         rows, where = np.unique(positions, return_inverse=True)
         return self.measure.scores(Q, self._take(rows), left, where)
 

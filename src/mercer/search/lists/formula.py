@@ -78,8 +78,7 @@ class Sum:
         return self.kernel.diagonal(X)
 
     def prepared(self, values):
-        """Values of a query as the loop takes them, and their base-2 logarithms; float32."""
-        values = np.asarray(values, dtype=np.float64)
+        """Values of a query, float64, as the loop takes them, and their base-2 logarithms; float32."""
         if self.name == "roots":
             values = np.copysign(np.sqrt(np.abs(values)), values)
         elif self.name in ("sizes", "powers"):
@@ -89,7 +88,7 @@ class Sum:
 
     def energies(self, values):
         """k(x_j, x_j) of each value of a query, float64."""
-        values = np.abs(np.asarray(values, dtype=np.float64))
+        values = np.abs(values)
         if self.name == "product":
             return values * values
         return values**self.param if self.name == "powers" else values
@@ -219,8 +218,8 @@ def _sum_of(kernel):
     if isinstance(kernel, Linear):
         return Sum("product", 0.0, False, kernel, may_be_negative=True)
     if isinstance(kernel, GeneralizedIntersection):
-        name = "sizes" if kernel.beta == 1 else "powers"
-        return Sum(name, float(kernel.beta), False, kernel, 64)
+        name, beta = "sizes" if kernel.beta == 1 else "powers", float(kernel.beta)
+        return Sum(name, beta, False, kernel, 64 + int(128 * beta) * (name == "powers"))
     if not isinstance(kernel, HistogramKernel):
         raise InputError(f"{kernel!r} is not a function of sums over shared columns")
     negative = kernel.signed

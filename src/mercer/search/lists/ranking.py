@@ -107,11 +107,9 @@ class Ranking:
     def found(self):
         """(positions, upper ends of their ranks, sums, totals b) of what was kept; the room is clean again."""
         block, room = self._block, self._room
-        rows = room.kept[: self._count].copy()
-        found = (
-            rows + np.int64(block.first), room.highs[: self._count].copy(), room.sums[0][rows].astype(np.float64),
-            block.totals[0][rows],
-        )  # fmt: skip
+        rows = room.kept[: self._count]
+        sums, highs = room.sums[0].take(rows).astype(np.float64), room.highs[: self._count].copy()
+        found = rows + np.int64(block.first), highs, sums, block.totals[0].take(rows)
         if self.is_whole:
             room.sums[0, : block.n_rows] = 0
         else:

@@ -8,7 +8,7 @@ __all__ = ["PairScorer"]
 
 import numpy as np
 
-from mercer._native.kernels.pair_sums import logarithms, sparse_pair_sums
+from mercer._native.kernels.pair_sums import shared_entries, shared_sums
 from mercer.kernels import (
     BrayCurtis,
     Chi2,
@@ -54,7 +54,7 @@ class PairScorer:
         self._takes_logs = loop == "jensen-shannon"
         # distances that are not normalized come from differences, by another loop
         self.serves = loop is not None and (self._is_normalized or not measure.is_distance)
-        self._loop = sparse_pair_sums(loop, self._signed) if self.serves else None
+        self._loop = shared_sums(loop, self._signed) if self.serves else None
 
     def scores(self, columns, values, entries, totals):
         """Float64 objectives; None for magnitudes that need more care.
@@ -62,20 +62,22 @@ class PairScorer:
         Parameters
         ----------
         columns, values : of the query, values that are zero left out
-        entries : (starts, columns, values) of the rows, as in a CSR matrix
+        entries : (begins, ends, columns, values), where the rows lie and what they have: see `VectorFormat.entries`
         totals : float64, K(y, y) of the rows before the kernel is normalized
         """
-        starts, row_columns, row_values = entries
-        n, x, y = len(totals), values.astype(np.float64), row_values.astype(np.float64)
+        begins, ends, row_columns, row_values = entries
+        n, m, x = len(totals), len(columns), values.astype(np.float64)
         if values.dtype == np.float64 and np.abs(x).min(initial=1.0) < SMALLEST:
             return None
+        places, at, stops = np.empty(n * m, np.int32), np.empty(n * m, np.int64), np.empty(n, np.int64)
+        n_shared = shared_entries(columns, row_columns, row_values, begins, ends, places, at, stops)
+        y = row_values[at[:n_shared]].astype(np.float64)
         total = self._total(x)
         if isinstance(self._kernel, Hellinger):
             x, y = (np.copysign(np.abs(side) ** 0.5, side) for side in (x, y))
-        logs = (logarithms(x), logarithms(y)) if self._takes_logs else (x, y)
-        query = [part[np.newaxis].repeat(n, axis=0).ravel() for part in (columns, x, logs[0])]
+        logs = [np.log2(np.abs(side)) for side in (x, y)] if self._takes_logs else (x, y)  # no value is zero
         out = np.empty(n)
-        self._loop(np.arange(n + 1) * len(x), *query, starts, row_columns, y, logs[1], 0.0, out)
+        self._loop(x, logs[0], places, y, logs[1], stops, 0.0, out)
         if self._is_share:
             return self._formula.objective([out], [total], [totals])
         if not self._is_normalized:

@@ -11,7 +11,7 @@ from mercer.search.exact.search import Certificate
 from mercer.search.model.measure import as_double
 from mercer.search.rows.checks import damages_named
 
-QUERIES_PER_TASK = 16
+QUERIES_PER_TASK, MOST_PER_TASK = 16, 64
 
 
 class ListSearch:
@@ -61,9 +61,7 @@ class ListSearch:
         if final is None:
             return None
         scores[unknown] = final
-        order = np.lexsort((rows.ids.keys(positions), -scores))[:k]
-        best = np.full((1, k), -1, dtype=np.int64), np.full((1, k), -np.inf)
-        best[0][0, : len(order)], best[1][0, : len(order)] = positions[order], scores[order]
+        best = best_of_pairs(1, k, None, positions, scores, rows.ids.keys(positions))
         share = found.n_read / found.n_postings if found.n_postings else 0.0
         return best, Certificate(len(rows), np.array([len(unknown)]), True, 1.0, 0, share)
 
@@ -85,7 +83,8 @@ class ListSearch:
 
     def _found(self, store, Q, find):
         """((queries, positions, final scores) of all candidates, certificate)."""
-        tasks = [slice(i, i + QUERIES_PER_TASK) for i in range(0, Q.shape[0], QUERIES_PER_TASK)]
+        size = min(max(QUERIES_PER_TASK, Q.shape[0] // 8), MOST_PER_TASK)
+        tasks = [slice(i, i + size) for i in range(0, Q.shape[0], size)]
 
         def search(part):
             with damages_named(self.rows.storage):

@@ -11,10 +11,11 @@ __all__ = ["Candidates", "ListStore", "Room"]
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from mercer._native.search.postings import STRETCH, forget, list_sums
+from mercer._native.search.postings import STRETCH, forget, list_sums, whole_sums
 from mercer.search.lists.block import BLOCK_ROWS, LARGEST, build_block
 from mercer.search.lists.formula import APART, COSINE, SINGLE, SLACK, TINY, Formula
 from mercer.search.lists.ranking import Ranking
@@ -88,7 +89,16 @@ class ListStore:
 
     def is_safe(self, total):
         """Whether single precision holds the sums of a query whose largest total this is."""
-        return total <= LARGEST and all(block.largest <= LARGEST for block in self.blocks)
+        return total <= LARGEST and self._largest <= LARGEST
+
+    @cached_property
+    def _largest(self):
+        return max((block.largest for block in self.blocks), default=0.0)
+
+    @cached_property
+    def least_total(self):
+        """The smallest total of the first sum."""
+        return min(block.least_total for block in self.blocks)
 
     def totals_at(self, positions):
         """The totals of the first sum of the rows at ascending positions."""
@@ -157,12 +167,19 @@ class _Search:
         """Bool per row of a block, none at all if every row may be found."""
         return _ALL if self.allowed is None else self.allowed[block.first : block.stop]
 
-    def _add(self, place, block, begins, ends, first, last, n):
-        part, room = self.sums[place], self.room
-        return list_sums(part.name, part.signed)(
-            first, last, begins, ends, part.x, part.logs, block.rows, block.values, part.param, room.contributions,
-            room.sums[place], room.seen, room.touched, n,
-        )  # fmt: skip
+    def _add(self, block, begins, ends):
+        """All sums of the rows in some lists; returns how many rows there are, which the first sum notes for all."""
+        room, n = self.room, 0
+        for place, part in enumerate(self.sums):
+            given = (
+                0, len(begins), begins, ends, part.x, part.logs, block.rows, block.values, part.param,
+                room.contributions, room.sums[place],
+            )  # fmt: skip
+            if place == 0:
+                n = list_sums(part.name, part.signed)(*given, room.seen, room.touched, 0)
+            else:
+                whole_sums(part.name, part.signed)(*given)
+        return n
 
     # ------------------------------------------------------------------------- one sum, ranked by a loop
 
@@ -196,7 +213,7 @@ class _Search:
 
     def _is_decided(self, lowest):
         """Whether no row that shares no column has so high a rank, and no value with it has vanished."""
-        least = min(block.least_total for block in self.store.blocks)
+        least = self.store.least_total
         if self.formula.form != APART:
             # of normalized distances an empty row has 1, as a row with the cosine 1/2
             empty_counts = least == 0 and self.formula.form == COSINE and self.formula.is_distance
@@ -233,9 +250,7 @@ class _Search:
         n_postings = int((ends - begins).sum())
         self.n_postings += n_postings
         self.n_read += n_postings
-        room, n = self.room, 0
-        for place in range(len(self.sums)):
-            n = self._add(place, block, begins, ends, 0, len(begins), n)
+        room, n = self.room, self._add(block, begins, ends)
         rows = np.sort(room.touched[:n])
         if self.allowed is not None:
             rows = rows[self.allowed_in(block)[rows]]
@@ -309,7 +324,7 @@ class _QuerySum:
     def __init__(self, part, values):
         self.name, self.signed, self.may_be_negative = part.name, part.signed, part.may_be_negative
         self.least = part.name in LEAST
-        self.param = np.float32(part.param)
+        self.param, values = np.float32(part.param), values.astype(np.float64)
         self.x, self.logs = part.prepared(values)
         self.energies = part.energies(values)
         self.total = float(self.energies.sum())

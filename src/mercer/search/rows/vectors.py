@@ -17,6 +17,9 @@ LARGEST = 255
 CHECKED_ROWS = 2**14  # looked at together for integers
 
 
+_FIRST = np.zeros(1, dtype=np.int64)
+
+
 class VectorFormat:
     """How rows become columns of a storage, and back.
 
@@ -93,12 +96,12 @@ class VectorFormat:
     def take(self, segments, positions):
         """The rows at these positions, float32."""
         positions = np.asarray(positions)
+        if len(segments) == 1 and not self.is_sparse:
+            return self._take_dense(segments[0].arrays, positions)
         firsts = np.array([segment.first for segment in segments])
         owner = np.searchsorted(firsts, positions, side="right") - 1
         if self.is_sparse:
             return self._take_sparse(segments, positions, owner)
-        if len(segments) == 1:
-            return self._take_dense(segments[0].arrays, positions)
         out = np.empty((len(positions), self.width), dtype=np.float32)
         for number in np.unique(owner):
             mine = owner == number
@@ -109,18 +112,22 @@ class VectorFormat:
         return self._restored(arrays["vectors"][places], arrays["scale"][places] if self.name == "uint8" else None)
 
     def entries(self, segments, positions):
-        """(where rows begin, columns, values in float32) of sparse rows at ascending positions, without the matrix."""
-        if len(segments) == 1 or not len(positions):
-            return self._entries(segments[0].arrays, positions)
+        """(begins, ends, columns, values in float32) of sparse rows at ascending positions, without the matrix.
+
+        The last two may have more rows than these: those of the one segment that there is.
+        """
+        if len(segments) == 1 and self.name == "float32":
+            arrays = segments[0].arrays
+            (columns, _), (values, offsets) = arrays["columns"], arrays["values"]
+            return offsets[positions], offsets[positions + 1], columns, values
         cuts = np.searchsorted(positions, [segment.first for segment in segments] + [segments[-1].first + 2**62])
         parts = [
             self._entries(segment.arrays, positions[begin:end] - segment.first)
             for segment, begin, end in zip(segments, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-            if begin < end
         ]
-        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(part[0]) for part in parts)])
-        columns, data = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-        return np.cumsum(lengths), columns, data
+        ends = np.cumsum(np.concatenate([np.diff(starts) for starts, _, _ in parts]))
+        columns, values = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return np.concatenate([_FIRST, ends[:-1]]), ends, columns, values
 
     def _entries(self, arrays, places):
         values, offsets = arrays["values"]

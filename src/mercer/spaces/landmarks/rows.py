@@ -31,23 +31,25 @@ class Landmarks:
     ----------
     kernel : Kernel
     Z : landmarks, validated rows of shape (M, d)
-    compare : the function X -> K(X, Z) in float32
+    dtype : float32 or float64
+    compare : the function X -> K(X, Z) in this type
     """
 
     kernel: Any
     Z: Any
+    dtype: Any
     compare: Any
 
     @classmethod
-    def of(cls, kernel, Z):
+    def of(cls, kernel, Z, dtype=np.float32):
         """With what the kernel can prepare for these landmarks."""
-        return cls(kernel, Z, kernel.against(Z))
+        return cls(kernel, Z, dtype, kernel.against(Z, dtype))
 
     def __len__(self):
         return self.Z.shape[0]
 
     def __reduce__(self):
-        return Landmarks.of, (self.kernel, self.Z)
+        return Landmarks.of, (self.kernel, self.Z, self.dtype)
 
     @property
     def block_rows(self):
