@@ -89,7 +89,8 @@ def search_exact(record):
         relaxed,
     )
     record.note(
-        f"{len(base):,} rows in float32, in a directory, with a graph, whose candidates give the first threshold. The bounds are made once, at the first exact search, and "
+        f"{len(base):,} rows in float32, in a directory, with a graph, whose candidates give the first "
+        "threshold. The bounds are made once, at the first exact search, and "
         "opened by later processes. Brute force is Mercer's own, by blocks of the chi2 kernel in float32, with final "
         "scores in float64 for rows near the k-th."
     )

@@ -187,7 +187,7 @@ def test_a_pickle_of_an_index_in_a_directory_opens_it_for_reading(path):
 
 def test_an_index_is_no_model_file(path, tmp_path):
     for made in (index(X), KernelIndex("js"), index(X).persist(path)):
-        with pytest.raises(TypeError, match=r"KernelIndex.*Use persist\(path\) to write it, and KernelIndex.open\(path\)"):
+        with pytest.raises(TypeError, match=r"KernelIndex.*Use persist\(path\) to write it"):
             mercer.save(made, tmp_path / "index.mercer")
     made.close()
     assert not (tmp_path / "index.mercer").exists()

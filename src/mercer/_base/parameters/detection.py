@@ -21,8 +21,8 @@ DETECTOR = (
     integer("margin", 2, "Number of cells around an object that belong to its view.", least=0, panel=_TRAINING),
     choice("kernel", "rbf linear", "rbf", "Kernel between codewords.", panel=_TRAINING),
     integer("cache_size", 20_000, "Maximum number of hard negatives to keep.", least=1, panel=_TRAINING),
-    number("threshold", "auto", "Minimum score of a detection; auto chooses it on held-out images, which takes a second "
-        "training.", "SCORE", words=("auto",), panel=_TRAINING),
+    number("threshold", "auto", "Minimum score of a detection; auto chooses it on held-out images, which takes a "
+        "second training.", "SCORE", words=("auto",), panel=_TRAINING),
     pathname("cache", None, "Folder for a file of cells; without it, cells are kept in memory.", "FOLDER",
         panel=_TRAINING),
     pathname("checkpoint", None, "File that stores the state after each round; if it exists, training resumes from it.",

@@ -7,8 +7,8 @@ k-th nearest, T, is still found if at every level
 
     K~(q, x) + beta R(q) R(x) >= T,   that is   beta >= (T - K~(q, x)) / (R(q) R(x)) = the need of the pair.
 
-The needs are measured on stored rows as queries, but not on landmarks. Deviation from the paper: it bounds the cosine of the pair itself,
-(K - K~) / (R R), which is the need of the k-th neighbor only; those before it need less.
+The needs are measured on stored rows as queries, but not on landmarks. Deviation from the paper: it bounds the cosine
+of the pair itself, (K - K~) / (R R), which is the need of the k-th neighbor only; those before it need less.
 """
 
 __all__ = ["measure_needs", "share_for"]
