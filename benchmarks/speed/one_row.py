@@ -42,11 +42,11 @@ def one_row(record):
     for bar, name in zip(BARS, ("KernelClassifier('chi2')", "IntersectionSVC()"), strict=False):
         record.measured(bar.claim, ratios[name], "best of the medians of 100 calls")
     for bar, name in zip(BARS[2:], ("KernelClassifier('rbf')", "KernelClassifier()"), strict=True):
-        machine = getattr(models[name], "machine_", None)
-        landmarks = getattr(machine, "landmarks", ())
-        reading = landmarks.nbytes / READING if len(landmarks) else 0.0
+        machine = models[name].machine_
+        read = [part.predictor.landmarks for part in getattr(machine, "parts", ())] or [machine.landmarks]
+        reading = sum(landmarks.nbytes for landmarks in read) / READING
         rest = (seconds[name] - reading) / seconds["LinearSVC"]
-        kind = f"{len(landmarks)} rows" if len(landmarks) else repr(models[name].kernel_)
+        kind = " + ".join(f"{len(landmarks)} rows" for landmarks in read)
         record.measured(bar.claim, rest, f"{kind}, {1e6 * reading:.3g} microseconds to read")
     rows = [[name, 1e6 * taken, ratios[name]] for name, taken in seconds.items()]
     record.table("predict of one row", ["classifier", "microseconds", "times LinearSVC"], rows)

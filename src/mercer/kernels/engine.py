@@ -398,8 +398,7 @@ def mirror(out):
         for j in range(i, n, step):
             upper = out[i : i + step, j : j + step]
             if i == j:
-                lower = np.tril_indices(len(upper), -1)
-                upper[lower] = upper.T[lower]
+                np.copyto(upper, upper.T, where=np.tri(len(upper), k=-1, dtype=bool))
             else:
                 out[j : j + step, i : i + step] = upper.T
 

@@ -90,8 +90,7 @@ def gaussian_exponents(X, Y, root, n_jobs=None, relative=False):
     terms = X.shape[1] + 8
     accuracy = accuracy_of(out.dtype, X.shape[1])
     is_dense = not (sparse.issparse(X) or sparse.issparse(Y))
-    centre, right = _moved(Y, root, accuracy / (terms * ROUNDING) if is_dense else np.inf)
-    norms = row_norms(right, squared=True)
+    centre, right, norms = _moved(Y, root, accuracy / (terms * ROUNDING) if is_dense else np.inf)
     transposed = right.T
 
     def fill(rows):
@@ -120,13 +119,19 @@ def gaussian_exponents(X, Y, root, n_jobs=None, relative=False):
 
 
 def _moved(Y, root, limit):
-    """(what is subtracted from rows, the scaled rows of Y): nothing, or the middle where norms exceed the limit."""
+    """(what is subtracted from rows, the scaled rows of Y, their squared norms).
+
+    That is nothing, or the middle where norms exceed the limit.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         plain = _scaled(Y, None, root)
-        if limit == np.inf or 2 * np.max(row_norms(plain, squared=True), initial=0.0) <= limit:
-            return None, plain
-        centre = np.median(Y[:: max(1, len(Y) // CENTRE_ROWS)].astype(np.float64), axis=0)
-        return (centre, _scaled(Y, centre, root)) if np.isfinite(centre).all() else (None, plain)
+        norms = row_norms(plain, squared=True)
+        if limit < np.inf and not 2 * norms.max(initial=0.0) <= limit:
+            centre = np.median(Y[:: max(1, len(Y) // CENTRE_ROWS)].astype(np.float64), axis=0)
+            if np.isfinite(centre).all():
+                moved = _scaled(Y, centre, root)
+                return centre, moved, row_norms(moved, squared=True)
+        return None, plain, norms
 
 
 def _scaled(X, centre, root):

@@ -33,7 +33,7 @@ from mercer.spaces import LandmarkPredictor
 
 DOUBLE_ROWS = 2000  # up to which everything is computed in float64
 EXACT_ROWS = 5000  # up to which all rows are compared in closed form
-PANEL_ROWS = 3000  # up to which several machines may answer together: the last trials saw all of these
+PANEL_ROWS = 2500  # up to which several machines may answer together: the last trials saw all of these
 LOCAL_ROWS = 10_000  # from which local machines are tried where these are not all compared
 WHOLE_ROWS = 30_000  # up to which each may be compared with every other: half a minute of one core
 STEPS = 40  # of conjugate gradients, about, that such a comparison takes for every column of scores

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.learners.auto.ridge.landmarks import RidgeFit
-from mercer.learners.auto.trials import ERRORS, Judge, Trial, mean_and_error
+from mercer.learners.auto.trials import Judge, Trial, mean_and_error
 
 MOST_MEMBERS = 5
 MOST_RIVALS = 5  # that are fitted to all rows
+ERRORS = 2.0  # standard errors, beyond which the rows tell a rival from the best
 
 
 @dataclass(frozen=True)

@@ -30,19 +30,21 @@ class Rung:
     rows : at most
     kept : candidates that are tried here, at most
     step : between penalties, which start from the best one of the candidate so far
+    errors : standard errors by which the rows tell a candidate from a better one, which ends its race
     """
 
     rows: int
     kept: int
     step: float
+    errors: float
 
 
-RUNGS = (Rung(500, 10_000, 100.0), Rung(1500, 9, 10.0), Rung(3000, 3, 10**0.5))
+# The last rung takes most of the time, and what is one standard error behind hardly wins there, and then by little.
+RUNGS = (Rung(500, 10_000, 100.0, 2.0), Rung(1500, 9, 10.0, 1.0), Rung(2500, 3, 10**0.5, 1.0))
 FIRST_PENALTY = 1e-4
 LEAST_ROWS = 2000  # of all, from which the last rung pays
 SETTLED = 0.02  # loss at which candidates differ too little for a further rung
 FAR = 1.3  # times the best loss: kernels beyond are out of the race
-ERRORS = 2.0  # standard errors by which the rows tell a candidate from a better one, which ends its race
 PENALTY_STEP = 10**0.5
 MOST_PENALTY = 1.0
 LOG_LOSS_SHARE = 0.15  # of the log loss beside the error rate: errors alone are too few to tell candidates apart
@@ -124,11 +126,14 @@ class Judge:
         losses = is_wrong - np.log(np.maximum(own, np.finfo(np.float64).tiny))
         return error + LOG_LOSS_SHARE * link.log_loss, 1 - error, losses
 
-    def descend(self, ridge, penalty, step, ways=(-1, 1)):
-        """The RidgeFit at the end of steps from a penalty to smaller (-1) or larger (1) ones, while the error falls."""
+    def descend(self, ridge, penalty, step, ways=(-1, 1), limit=np.inf):
+        """The RidgeFit at the end of steps from a penalty to smaller (-1) or larger (1) ones, while the error falls.
+
+        No step is taken from an error beyond the limit.
+        """
         best = ridge.fit(self.targets, penalty)
         error = self.squared(best.left_out)
-        for way in ways:
+        for way in ways if error <= limit else ():
             start = best.penalty
             while ridge.least_penalty <= best.penalty * step**way <= MOST_PENALTY:
                 fit = ridge.fit(self.targets, best.penalty * step**way)
@@ -205,6 +210,7 @@ class _Round:
         self.n = min(rung.rows, trials.X.shape[0])
         self.judge = trials.judge.take(slice(0, self.n))
         self.found: dict[tuple, Trial] = {}
+        self._least = np.inf  # squared error
         self._losses: dict[int, np.ndarray] = {}  # of every row, by the identity of a trial
         self._rows: dict = {}
 
@@ -215,7 +221,7 @@ class _Round:
     def survivors(self):
         """(candidate, penalty) for the next rung: the best of each kernel that is not far behind, then all others.
 
-        A candidate that the rows tell from the best is out: row by row it loses ERRORS standard errors more.
+        A candidate that the rows tell from the best is out: row by row it loses some standard errors more.
         """
         best = self.best
         self.trials.closed |= {key for key, one in self.found.items() if not self._is_open(one, best)}
@@ -233,7 +239,7 @@ class _Round:
     def _is_open(self, one, best):
         more = self._losses[id(one.candidate)] - self._losses[id(best.candidate)]
         mean, error = mean_and_error(more, self.judge)
-        return mean <= ERRORS * error
+        return mean <= self.rung.errors * error
 
     def rows(self, family):
         """The scaled rows of the rung."""
@@ -251,7 +257,9 @@ class _Round:
         begun = time.perf_counter()
         ridge = FullRidge(candidate.kernel, self.rows(candidate.family), self.judge.weights, self.judge.groups)
         if self.trials.C is None:
-            fit = self.judge.descend(ridge, penalty, step, ways)
+            limit = np.inf if self.rung is RUNGS[0] else FAR * self._least  # few rows may start from a wrong penalty
+            fit = self.judge.descend(ridge, penalty, step, ways, limit)
+            self._least = min(self._least, self.judge.squared(fit.left_out))
         else:
             fit = self.judge.best_fit(ridge, (ridge.penalty_of(self.trials.C),))
         loss, score, self._losses[id(candidate)] = self.judge.opinion(fit.left_out)
@@ -300,10 +308,10 @@ class _Round:
         self.found[key] = self.trials.done[-1] = trial
 
     def _best_with_a_width(self):
-        """The best trial of each kernel with a width, the better ones first."""
-        found: dict[type, Trial] = {}
+        """The best trial of each kernel with a width that is in the race, the better ones first."""
+        found, least = dict[type, Trial](), self.best.loss
         for one in sorted(self.found.values(), key=lambda one: one.loss):
-            if one.candidate.width is not None:
+            if one.candidate.width is not None and one.loss <= FAR * least:
                 found.setdefault(type(one.candidate.family.kernel), one)
         return list(found.values())
 

@@ -19,7 +19,6 @@ def few_rows_are_many(monkeypatch):
     """Rows from which local machines compete, and the size of their cells, small enough for a test."""
     monkeypatch.setattr(machine, "EXACT_ROWS", 200)
     monkeypatch.setattr(machine, "LOCAL_ROWS", 400)
-    monkeypatch.setattr(machine, "MOST_ROWS", 400)
     monkeypatch.setattr(machine, "FEW_CELL_ROWS", 150)
     monkeypatch.setattr(machine, "FIRST_LANDMARKS", 20)
     monkeypatch.setattr(machine, "OPERATIONS_PER_ROW", 0)
