@@ -45,7 +45,7 @@ def test_the_prediction_is_the_most_likely_class_on_every_row(data, model):
 def test_the_plan_tells_every_trial(model):
     plan = model.plan_
     text = str(plan)
-    assert f"{len(plan.trials)} candidates in" in text
+    assert f"{len(plan.trials)} candidates tried in" in text
     assert "closed-form leave-one-out" in text
     assert {row[1] for row in plan.trials} >= {"rbf", "laplacian", "exp-chi2", "chi2", "intersection", "linear"}
     assert all(0 <= row[6] <= 1 for row in plan.trials)
@@ -140,13 +140,13 @@ def test_numbers_are_predicted_in_any_unit():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "logistic"}, "`loss` is used with a kernel or map of your choice"),
-        ({"solver": "dual"}, "`solver` is used with a kernel"),
-        ({"storage": "disk"}, "`storage` is used with a kernel"),
+        ({"loss": "logistic"}, "`loss` applies only to a named kernel or map with a given C"),
+        ({"solver": "dual"}, "`solver` applies only to a named kernel"),
+        ({"storage": "disk"}, "`storage` applies only to a named kernel"),
         ({"scaling": "units"}, "`scaling` must be one of 'none', 'unit', .* Did you mean 'unit'"),
         ({"budget": 0}, "`budget` must be a number > 0, or None; got 0."),
-        ({"kernel": "chi2", "budget": 3.0}, "`budget` belongs to an automatic fit"),
-        ({"kernel": "chi2", "scaling": "unit"}, "`scaling` belongs to an automatic fit"),
+        ({"kernel": "chi2", "budget": 3.0}, "`budget` applies only to an automatic fit"),
+        ({"kernel": "chi2", "scaling": "unit"}, "`scaling` applies only to an automatic fit"),
     ],
 )
 def test_what_an_automatic_fit_would_ignore_is_refused(data, parameters, message):

@@ -13,8 +13,9 @@ from mercer._base.memory import available_memory
 from mercer._base.parameters import named
 from mercer.kernels import Kernel, get_kernel
 from mercer.kernels.widths import closed
-from mercer.learners.auto.machine import Machine, landmark_counts, learn
+from mercer.learners.auto.machine import Machine, learn
 from mercer.learners.auto.report import TrialPlan, describe
+from mercer.learners.auto.sizes import landmark_counts
 from mercer.learners.dask.rows import client_of
 from mercer.learners.fitting import encode
 

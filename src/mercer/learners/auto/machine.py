@@ -17,44 +17,30 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from mercer._base.memory import available_memory
 from mercer._base.progress import track
-from mercer._base.threads import effective_threads, single_threaded
-from mercer.learners.auto.local.machine import OVERLAP, LocalTrials
+from mercer._base.threads import single_threaded
+from mercer.learners.auto.local.machine import LocalTrials
 from mercer.learners.auto.panel import Member, factors, judged_alike, rivals
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.ridge.closed import ridge_on
 from mercer.learners.auto.ridge.iterated import IteratedRidge
 from mercer.learners.auto.ridge.landmarks import RidgeFit
+from mercer.learners.auto.sizes import LEAST_CELL_ROWS, cell_rows, landmark_counts, takes_all
 from mercer.learners.auto.trials import FAR, PENALTY_STEP, Judge, Trial, Trials
 from mercer.learners.fitting.softmax import SoftmaxLink
 from mercer.learners.fitting.targets import center_and_spread
 from mercer.spaces import LandmarkPredictor
 
 DOUBLE_ROWS = 2000  # up to which everything is computed in float64
-EXACT_ROWS = 5000  # up to which all rows are compared in closed form
 PANEL_ROWS = 2500  # up to which several machines may answer together: the last trials saw all of these
-LOCAL_ROWS = 10_000  # from which local machines are tried where these are not all compared
-WHOLE_ROWS = 30_000  # up to which each may be compared with every other: half a minute of one core
-STEPS = 40  # of conjugate gradients, about, that such a comparison takes for every column of scores
-FOLDS = 4  # of these rows, each of which is held out once
+FOLDS = 4  # of rows that are all compared, each of which is held out once
 COARSE, FINE = 0.03, 0.005  # residuals over targets, while rows are held out and in the end
 PENALTIES = 3  # that are tried there at most
-FIRST_LANDMARKS, LEAST_LANDMARKS = 1000, 100  # the latter however short the time is
-# Operations per pair of rows: of a kernel value for each column, and of a pass over all values, which reading limits.
-VALUE, LEAST_PASS = 4, 16
-# The budget of trials and landmarks when none is given, in operations of one core: it must not depend on a clock, or
-# one seed would not give one model. A second of a budget counts as 4e10 of them, which is an assumption.
-OPERATIONS, OPERATIONS_PER_ROW = 4e10, 7e7
-PER_SECOND = 4e10
 # What twice as many landmarks must bring to be doubled again: a share of the loss, and a tenth of a point; they bring
 # a fifth of the loss at most.
 LEAST_SHARE, LEAST_GAIN, MOST_SHARE = 0.01, 0.001, 0.2
-MEMORY_SHARE = 0.25  # of the available memory that features may take
 FRESH = 2  # rows per row that had a part in weights, above which the latter do not change the score much
 TRIAL_SHARE = 0.4  # of a budget in seconds that trials may take
-# Rows that lie in a cell, at most: a sixteenth of all, within these limits; a budget may ask for fewer.
-FEW_CELL_ROWS, CELL_ROWS, CELL_SHARE, LEAST_CELL_ROWS = 2500, 4000, 1 / 16, 250
 OTHER_KERNELS = 2  # beside the best one that are tried in cells
 DUEL_ROWS = 50_000  # rows on which landmarks compete with local machines
 DUEL_SHARE, LOCAL_SHARE = 0.55, 0.65  # of a budget, by which trials in cells and the competition have ended
@@ -133,8 +119,11 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
     """
     order = _order(X.shape[0], groups, seed)
     with single_threaded():  # sums of BLAS have other bits on other numbers of threads
-        spread = center_and_spread(targets, weights, True)[1] if codes is None else np.ones(targets.shape[1])
-        judge = Judge(targets / spread, codes, weights, groups).take(order)
+        if codes is None:
+            center, spread = center_and_spread(targets, weights, True)
+        else:
+            center, spread = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
+        judge = Judge((targets - center) / spread, codes, weights, groups).take(order)
         work = _Work(X[order], judge, seed, budget, C)
         work.try_kernels(kernels, scalings)
         if work.is_whole():
@@ -143,7 +132,7 @@ def learn(X, targets, codes, weights, *, groups=None, seed=0, budget=None, kerne
             found = work.local_machine(spread) if work.is_local() else work.landmark_machine(spread)
     left_out = np.empty_like(found.left_out)
     left_out[order] = found.left_out
-    return replace(found, left_out=left_out)
+    return replace(found, left_out=left_out + center, intercept=found.intercept + center)
 
 
 class _Work:
@@ -184,9 +173,7 @@ class _Work:
     def is_whole(self):
         """Whether each row is to be compared with every other, by steps."""
         left = None if self.budget is None else self.left()
-        if self.n <= EXACT_ROWS or self.is_good():
-            return False
-        return takes_all(self.X, self.judge.targets.shape[1], left)
+        return not self.is_good() and takes_all(self.X, self.judge.targets.shape[1], left)
 
     def is_good(self):
         """Whether trials left so little to be gained that some landmarks are enough."""
@@ -318,15 +305,9 @@ class _Work:
 
     def _cell_rows(self):
         """How many rows may lie in a cell; None if there are to be no local machines."""
-        if self.n <= LOCAL_ROWS or self.is_good() or sparse.issparse(self.X) or self.is_over(DUEL_SHARE):
+        if self.is_good() or sparse.issparse(self.X) or self.is_over(DUEL_SHARE):
             return None
-        usual = min(max(FEW_CELL_ROWS, int(CELL_SHARE * self.n)), CELL_ROWS)
-        if self.budget is None:
-            return usual
-        # n / m cells of (1 + OVERLAP) m members each, which take the third power of these in operations
-        operations = LOCAL_SHARE * self.left() * PER_SECOND * effective_threads()
-        most = int(np.sqrt(operations / (self.n * (1 + OVERLAP) ** 3)))
-        return min(usual, most) if most >= LEAST_CELL_ROWS else None
+        return cell_rows(self.n, None if self.budget is None else LOCAL_SHARE * self.left())
 
     def _others(self):
         """The best trials of other kernels that are not far behind, on as many rows as the best."""
@@ -393,36 +374,6 @@ def _honest(fit, which, best, trials, X, judge):
         ridge = ridge_on(candidate.kernel, scaled, which, judge)
         left_out[rows] = ridge.fit(judge.targets, fit.penalty).left_out[rows]
     return left_out
-
-
-def takes_all(X, n_columns, left=None):
-    """Whether rows are few enough for the comparison of each with every other, for so many columns of scores.
-
-    ``left`` are the seconds that it may take, or None.
-    """
-    n = X.shape[0]
-    d = X.nnz / n if sparse.issparse(X) else X.shape[1]
-    if n > WHOLE_ROWS or 4 * n**2 > MEMORY_SHARE * available_memory():
-        return False
-    operations = n**2 * (VALUE * d + STEPS * (LEAST_PASS + 2 * n_columns))
-    return operations <= (OPERATIONS + n * OPERATIONS_PER_ROW if left is None else left * PER_SECOND)
-
-
-def landmark_counts(n, left=None):
-    """How many landmarks are tried one after the other for n rows: M of them take about 4 n M^2 operations.
-
-    >>> landmark_counts(1500), landmark_counts(10_000), landmark_counts(50_000)
-    ([1500], [1000, 2000, 4000], [1000, 2000, 4000])
-    """
-    if n <= EXACT_ROWS:
-        return [n]
-    operations = OPERATIONS + n * OPERATIONS_PER_ROW if left is None else left * PER_SECOND
-    room = MEMORY_SHARE * available_memory() / 4  # in values
-    most = min(n, np.sqrt(operations / (4 * n)), room / n)
-    sizes = [max(LEAST_LANDMARKS, min(FIRST_LANDMARKS, int(most)))]
-    while 2 * sizes[-1] <= most and 2 * sizes[-1] < n:
-        sizes.append(2 * sizes[-1])
-    return sizes
 
 
 def _folds(n, groups):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, thread_limit
-from mercer.learners.auto import machine
+from mercer.learners.auto import machine, sizes
 from mercer.learners.auto.candidates import Candidate, families
 from mercer.learners.auto.local.cells import grow_cells
 from mercer.learners.auto.local.machine import LocalTrials
@@ -16,13 +16,18 @@ from mercer.learners.auto.trials import Judge, Trial
 
 @pytest.fixture
 def few_rows_are_many(monkeypatch):
-    """Rows from which local machines compete, and the size of their cells, small enough for a test."""
-    monkeypatch.setattr(machine, "EXACT_ROWS", 200)
-    monkeypatch.setattr(machine, "LOCAL_ROWS", 400)
-    monkeypatch.setattr(machine, "FEW_CELL_ROWS", 150)
-    monkeypatch.setattr(machine, "FIRST_LANDMARKS", 20)
-    monkeypatch.setattr(machine, "OPERATIONS_PER_ROW", 0)
-    monkeypatch.setattr(machine, "OPERATIONS", 4e6)
+    """Rows from which local machines compete, and the size of their cells, small enough for a test.
+
+    Trials see all of so few rows, and may leave nothing to be gained, which ends the competition: not here.
+    """
+    monkeypatch.setattr(machine._Work, "is_good", lambda self: False)
+    monkeypatch.setattr(sizes, "EXACT_ROWS", 200)
+    monkeypatch.setattr(sizes, "LOCAL_ROWS", 400)
+    monkeypatch.setattr(sizes, "FEW_CELL_ROWS", 150)
+    monkeypatch.setattr(sizes, "FIRST_LANDMARKS", 20)
+    monkeypatch.setattr(sizes, "LEAST_LANDMARKS", 20)
+    monkeypatch.setattr(sizes, "OPERATIONS_PER_ROW", 0)
+    monkeypatch.setattr(sizes, "OPERATIONS", 4e6)
 
 
 # trials of one kernel take a tenth of the time
@@ -107,7 +112,8 @@ def test_local_machines_win_where_neighbors_know_more(rng, few_rows_are_many, tm
     assert str(loaded.plan_) == str(plan)
 
 
-def test_landmarks_win_where_all_rows_tell_the_same(rng, few_rows_are_many):
+def test_landmarks_win_where_all_rows_tell_the_same(rng, few_rows_are_many, monkeypatch):
+    monkeypatch.setattr(sizes, "LEAST_LANDMARKS", 100)
     X = rng.normal(size=(1200, 30))
     y = X @ rng.normal(size=30) + 3 * rng.normal(size=1200)
     model = KernelRegressor(**ONE_KERNEL).fit(X, y)
