@@ -211,7 +211,7 @@ def test_many_landmarks_have_the_bits_of_one_process_with_the_same_chunks(monkey
 
 @pytest.mark.process
 def test_what_processes_send_one_another_is_aligned():
-    from mercer.learners.dask.rows import Tasks
+    from mercer.learners.dask.tasks import Tasks
 
     arrays = [(np.arange(float(n)),) for n in range(1000, 1020)]
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}

@@ -5,7 +5,7 @@
 The weights u in factor space are all that a model keeps beside its map; the predictor follows from them.
 """
 
-__all__ = ["KernelLearner", "subset", "without_idle_rows"]
+__all__ = ["KernelLearner"]
 
 import logging
 import warnings
@@ -33,8 +33,10 @@ from mercer.kernels.widths import resolve_kernel
 from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
-from mercer.learners.auto.trials_plot import draw_trials
-from mercer.learners.dask.rows import client_of, score_chunks, solve_columns
+from mercer.learners.dask.columns import solve_columns
+from mercer.learners.dask.rows import score_chunks
+from mercer.learners.dask.tasks import client_of
+from mercer.learners.drawing import DrawsItself
 from mercer.learners.exact.machine import fit_exact, plan_exact
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
@@ -49,7 +51,7 @@ PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
 
 
-class KernelLearner(ShowsPlan):
+class KernelLearner(DrawsItself, ShowsPlan):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
@@ -87,49 +89,6 @@ class KernelLearner(ShowsPlan):
             ``str(plan)`` is a small table.
         """
         return KernelLearner._plan_alone(clone(self), X, y)
-
-    def plot_functions(self, features=None, path=None):
-        """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
-
-        Parameters
-        ----------
-        features : None, or column numbers or names
-            None takes the (at most 12) columns whose functions vary most.
-        path : None, or the file to write, whose suffix says the format
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
-        check_is_fitted(self)
-        from mercer.learners.functions_plot import draw_functions
-
-        figure = draw_functions(self, features)
-        if path is not None:
-            figure.savefig(path)
-        return figure
-
-    def plot_trials(self, path=None):
-        """Draw what each trial of an automatic fit reached, against the time that it took.
-
-        Parameters
-        ----------
-        path : None, or the file to write, whose suffix says the format
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
-        check_is_fitted(self)
-        if not isinstance(self.plan_, TrialPlan):
-            raise InputError(
-                f"{type(self).__name__}: there are no trials to plot, because a kernel or a map was given. Fit with "
-                "kernel=None, or with C='auto'."
-            )
-        figure = draw_trials(self.plan_)
-        if path is not None:
-            figure.savefig(path)
-        return figure
 
     @property
     def predictor_(self):
@@ -422,21 +381,3 @@ class KernelLearner(ShowsPlan):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.positive_only = self._route.input_kinds()
         return tags
-
-
-def without_idle_rows(X, y, weights):
-    """The rows of weight > 0, which alone may influence a map; of what lies on disk, all rows."""
-    kept = np.flatnonzero(weights)
-    if len(kept) == len(weights) or encode.is_on_disk(X):
-        return X, y, weights
-    return X[kept], y[kept], weights[kept]
-
-
-def subset(problem, which):
-    """The problem on some of its rows."""
-    return replace(
-        problem,
-        design=problem.design.take(which),
-        targets=problem.targets[which],
-        weights=problem.weights[which],
-    )

@@ -2,28 +2,28 @@
 
 __all__ = ["KernelClassifier"]
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
 from mercer._base.files.loaded import check_kind, checked_array
-from mercer._base.parameters import Table, keep_arguments, number
+from mercer._base.parameters import Table, keep_arguments
 from mercer._base.parameters.learners import CLASSIFIER
 from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trials
-from mercer.learners.base import KernelLearner, without_idle_rows
-from mercer.learners.dask.rows import client_of
+from mercer.learners.base import KernelLearner
+from mercer.learners.dask.tasks import client_of
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.calibration import fit_sigmoids, fold_scores, stratified_folds
+from mercer.learners.fitting.class_weights import class_weights
 from mercer.learners.fitting.plan import check_memory
-from mercer.learners.fitting.repeats import merged_repeats
+from mercer.learners.fitting.repeats import merged_repeats, without_idle_rows
 from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
 from mercer.learners.fitting.targets import choose_columns, class_columns
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
@@ -41,12 +41,6 @@ def _has_probabilities(self):
         f"{type(self).__name__} has probabilities only with kernel=None, with probability=True, or with "
         "loss='logistic' or 'multinomial'."
     )
-
-
-def _check_class_weight(class_weight, who):
-    """Refuse a weight that is no number of losses; names of rules and of classes are compared by scikit-learn."""
-    for name, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
-        number(f"class_weight[{name!r}]", 1.0, "Factor for its losses.", least=0).check(weight, who)
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
@@ -358,19 +352,8 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
                 f"rows (of weight > 0) with y = {self.classes_[0].item()!r}. Add rows of a second class."
             )
         if self.class_weight is not None:
-            _check_class_weight(self.class_weight, who)
-            by_class = self._weights_of_classes(y, codes, weights)
-            with np.errstate(over="ignore"):
-                weights = weights * by_class[codes]
-            if not np.isfinite(weights).all():
-                raise InputError(f"{who}: the product of sample_weight and class_weight is too large.")
+            weights = weights * class_weights(self.class_weight, y, self.classes_, codes, weights, who)
         return codes, weights
-
-    def _weights_of_classes(self, y, codes, weights):
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":  # by weight, not by number of rows
-            totals = np.bincount(codes, weights)
-            return totals.sum() / (len(totals) * totals)
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)
 
     def _chosen_columns(self):
         return choose_columns(

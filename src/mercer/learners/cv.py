@@ -17,9 +17,9 @@ from mercer._base.memory import available_memory
 from mercer._base.parameters import integer, keep_arguments, named
 from mercer._base.parameters.learners import CLASSIFIER, CLASSIFIER_CV
 from mercer._base.progress import track
-from mercer.learners.base import subset, without_idle_rows
 from mercer.learners.classifier import LINKS, KernelClassifier
-from mercer.learners.dask.rows import client_of
+from mercer.learners.dask.tasks import client_of
+from mercer.learners.fitting.repeats import without_idle_rows
 
 # With C in units of 1 / mean K(x, x): below, all rows are on the wrong side of the margin; above, few data sets change.
 SMALLEST_C, LARGEST_C = 0.1, 1e3
@@ -210,7 +210,7 @@ class _Fold:
         """(problem on some rows, design of the others), made anew where keeping them would take too much memory."""
         if self._parts is not None:
             return self._parts
-        parts = subset(self.problem, self.train), self.problem.design.take(self.test)
+        parts = self.problem.take(self.train), self.problem.design.take(self.test)
         if self.keeps:
             self._parts = parts
         return parts

@@ -12,10 +12,10 @@ from mercer._base.files.loaded import check_whole
 from mercer._base.parameters import Table, keep_arguments
 from mercer._base.parameters.learners import REGRESSOR
 from mercer.learners.auto.door import refuse_groups, rows_of_trials
-from mercer.learners.base import KernelLearner, without_idle_rows
+from mercer.learners.base import KernelLearner
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import check_memory
-from mercer.learners.fitting.repeats import merged_repeats
+from mercer.learners.fitting.repeats import merged_repeats, without_idle_rows
 from mercer.learners.fitting.targets import Targets, center_and_spread
 from mercer.learners.solvers.losses import get_loss
 

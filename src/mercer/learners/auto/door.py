@@ -16,7 +16,7 @@ from mercer.kernels.widths import closed
 from mercer.learners.auto.machine import Machine, learn
 from mercer.learners.auto.report import TrialPlan, describe
 from mercer.learners.auto.sizes import landmark_counts
-from mercer.learners.dask.rows import client_of
+from mercer.learners.dask.tasks import client_of
 from mercer.learners.fitting import encode
 
 # parameters that have a meaning only for a kernel that is mapped and solved

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer._base.errors import InputError
-from mercer.learners.base import subset
 from mercer.learners.fitting.softmax import fit_softmax
 
 FOLDS = 5
@@ -35,7 +34,7 @@ def fold_scores(problem, solve, train, test):
     solve : function from a problem to its solution
     train, test : row numbers
     """
-    found = solve(subset(problem, train))
+    found = solve(problem.take(train))
     return problem.design.take(test).scores(found.u) + found.intercept
 
 

@@ -16,7 +16,7 @@ from mercer.codes import LevelQuantizer
 from mercer.codes.levels.binning import are_on_one_scale
 from mercer.codes.levels.quantizer import NUMBERS
 from mercer.kernels import Linear, get_kernel
-from mercer.learners.dask.rows import client_of
+from mercer.learners.dask.tasks import client_of
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.route import CHECKS, KernelRoute
 from mercer.learners.solvers.registry import named

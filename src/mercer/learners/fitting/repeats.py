@@ -1,11 +1,19 @@
-"""Rows that stand several times: a row of weight 2 and the same row twice must give the same model, to the last bit."""
+"""Rows that count: not those of weight 0; and a row of weight 2 is the same row twice, to the last bit of the model."""
 
-__all__ = ["merged_repeats"]
+__all__ = ["merged_repeats", "without_idle_rows"]
 
 import numpy as np
 from scipy import sparse
 
 from mercer.learners.fitting.encode import is_on_disk
+
+
+def without_idle_rows(X, y, weights):
+    """The rows of weight > 0, which alone may influence a map; of what lies on disk, all rows."""
+    kept = np.flatnonzero(weights)
+    if len(kept) == len(weights) or is_on_disk(X):
+        return X, y, weights
+    return X[kept], y[kept], weights[kept]
 
 
 def merged_repeats(X, y, weights, is_weighted=False):

@@ -17,7 +17,8 @@ from sklearn.utils import get_tags
 from mercer._base.errors import InputError
 from mercer._base.memory import available_memory
 from mercer.kernels import get_kernel, needs_non_negative
-from mercer.learners.dask.rows import client_of, encoded_design
+from mercer.learners.dask.rows import encoded_design
+from mercer.learners.dask.tasks import client_of
 from mercer.learners.exact.machine import LOSSES, bytes_needed
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import MEMORY_SHARE, choose_map

@@ -17,7 +17,7 @@ Notation
 
 __all__ = ["Problem", "Solution"]
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,11 @@ class Problem:
     def n_problems(self) -> int:
         """Q: the columns of a joint loss form one problem."""
         return 1 if self.loss.joint else self.n_columns
+
+    def take(self, which):
+        """The problem on some of its rows."""
+        rows = {"targets": self.targets[which], "weights": self.weights[which]}
+        return replace(self, design=self.design.take(which), **rows)
 
     def row_side(self):
         """The rows as the bundle solver sees them; a design whose rows are elsewhere has a way of its own."""
