@@ -139,7 +139,7 @@ class KernelLearner(DrawsItself, ShowsPlan):
         is_quantizer = encode.is_quantizer(self.map)
         if self.expansion != "delayed" and not is_quantizer:
             raise InputError(
-                f"{type(self).__name__} has expansion={self.expansion!r} , which applies only to quantizers such as "
+                f"{type(self).__name__} has expansion={self.expansion!r}, which applies only to quantizers such as "
                 "map=ProductQuantizer(). Remove it."
             )
         if encode.is_on_disk(X) and not (is_quantizer and isinstance(X, np.memmap)):  # which reads by itself
