@@ -137,6 +137,12 @@ def test_numbers_are_predicted_in_any_unit():
     assert both.predict(X[300:]).shape == (142, 2)
 
 
+def test_a_number_that_never_changes_is_predicted_exactly(rng):
+    X = rng.normal(size=(40, 3))
+    model = KernelRegressor(random_state=0).fit(X, np.full(40, 3.0))
+    assert set(model.predict(rng.normal(size=(20, 3)))) == {3.0}
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

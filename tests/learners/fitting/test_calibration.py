@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from mercer import InputError
 from mercer.learners import KernelClassifier
 from mercer.learners.fitting.calibration import fit_sigmoids, stratified_folds
+from mercer.learners.fitting.softmax import fit_softmax
 from mercer.learners.fitting.targets import class_columns
 
 
@@ -32,6 +34,37 @@ def test_separated_and_equal_scores_have_finite_sigmoids(size):
     assert (p[:2, 0] < 0.5).all()
     assert (p[2:, 0] > 0.5).all()
     assert (p[:, 1] < 0.5).all()
+
+
+@pytest.mark.parametrize(("n_classes", "sign"), [(2, 1), (5, 1), (3, -1)])
+def test_the_softmax_of_classes_is_the_most_likely_one(rng, n_classes, sign):
+    n, n_columns = 300, 1 if n_classes == 2 else n_classes
+    codes, weights = rng.integers(0, n_classes, n), rng.random(n) + 0.5
+    own = 2.0 * codes[:, None] - 1 if n_columns == 1 else 2.0 * np.eye(n_classes)[codes]
+    scores = sign * own + rng.normal(size=(n, n_columns))  # with -1 no slope > 0 is good, and offsets alone remain
+    found, total = fit_softmax(scores, codes, weights), weights.sum()
+
+    def loss(alpha, beta):
+        """Of one more row in all that is of any class, and a prior row against offsets."""
+        logits = alpha * scores + beta
+        likely = log_softmax(np.hstack([np.zeros((n, 1)), logits]) if n_columns == 1 else logits, axis=1)
+        share = 1 / (total + 1)
+        mixed = (1 - share) * likely[np.arange(n), codes] + share * likely.mean(axis=1)
+        return -weights @ mixed / total + beta @ beta / (2 * total)
+
+    best = minimize(
+        lambda at: loss(np.exp(at[0]), at[1:]), np.zeros(1 + n_columns), method="BFGS", options={"gtol": 1e-9}
+    )
+    assert found.slope > 0
+    np.testing.assert_allclose(loss(found.slope, found.offsets), best.fun, atol=1e-6)  # slopes of 1e-6 for none
+    np.testing.assert_allclose(found.log_loss, loss(found.slope, found.offsets), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scores", [np.full((30, 1), 0.3), np.zeros((30, 3)), np.full((30, 3), 1e300)])
+def test_equal_scores_tell_the_shares_of_the_classes(scores):
+    codes = np.repeat([0, 1], [10, 20])
+    p = fit_softmax(scores, codes, np.ones(30)).probabilities(scores)
+    np.testing.assert_allclose(p[:, :2], np.tile([1 / 3, 2 / 3], (30, 1)), atol=0.05)  # a row in 30 is of any class
 
 
 def test_coupling_finds_the_probabilities_that_all_pairs_agree_on(rng):

@@ -69,11 +69,11 @@ def fit_softmax(scores, codes, weights):
         d/d alpha = sum_i u_i f_i'(q_i - e_i),       d/d beta = sum_i u_i (q_i - e_i) + prior beta
         second derivatives: sum_i u_i J_i'(diag(q_i) - q_i q_i') J_i + prior,      J_i = (f_i, I)
     """
-    spread = float(np.sqrt(np.average(np.square(scores - scores.mean(axis=0)).mean(axis=1), weights=weights)))
-    largest = float(np.abs(scores).max())
-    if not spread > EQUAL * largest:  # of equal scores it is rounding
-        spread = largest or 1.0
-    likelihood = _Likelihood(scores / spread, codes, weights)
+    unit = float(np.abs(scores).max()) or 1.0  # squares stay within the range of numbers
+    f = scores / unit
+    spread = float(np.sqrt(np.average(np.square(f - f.mean(axis=0)).mean(axis=1), weights=weights)))
+    spread = spread if spread > EQUAL else 1.0  # of equal scores it is rounding
+    likelihood = _Likelihood(f / spread, codes, weights)
     at = np.concatenate([[1.0], np.zeros(scores.shape[1])])
     loss, odds = likelihood.loss(at)
     for _ in range(STEPS):
@@ -93,7 +93,7 @@ def fit_softmax(scores, codes, weights):
         else:
             break
         at, (loss, odds) = following, found
-    return SoftmaxLink(float(at[0] / spread), at[1:], max(0.0, loss))
+    return SoftmaxLink(float(at[0] / spread / unit), at[1:], max(0.0, loss))
 
 
 class _Likelihood:
