@@ -34,6 +34,7 @@ def test_the_verbs_are_all_there():
         "predict",
         "evaluate",
         "encode",
+        "export",
         "inspect",
         "datasets",
         "reproduce",
