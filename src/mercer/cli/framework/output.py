@@ -48,7 +48,6 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     text_columns: int = 1,
-    stderr: bool = False,
 ) -> None:
     """Print a table; the first ``text_columns`` columns are words, the others numbers, set to the right."""
     from rich import box
@@ -60,7 +59,7 @@ def print_table(
         made.add_column(Text(escaped(column)), justify="left" if i < text_columns else "right", overflow="fold")
     for row in rows:
         made.add_row(*(Text(escaped(str(cell))) for cell in row))  # Text: brackets in a cell are no markup
-    out = console(stderr=stderr)
+    out = console()
     if not settings.quiet:
         out.print(escaped(title), style="bold", markup=False)
     out.print(made)

@@ -258,7 +258,7 @@ class ConvexReduction(FeatureMap):
         return draw_values(self, exact, self._values(X, pairs))
 
     def plot_path(self):
-        """The error (7) along the path of reductions ([gavves12convex] Fig. 3): against alpha, or the remaining columns."""
+        """The error (7) along the path of reductions ([gavves12convex] Fig. 3), by alpha or by remaining columns."""
         from mercer.maps.reduction.plot import draw_path
 
         check_is_fitted(self)
