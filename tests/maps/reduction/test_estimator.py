@@ -367,6 +367,7 @@ def test_columns_without_values_are_left_out(X):
         ({"n_dims": 3, "kernel": "rbf"}, "needs an additive kernel"),
         ({"n_dims": 3, "kernel": "chi2", "method": "convex", "pairs": "all"}, "pairs='all' only for the linear"),
         ({"n_dims": 3, "pairs": "uniform", "method": "merge"}, "pairs='uniform' with method='merge'"),
+        ({"n_dims": 3, "pairs": "uniform"}, "pairs='uniform' with method='auto'"),  # it may merge
         ({"n_dims": 3, "kernel": Chi2() + Linear()}, "is not homogeneous"),
         ({"n_dims": 3, "map": "chi2"}, "needs a map of Mercer"),
         ({"n_dims": 3, "method": "supervised"}, "requires y to be passed"),
