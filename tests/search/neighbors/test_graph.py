@@ -100,7 +100,7 @@ def test_a_condition_leaves_rows_out_of_the_graph_altogether():
     alone = KernelIndex("chi2", store="lists").fit(X).add(X[1::2], range(1, 60, 2))
     assert edges_of(odd) == edges_of(neighbor_graph(alone, 3))
     assert odd.ids.tolist() == list(range(1, 60, 2))
-    with pytest.raises(InputError, match=r"letter 1, at prat: there is no such column. Did you mean 'part'"):
+    with pytest.raises(InputError, match=r"character 1, at prat: there is no such column. Did you mean 'part'"):
         neighbor_graph(index, 3, where="prat = 1")
 
 
@@ -186,7 +186,7 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
 
     path = tmp_path / "g.graphml"
     for made, data, message in (
-        (graph("a\x00", "b"), None, r"cannot hold the id 'a\\x00'. Write csv"),
+        (graph("a\x00", "b"), None, r"cannot represent the id 'a\\x00'. Write csv"),
         (graph(1, "1"), None, '"1" as a number and as a text'),
         (graph("a"), {"component": [1]}, "leave the column 'component' out"),
         (graph("a"), {"name": ["\x1b[31m"]}, "of the column 'name'"),
