@@ -197,7 +197,7 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
         assert not list(tmp_path.iterdir())
     with pytest.raises(ArgumentError, match=r"written as graphml, csv or tsv; .*g\.json has none"):
         graph("a").write(tmp_path / "g.json")
-    with pytest.raises(ArgumentError, match=r"Components are written as csv or tsv, which .*g\.graphml"):
+    with pytest.raises(ArgumentError, match=r"Components are written as csv or tsv; .*g\.graphml"):
         graph("a").write_rows(path)
 
 
