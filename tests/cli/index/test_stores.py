@@ -65,7 +65,7 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request,
 
 
 def test_advice_of_the_library_names_options_of_the_command(made):
-    with pytest.raises(InputError, match=r"stores no columns\. Build it with --keep to store some"), said_here():
+    with pytest.raises(InputError, match=r"stores no columns\. Build it with --keep\."), said_here():
         KernelIndex.open(made / "words").search(np.ones((1, 6)), k=1, where="a = 1")
 
 
