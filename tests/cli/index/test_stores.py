@@ -64,11 +64,6 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request,
     assert estimates["reranked"] is False
 
 
-def test_advice_of_the_library_names_options_of_the_command(made):
-    with pytest.raises(InputError, match=r"stores no columns\. Build it with --keep\."), said_here():
-        KernelIndex.open(made / "words").search(np.ones((1, 6)), k=1, where="a = 1")
-
-
 def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     queries = made / "Q.npy"
     store = ("--store", "milvus://no.db")
