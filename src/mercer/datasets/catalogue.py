@@ -1,6 +1,6 @@
 """What the loaders know: which sets there are, their parts and sizes, where the files come from, which are there."""
 
-__all__ = ["CATALOGUE", "DataSet", "Part"]
+__all__ = ["CATALOGUE", "DataPart", "DataSet"]
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from mercer.datasets.tables import pendigits as _pendigits
 from mercer.datasets.tables import shuttle as _shuttle
 
 
-class Part(NamedTuple):
+class DataPart(NamedTuple):
     """One part of a data set.
 
     Attributes
@@ -43,7 +43,7 @@ class DataSet:
     name : what it is called, which is its loader's name without ``load_``
     folder : where its files are, below the directory of the data sets
     origin : where they come from
-    parts : name of a part -> :class:`Part`; the name of the only part of a set without parts is ``""``
+    parts : name of a part -> :class:`DataPart`; the name of the only part of a set without parts is ``""``
     elsewhere : (directory of data sets, folder) that is looked at too, or None
     recipe : whether the set is made by ``mercer datasets NAME`` from files of another one
     """
@@ -51,7 +51,7 @@ class DataSet:
     name: str
     folder: str
     origin: str
-    parts: dict[str, Part]
+    parts: dict[str, DataPart]
     elsewhere: tuple[str, str] | None = None
     recipe: bool = False
 
@@ -74,26 +74,26 @@ class DataSet:
 def _parts(known, n_columns, *more):
     """Parts of a table part -> (file, rows, ...), each of which needs the files ``more`` too."""
     others = tuple((name,) for name in more)
-    return {part: Part(((name,), *others), n_rows, n_columns) for part, (name, n_rows, *_) in known.items()}
+    return {part: DataPart(((name,), *others), n_rows, n_columns) for part, (name, n_rows, *_) in known.items()}
 
 
 def _idx_parts(known):
     return {
-        part: Part(((f"{start}-images-idx3-ubyte",), (f"{start}-labels-idx1-ubyte",)), n_rows, 784)
+        part: DataPart(((f"{start}-images-idx3-ubyte",), (f"{start}-labels-idx1-ubyte",)), n_rows, 784)
         for part, (start, n_rows, *_) in known.items()
     }
 
 
 def _covtype_parts():
     n_rows = {part: len(range(_covtype.N_ROWS)[rows]) for part, rows in _covtype.PARTS.items()}
-    return {part: Part((tuple(_covtype.FILES),), n, _covtype.N_FEATURES) for part, n in n_rows.items()}
+    return {part: DataPart((tuple(_covtype.FILES),), n, _covtype.N_FEATURES) for part, n in n_rows.items()}
 
 
 def _microbiome_parts():
     parts = {}
     for part, (table, task, n_rows, _) in _microbiome.PARTS.items():
         name, _, n_taxa, _ = _microbiome.TABLES[table]
-        parts[part] = Part(((name,), (task,)) if task else ((name,),), n_rows, n_taxa)
+        parts[part] = DataPart(((name,), (task,)) if task else ((name,),), n_rows, n_taxa)
     return parts
 
 
@@ -109,14 +109,14 @@ _SETS = (
         elsewhere=_fashion_mnist.DEBIAN,
     ),
     DataSet("ijcnn1", "ijcnn1", _libsvm.IJCNN1_ORIGIN, _parts(_libsvm.IJCNN1, 22)),
-    DataSet("kos", _kos.FOLDER, _kos.ORIGIN, {"": Part(((_kos.NAME,),), _kos.N_ENTRIES, _kos.N_WORDS)}),
+    DataSet("kos", _kos.FOLDER, _kos.ORIGIN, {"": DataPart(((_kos.NAME,),), _kos.N_ENTRIES, _kos.N_WORDS)}),
     DataSet(
         "massbank", "massbank", _massbank.ORIGIN,
-        {"": Part((("massbank_ms2.npz",),), _massbank.N_SPECTRA, int(10 * _massbank.LARGEST_MZ))},
+        {"": DataPart((("massbank_ms2.npz",),), _massbank.N_SPECTRA, int(10 * _massbank.LARGEST_MZ))},
     ),
     DataSet("microbiome", "microbiome", _microbiome.ORIGIN, _microbiome_parts()),
     DataSet(
-        "molecules", "molecules", _molecules.ORIGIN, {"": Part(((_molecules.NAME,),), _molecules.N_MOLECULES, 1)}
+        "molecules", "molecules", _molecules.ORIGIN, {"": DataPart(((_molecules.NAME,),), _molecules.N_MOLECULES, 1)}
     ),
     DataSet("pendigits", "pendigits", _pendigits.ORIGIN, _parts(_pendigits.PARTS, 16)),
     DataSet(
@@ -127,7 +127,7 @@ _SETS = (
     DataSet("shuttle", "shuttle", _shuttle.ORIGIN, _parts(_shuttle.PARTS, _shuttle.N_FEATURES)),
     DataSet(
         "sift", "sift", _sift.ORIGIN,
-        {part: Part(((name,),), n_rows, width) for part, (name, n_rows, width, _) in _sift.PARTS.items()},
+        {part: DataPart(((name,),), n_rows, width) for part, (name, n_rows, width, _) in _sift.PARTS.items()},
     ),
 )  # fmt: skip
 CATALOGUE = {known.name: known for known in _SETS}

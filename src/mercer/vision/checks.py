@@ -10,7 +10,7 @@ from mercer._base.errors import InputError
 from mercer.kernels import get_kernel
 from mercer.vision.making import kernel_of
 from mercer.vision.words.bag_of_words import BagOfWords
-from mercer.vision.words.pyramid import Pyramid
+from mercer.vision.words.pyramid import SpatialPyramid
 
 NAMED = 5  # images that an error names
 
@@ -40,7 +40,7 @@ def check_reduction(model, encoder):
         return
     who = type(model).__name__
     is_bag = isinstance(encoder, BagOfWords)
-    most = encoder.n_words * (len(Pyramid(encoder.pyramid, who).cells) if is_bag else 1)
+    most = encoder.n_words * (len(SpatialPyramid(encoder.pyramid, who).cells) if is_bag else 1)
     if model.reduce > most:
         raise InputError(f"{who} has {most} {'columns' if is_bag else 'words'}, got reduce={model.reduce}.")
     if is_bag and not get_kernel(kernel_of(model)).additive:

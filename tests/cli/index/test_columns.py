@@ -81,7 +81,7 @@ def test_columns_are_kept_and_told_with_what_is_found(folder, made, succeeds, fa
     assert nothing["matches"][0]["ids"] == []
     true = succeeds("index", "exact", made, folder / "more.csv", "-k", 3, "--where", "code like '00_'", "--json")
     assert all(name in {f"r{i}" for i in range(10)} for each in true["matches"] for name in each["ids"])
-    fails(1, ["--where, letter 1, at moed", "Did you mean 'mode'?"], *ask, "--where", "moed = 'a'")
+    fails(1, ["--where, character 1, at moed", "Did you mean 'mode'?"], *ask, "--where", "moed = 'a'")
     assert "precursor (integer), mode (text), code (text), day (date)" in succeeds("index", "stats", made)
 
 
@@ -89,14 +89,24 @@ def test_columns_of_a_file_must_fit_those_of_the_index(folder, made, fails, succ
     text = (folder / "more.csv").read_text(encoding="utf-8")
     (tmp_path / "words.csv").write_text(text.replace(",291,", ",many,"), encoding="utf-8")
     fails(
-        1, ["words.csv, column 'precursor' holds 'many'", "type integer"],
+        1, ["words.csv, column 'precursor' holds 'many'", "stores integer"],
         "index", "add", made, tmp_path / "words.csv", "--id", "name",
     )  # fmt: skip
     fails(
         2, ["no column named 'moed'"], "index", "build", folder / "base.csv", "--keep", "moed", "--out", tmp_path / "j"
     )
     np.save(tmp_path / "X.npy", np.eye(4))
-    fails(2, ["no names of columns"], "index", "build", tmp_path / "X.npy", "--keep", "1", "--out", tmp_path / "j")
+    fails(
+        2,
+        ["no column names, which --keep requires"],
+        "index",
+        "build",
+        tmp_path / "X.npy",
+        "--keep",
+        "1",
+        "--out",
+        tmp_path / "j",
+    )
 
 
 def test_columns_of_parquet_keep_their_types(succeeds, tmp_path):

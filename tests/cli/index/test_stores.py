@@ -1,9 +1,13 @@
 """``mercer index push`` and ``search --store``: what the library does, and how it is told."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from mercer import KernelIndex
+from mercer import KernelIndex, search
+from mercer.cli.index import stores
 
 PARAMETERS = {
     "bytes_per_item": 2,
@@ -65,14 +69,14 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     store = ("--store", "milvus://no.db")
     fails(2, ["--table"], "index", "search", queries, *store)
     fails(2, ["--store"], "index", "search", made / "words", queries, "--table", "shop")
-    fails(2, ["leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
+    fails(2, ["Remove"], "index", "search", made / "words", queries, *store, "--table", "shop")
     fails(2, ["Use -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
-    fails(2, ["Name the directory"], "index", "search", queries)
+    fails(2, ["Name an index directory and a query file"], "index", "search", queries)
     push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")
     fails(1, ["mercer index push: --m must be an integer >= 2 and <= 100; got 1"], *push, "--m", 1)
     fails(
         1,
-        ["--ef-construction of twice --m at least, got --m 9 and --ef-construction 4"],
+        ["--ef-construction of at least twice --m; got --m 9 and --ef-construction 4"],
         *push,
         "--m",
         9,
@@ -80,6 +84,14 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
         4,
     )
     fails(1, ["A store must be postgresql://"], "index", "search", queries, "--store", "mysql://x", "--table", "t")
+
+
+def test_sentences_that_get_words_of_the_command_line_are_still_those_of_the_library():
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(search.__file__).parent.rglob("*.py"))
+    joined = re.sub(r'"\n\s*f?"', "", source)
+    sentences = [said for said in stores._HERE if " " in said]
+    assert len(sentences) == 4
+    assert [said for said in sentences if said not in joined] == []
 
 
 def test_errors_of_a_store_are_one_sentence_without_passwords(fails, made, postgres):

@@ -12,7 +12,7 @@ from mercer.detection.cells.codebook import CellCodebook
 from mercer.detection.cells.pyramid import PyramidShape, build_pyramid
 from mercer.detection.cells.storage import CodedCells, DenseCells
 from mercer.detection.model.components import LEAST, mirrored_component
-from mercer.detection.training.examples import Cache, Rows
+from mercer.detection.training.examples import Cache, ExampleRows
 from mercer.detection.training.initial import choose_parts, sides_of
 from mercer.detection.training.latent import Trainer, TrainingSettings
 from mercer.detection.training.rounds import run_round
@@ -156,7 +156,7 @@ def test_sides_tell_mirror_images_apart(rng):
 def test_the_cache_is_bounded_and_keeps_each_row_once(rng):
     def rows(start, count):
         keys = np.arange(start, start + count, dtype=np.int32)[:, None]
-        return Rows(rng.integers(0, 9, (count, 3)).astype(np.uint8), np.zeros((count, 0), np.float32), keys)
+        return ExampleRows(rng.integers(0, 9, (count, 3)).astype(np.uint8), np.zeros((count, 0), np.float32), keys)
 
     cache = Cache(10)
     assert cache.add(rows(0, 6)) == 6
@@ -200,7 +200,7 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_model(tmp_path, mon
             interrupted.fit(images, boxes)
     resumed = PartDetector(**QUICK, checkpoint=file, n_jobs=1).fit(images, boxes)
     same_model(straight, resumed)
-    with pytest.raises(InputError, match="another codewords"):
+    with pytest.raises(InputError, match="a different codewords"):
         PartDetector(**{**QUICK, "codewords": 16}, checkpoint=file).fit(images, boxes)
     file.write_bytes(b"no archive")
     with pytest.raises(InputError, match="cannot be read"):

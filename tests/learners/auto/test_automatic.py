@@ -146,7 +146,7 @@ def test_a_number_that_never_changes_is_predicted_exactly(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "logistic"}, "`loss` applies only to a named kernel or map with a given C"),
+        ({"loss": "logistic"}, "`loss` applies only to a named kernel or map"),
         ({"solver": "dual"}, "`solver` applies only to a named kernel"),
         ({"storage": "disk"}, "`storage` applies only to a named kernel"),
         ({"scaling": "units"}, "`scaling` must be one of 'none', 'unit', .* Did you mean 'unit'"),

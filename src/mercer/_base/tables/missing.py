@@ -4,7 +4,7 @@ Whoever fills or drops looks through all rows once first, so that what was done 
 computed.
 """
 
-__all__ = ["CompletedSource", "Missing", "completed"]
+__all__ = ["CompletedSource", "MissingValues", "completed"]
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from mercer._base.tables.sources.rows import RowSource
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingValues:
     """What was missing, and what was done about it.
 
     Attributes
@@ -69,7 +69,7 @@ class CompletedSource(RowSource):
     def __init__(self, inner: RowSource, rules: InputRules, policy: str, means: Any):
         import numpy as np
 
-        self._inner, self._policy = inner, policy
+        self._inner = inner
         found = _Census(inner)
         self.means = self._fill = None
         if policy == "mean":
@@ -84,7 +84,7 @@ class CompletedSource(RowSource):
         if policy == "drop-rows" and needs_labels and inner.labels[1] is not None:
             gone, unlabelled = gone | inner.labels[1], int(inner.labels[1].sum())
         if gone.any():
-            self.missing = Missing(policy, int(found.counts.sum()), int(gone.sum()), found.by_name(), unlabelled)
+            self.missing = MissingValues(policy, int(found.counts.sum()), int(gone.sum()), found.by_name(), unlabelled)
         n_rows, self._n_rows_in_file = inner.shape[0], inner.shape[0]
         if policy == "drop-rows" and gone.any():
             self.kept = np.flatnonzero(~gone)

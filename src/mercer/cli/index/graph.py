@@ -9,10 +9,11 @@ from mercer._base.parameters import choice, flag, integer, number, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
+from mercer.cli.framework.output import note, print_facts, print_json, progress, took, written_to
 from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.limits import check_limit
+from mercer.cli.index.stores import said_here
 
 EXAMPLES = """
 Link every row to its 15 nearest; keep mutual links only; keep similar pairs only:
@@ -60,7 +61,7 @@ def graph(
     with open_index(place) as index:
         limit = {"min_similarity": min_similarity, "max_distance": max_distance}
         check_limit(index, place, limit)
-        with progress(settings) as watch:
+        with progress(settings) as watch, said_here():
             found = neighbor_graph(index, k, **limit, mutual=mutual, exact=exact, where=where)
         wants_data = components is not None or (out is not None and edge_format(out, out_format) == "graphml")
         beside = index.data(found.ids.tolist()) if wants_data and index.columns_ else {}
@@ -102,8 +103,8 @@ def _tell(settings: Settings, place: str, found, files: dict[str, Any]) -> None:
         counts = [
             ["rows", f"{len(found.ids):,}, {alone:,} without an edge"],
             ["edges", f"{len(found.values):,}"],
-            ["components", f"{len(sizes):,}, of {shown} rows"],
+            ["components", f"{len(sizes):,}, of sizes {shown}"],
         ]
-        print_table(settings, f"Graph of {place}", ["", "value"], counts, text_columns=2)
+        print_facts(settings, f"Graph of {place}", counts)
     written = " and ".join(file for file in (files["out"], files["components_out"]) if file not in (None, "-"))
     note(settings, f"{took(files['seconds'])}{written_to(written or None)}")

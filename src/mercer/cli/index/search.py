@@ -51,7 +51,7 @@ _BYTES_PER_PAIR = 100  # of a query and a row that gets its exact value, roughly
 
 
 @dataclass(frozen=True)
-class Question:
+class IndexQuestion:
     """What is asked of an index about every query."""
 
     k: int | None
@@ -79,7 +79,7 @@ QUESTION = Group((
     number("max_distance", None, "Return every row within distance D.", "D"),
     text("filter", None, "File of the ids to search among, one per line, or npy; - is standard input.", "FILE"),
     text("where", None, "Condition on the columns of the index; only rows that meet it are found.", "CONDITION"),
-), Question)  # fmt: skip
+), IndexQuestion)  # fmt: skip
 QUERIES = argument("q", "QUERIES", "Queries: a file, FILE.npz::NAME, or - for standard input.")
 
 
@@ -137,7 +137,7 @@ def exact(place, q, probable, confidence, stored, out, out_format, question, rul
 
 
 def _run(
-    settings: Settings, question: Question, q: str, rules: dict[str, Any], out: str | None, out_format: str | None
+    settings: Settings, question: IndexQuestion, q: str, rules: dict[str, Any], out: str | None, out_format: str | None
 ) -> None:
     format = None if out is None else output_format(out, out_format, settings)
     if q == "-" and question.filter == "-":
@@ -156,11 +156,11 @@ def _run(
     note(settings, f"{n} queries in {seconds:.2g} s, {1000 * seconds / n:.2g} ms each{bounds}{written_to(out)}")
 
 
-def _open(question: Question):
+def _open(question: IndexQuestion):
     return open_index(question.place) if question.at is None else open_store(question.at)
 
 
-def _allowed(question: Question, index):
+def _allowed(question: IndexQuestion, index):
     """Ids or, in a store, a condition."""
     if question.at is not None:
         return allowed_in_store(question.at, index, question.filter)
@@ -182,7 +182,7 @@ def _give(settings: Settings, title: str, found: Matches, certificate, out: str 
             print(f"Certificate: {certificate}")
 
 
-def _fitted(question: Question, index) -> Question:
+def _fitted(question: IndexQuestion, index) -> IndexQuestion:
     """The question with its defaults; refused where this index cannot answer it."""
     if question.at is not None:
         found = index.stats()
@@ -204,7 +204,7 @@ def _fitted(question: Question, index) -> Question:
     return replace(question, k=k)
 
 
-def _ask(index, data: RowSource, question: Question, allowed):
+def _ask(index, data: RowSource, question: IndexQuestion, allowed):
     """(matches, certificate or None, times)."""
     evaluations = []
     how = {"filter": allowed, "where": question.where, "exact": question.exact}
@@ -283,7 +283,7 @@ def _certified(certificate) -> dict[str, Any]:
     }
 
 
-def _head(index, data: RowSource, question: Question) -> dict[str, Any]:
+def _head(index, data: RowSource, question: IndexQuestion) -> dict[str, Any]:
     """For the head of a JSON document."""
     return {
         "index": question.place,

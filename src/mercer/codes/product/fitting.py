@@ -1,6 +1,6 @@
 """Training of all blocks, strip of columns by strip of columns."""
 
-__all__ = ["Words", "fit_words"]
+__all__ = ["TrainedWords", "fit_words"]
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ STRIP_BYTES = 2**25  # training values that exist at once, in float32
 
 
 @dataclass
-class Words:
+class TrainedWords:
     """What is learned of the blocks.
 
     Parameters
@@ -43,7 +43,7 @@ def fit_words(sample, rotation, sizes, n_words, n_iter, random_state, kernel=Non
     n_words : words per block, at most
     kernel : None for the linear kernel, or the additive kernel in whose space blocks are clustered
     """
-    words = Words()
+    words = TrainedWords()
     seeds = random_state.randint(2**31 - 1, size=len(sizes))
     ends = np.cumsum(sizes)
     starts = ends - sizes

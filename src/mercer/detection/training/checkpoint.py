@@ -16,7 +16,7 @@ import numpy as np
 from mercer._base.errors import InputError
 from mercer.detection.model.components import Component
 from mercer.detection.model.inference import Placements
-from mercer.detection.training.examples import FIELDS, Rows
+from mercer.detection.training.examples import FIELDS, ExampleRows
 
 VERSION = 1
 PARTS = ("root", "parts", "anchors", "deformations", "bias")
@@ -70,7 +70,7 @@ def read_checkpoint(path, trainer, identity):
     if differing:
         name = differing[0]
         raise InputError(
-            f"The checkpoint {path} belongs to a training with a different {name} ({known.get(name)!r}, now "
+            f"The checkpoint {path} belongs to a different training ({name}: {known.get(name)!r}, now "
             f"{identity[name]!r}). Remove it to start again, or restore the parameter."
         )
     _restore(trainer, arrays, head)
@@ -84,7 +84,7 @@ def _restore(trainer, arrays, head):
         trainer.learnt[g] = Component(**values)
         trainer.caches[g].clear()
         if f"cache{g}.keys" in arrays:
-            trainer.caches[g].add(Rows(*(arrays[f"cache{g}.{name}"] for name in FIELDS)))
+            trainer.caches[g].add(ExampleRows(*(arrays[f"cache{g}.{name}"] for name in FIELDS)))
     objects = arrays["objects"].tolist()
     joined = Placements(arrays["scores"], arrays["where"], arrays["places"])
     trainer.positives = {(i, b): joined.take(slice(k, k + 1)) for k, (i, b) in enumerate(objects)}

@@ -4,7 +4,7 @@ A row is the cells under the root and under each part, and the displacements of 
 component are mirrored back, so that both components of a pair learn the same weights.
 """
 
-__all__ = ["Cache", "Rows", "rows_of"]
+__all__ = ["Cache", "ExampleRows", "rows_of"]
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 @dataclass
-class Rows:
+class ExampleRows:
     """n rows of one component.
 
     Parameters
@@ -31,7 +31,7 @@ class Rows:
 
     def take(self, which):
         """Some of them."""
-        return Rows(self.cells[which], self.displacements[which], self.keys[which])
+        return ExampleRows(self.cells[which], self.displacements[which], self.keys[which])
 
     @classmethod
     def joined(cls, several):
@@ -83,7 +83,7 @@ def rows_of(placements, image, pyramid, components, is_mirrored):
         cells[which] = np.concatenate(flat, axis=1)
     numbers = np.full((len(placements), 1), image, dtype=np.int32)
     keys = np.concatenate([numbers, placements.where, placements.parts.reshape(len(placements), -1)], axis=1)
-    return Rows(cells, displacements, keys.astype(np.int32))
+    return ExampleRows(cells, displacements, keys.astype(np.int32))
 
 
 def _rectangles(grid, rows, columns, shape):
@@ -112,7 +112,7 @@ class Cache:
     def rows(self):
         """All rows, or None."""
         if len(self._parts) > 1:
-            self._parts = [Rows.joined(self._parts)]
+            self._parts = [ExampleRows.joined(self._parts)]
         return self._parts[0] if self._parts else None
 
     @property

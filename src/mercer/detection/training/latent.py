@@ -24,7 +24,7 @@ from mercer._base.progress import track
 from mercer._base.threads import run_blocks, single_threaded
 from mercer.detection.model.components import Component, mirrored_component
 from mercer.detection.model.inference import Placements, Scorer
-from mercer.detection.training.examples import Cache, Rows, rows_of
+from mercer.detection.training.examples import Cache, ExampleRows, rows_of
 from mercer.detection.training.initial import PART_SIZE, choose_parts, sides_of
 from mercer.detection.training.positives import best_by_overlap, best_by_score, grid_overlaps
 from mercer.detection.training.solving import ComponentProblem, component_of, weights_of
@@ -270,7 +270,7 @@ class Trainer:
     def problem(self, g):
         """The learning problem of a component: objects first, then negatives."""
         positive, negative = self._positive_rows(g), self.caches[g].rows
-        both = positive if negative is None else Rows.joined([positive, negative])
+        both = positive if negative is None else ExampleRows.joined([positive, negative])
         targets = np.where(np.arange(len(both)) < len(positive), 1, -1)
         s = self.settings
         return ComponentProblem(both.cells, both.displacements, targets, self.storage, s.C, self.n_jobs)
@@ -311,7 +311,7 @@ class Trainer:
                 "PartDetector has a component without objects, because other components match all of them better. "
                 "Use fewer components."
             )
-        return [Rows.joined(rows) for rows in found]
+        return [ExampleRows.joined(rows) for rows in found]
 
     @property
     def n_cached(self):

@@ -1,6 +1,6 @@
 """Columns of one weight: which are merged or kept at a given number, and which number keeps the kernel well enough."""
 
-__all__ = ["Judge", "choose_size", "groups_by_size", "used_columns"]
+__all__ = ["ErrorJudge", "choose_size", "groups_by_size", "used_columns"]
 
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +48,7 @@ def groups_by_size(method, X, y, random_state, n_jobs=None):
 
 
 @dataclass(frozen=True)
-class Judge:
+class ErrorJudge:
     """Pairs of rows with their kernel values, against which reductions are measured.
 
     ``X`` has only the rows of these pairs, whose numbers in X are ``pairs``.
@@ -90,7 +90,7 @@ def choose_size(groups_of, most, judge, n_dims, tolerance):
     ----------
     groups_of : function from a number of columns to groups
     most : the largest number of columns that groups_of takes
-    judge : Judge
+    judge : ErrorJudge
     n_dims, tolerance : what is asked for, one of the two
 
     Returns

@@ -37,7 +37,7 @@ from mercer.kernels import Linear, get_kernel
 from mercer.maps.base import FeatureMap
 from mercer.maps.dask import is_dask, sampled
 from mercer.maps.reduction.checks import check_blocks, check_combination, check_rows
-from mercer.maps.reduction.column_choice import Judge, choose_size, groups_by_size, used_columns
+from mercer.maps.reduction.column_choice import ErrorJudge, choose_size, groups_by_size, used_columns
 from mercer.maps.reduction.column_groups import WIDEST, numbered
 from mercer.maps.reduction.lasso_path import LassoPath
 from mercer.maps.reduction.nonnegative import largest_penalty, solve_nonnegative
@@ -258,7 +258,7 @@ class ConvexReduction(FeatureMap):
         return draw_values(self, exact, self._values(X, pairs))
 
     def plot_path(self):
-        """The error (7) along the path of reductions ([gavves12convex] Fig. 3): against alpha, or the columns left."""
+        """The error (7) along the path of reductions ([gavves12convex] Fig. 3), by alpha or by remaining columns."""
         from mercer.maps.reduction.plot import draw_path
 
         check_is_fitted(self)
@@ -322,7 +322,7 @@ class ConvexReduction(FeatureMap):
     def _reduce(self, X, y, kernel, spread=None):
         """Set the columns, their weights and what is known of them; pairs are those of ``spread`` if it is given."""
         random_state = check_random_state(self.random_state)
-        judge = Judge.of(self.weighed_kernel_, X, self.n_pairs, random_state, self.n_jobs)
+        judge = ErrorJudge.of(self.weighed_kernel_, X, self.n_pairs, random_state, self.n_jobs)
         used_columns(X)  # refuses rows without values
         self.method_, self.trial_ = self._chosen_method(X, y)
         moments = None
@@ -351,8 +351,8 @@ class ConvexReduction(FeatureMap):
             return CONTENDERS[0], None
 
         def fit(method, X, y):
-            reduction = clone(self).set_params(method=method, map=self._map_of_trial()).fit(X, y)
-            return reduction.transform
+            reduction = clone(self).set_params(method=method, map=self._map_of_trial())
+            return reduction.set_output(transform="default").fit(X, y).transform  # arrays, whatever users see
 
         scores = trial_scores(fit, X, y, check_random_state(0))
         chosen = CONTENDERS[0] if scores is None else max(CONTENDERS, key=scores.get)

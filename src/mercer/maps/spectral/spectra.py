@@ -15,7 +15,7 @@ is in closed form; periods minimize the error on a stated distribution instead o
 be found by least squares.
 """
 
-__all__ = ["PERIODS", "WINDOWS", "Spectrum", "best_period", "coefficients", "relative_error", "spectrum_of"]
+__all__ = ["PERIODS", "KernelSpectrum", "best_period", "coefficients", "relative_error", "spectrum_of"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,8 +37,6 @@ from mercer.kernels import (
     SumKernel,
 )
 
-WINDOWS = ("rectangular", "uniform", "least-squares")
-
 # Periods for orders 1, 2, 3, ... Minimizers of `relative_error`; printed by benchmarks/fits/homogeneous_periods.py.
 PERIODS: dict[tuple[type, str], tuple[float, ...]] = {
     (Chi2, "rectangular"): (8.66, 10.29, 12.33, 13.35, 15.09, 15.09, 17.5, 17.5),
@@ -59,7 +57,7 @@ NEARLY_HELLINGER = 1e-6  # power means this close have the spectrum of the limit
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class KernelSpectrum:
     """Signature and spectrum of a kernel, for log-ratios >= 0 and frequencies >= 0.
 
     ``scale`` is the shortest log-ratio over which the signature bends: where quadrature starts.
@@ -90,13 +88,13 @@ def spectrum_of(kernel):
         kernel = kernel.special_case() or kernel
     match kernel:
         case Linear() | Hellinger():
-            return Spectrum(np.ones_like, np.zeros_like, atom=1.0)
+            return KernelSpectrum(np.ones_like, np.zeros_like, atom=1.0)
         case Chi2():
-            return Spectrum(lambda t: _sech(t / 2), lambda omega: _sech(np.pi * omega))
+            return KernelSpectrum(lambda t: _sech(t / 2), lambda omega: _sech(np.pi * omega))
         case Intersection() | GeneralizedIntersection():
-            return Spectrum(lambda t: np.exp(-t / 2), lambda omega: 2 / np.pi / (1 + 4 * omega**2))
+            return KernelSpectrum(lambda t: np.exp(-t / 2), lambda omega: 2 / np.pi / (1 + 4 * omega**2))
         case JensenShannon():
-            return Spectrum(
+            return KernelSpectrum(
                 lambda t: kernel.scalar(np.exp(-t / 2), np.exp(t / 2)),
                 lambda omega: 2 / np.log(4) * _sech(np.pi * omega) / (1 + 4 * omega**2),
             )
@@ -129,7 +127,7 @@ def _power_mean(q):
         return np.sqrt(2 / (np.pi * q)) * np.exp(-2 * omega**2 / q)
 
     # Toward Hellinger the signature becomes a wide bell, exp(-q t^2 / 8), and the Gammas too large to be subtracted.
-    return Spectrum(signature, normal_density if q < NEARLY_HELLINGER else density, scale=min(1.0, 1 / q))
+    return KernelSpectrum(signature, normal_density if q < NEARLY_HELLINGER else density, scale=min(1.0, 1 / q))
 
 
 def _log_cosh(t):
@@ -140,7 +138,7 @@ def _log_cosh(t):
 
 def _weighted_sum(spectra, weights):
     parts = list(zip(spectra, weights, strict=True))
-    return Spectrum(
+    return KernelSpectrum(
         lambda t: sum(w * s.signature(t) for s, w in parts),
         lambda omega: sum(w * s.density(omega) for s, w in parts),
         atom=sum(w * s.atom for s, w in parts),

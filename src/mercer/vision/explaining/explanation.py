@@ -32,7 +32,7 @@ from mercer._base.errors import InputError
 from mercer.vision.descriptors.base import Descriptors
 from mercer.vision.reading.batches import Picture, as_pictures
 from mercer.vision.words.bag_of_words import BagOfWords
-from mercer.vision.words.pyramid import Pyramid
+from mercer.vision.words.pyramid import SpatialPyramid
 
 PARTS = 8  # along the longer side of an image, for occlusion
 
@@ -195,7 +195,7 @@ def _shared_out(encoder, descriptors, columns):
     words, shares = encoder.words_of(descriptors)
     n_words = len(encoder.vocabulary_.words_)
     patches = np.zeros(len(words))
-    for cell_of_patch in Pyramid(encoder.pyramid).cells_of(descriptors.frames, descriptors.shape).T:
+    for cell_of_patch in SpatialPyramid(encoder.pyramid).cells_of(descriptors.frames, descriptors.shape).T:
         places = cell_of_patch[:, None] * n_words + words
         votes = np.bincount(places.ravel(), shares.ravel(), minlength=len(columns))
         patches += (columns[places] * shares / np.where(votes > 0, votes, 1)[places]).sum(axis=1)

@@ -18,7 +18,7 @@ from mercer.maps import ConvexReduction
 from mercer.vision.reading.batches import Picture, as_pictures
 from mercer.vision.words.bag_of_words import BagOfWords
 from mercer.vision.words.encoder import ImageEncoder
-from mercer.vision.words.pyramid import Pyramid
+from mercer.vision.words.pyramid import SpatialPyramid
 
 MOST = 10  # columns that are told apart by their colors
 
@@ -123,7 +123,7 @@ def locate_words(image, encoder, reduction=None, n=MOST):
         weights = np.ones(len(groups))
     else:
         n_words = len(encoder.vocabulary_.words_)
-        cells = Pyramid(encoder.pyramid).cells_of(descriptors.frames, descriptors.shape)
+        cells = SpatialPyramid(encoder.pyramid).cells_of(descriptors.frames, descriptors.shape)
         groups, weights = reduction.groups_, reduction.weights_
         columns = groups[cells * n_words + word_of_patch[:, None]]
         word_of_column = np.arange(len(groups)) % n_words

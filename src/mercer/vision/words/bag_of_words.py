@@ -10,7 +10,7 @@ from mercer._base.files.loaded import check_kind, check_number
 from mercer._base.parameters import check_parameters, keep_arguments
 from mercer._base.parameters.vision import BAG_OF_WORDS
 from mercer.vision.words.encoder import ImageEncoder
-from mercer.vision.words.pyramid import Pyramid, check_weights
+from mercer.vision.words.pyramid import SpatialPyramid, check_weights
 from mercer.vision.words.vocabulary import SAMPLES_PER_WORD, Vocabulary
 
 
@@ -165,7 +165,7 @@ class BagOfWords(ImageEncoder):
 
     def prepared(self):
         self._check_fits()
-        pyramid = Pyramid(self.pyramid)
+        pyramid = SpatialPyramid(self.pyramid)
         self.vocabulary_.built_index()  # before threads ask for it
         return pyramid, check_weights(self.level_weights, len(pyramid.levels), "BagOfWords")
 
@@ -184,12 +184,12 @@ class BagOfWords(ImageEncoder):
         words = self.vocabulary_
         return (
             *(words.words_, words.map_, bool(self.root), self.assignment, int(self.n_nearest), self.bandwidth_),
-            *(Pyramid(self.pyramid).levels, self.level_weights, self.normalize),
+            *(SpatialPyramid(self.pyramid).levels, self.level_weights, self.normalize),
         )
 
     @property
     def _n_features_out(self):
-        return len(self.vocabulary_.words_) * len(Pyramid(self.pyramid).cells)
+        return len(self.vocabulary_.words_) * len(SpatialPyramid(self.pyramid).cells)
 
     def check_parameters(self):
         """Refuse invalid parameters before any image is read."""
@@ -199,7 +199,7 @@ class BagOfWords(ImageEncoder):
             raise InputError(
                 f"{who} has n_words={self.n_words}, got n_nearest={self.n_nearest}. Use at most {self.n_words}."
             )
-        n_levels = len(Pyramid(self.pyramid, who).levels)
+        n_levels = len(SpatialPyramid(self.pyramid, who).levels)
         check_weights(self.level_weights, n_levels, who)
         if self.normalize is None and self.level_weights is not None:
             raise InputError(f"{who} uses level_weights only with a norm; got level_weights with normalize=None.")

@@ -31,7 +31,7 @@ from mercer.vision.reading.batches import over_images
 from mercer.vision.words.encoder import ImageEncoder
 from mercer.vision.words.gmm import Mixture, fit_em, log_densities, mixture_of_clusters, to_posteriors, with_squares
 from mercer.vision.words.kmeans import kmeans, nearest_words, sums_of_words
-from mercer.vision.words.pyramid import Pyramid, check_weights
+from mercer.vision.words.pyramid import SpatialPyramid, check_weights
 
 SAMPLES_PER_WORD = 500
 FEWEST_SAMPLES, MOST_SAMPLES = 100_000, 500_000
@@ -251,7 +251,7 @@ class FisherVectors(ImageEncoder):
 
     def prepared(self):
         self.check_parameters()
-        pyramid = Pyramid(self.pyramid)
+        pyramid = SpatialPyramid(self.pyramid)
         return pyramid, self._cell_factors(pyramid), self._mixture(), self._mixture().linear_form()
 
     def _cell_factors(self, pyramid):
@@ -307,12 +307,12 @@ class FisherVectors(ImageEncoder):
     def _row_state(self):
         return (
             *(self.mean_, self.components_, self.weights_, self.means_, self.variances_, bool(self.root), self.terms),
-            *(self.assignment, float(self.power), Pyramid(self.pyramid).levels, self.level_weights),
+            *(self.assignment, float(self.power), SpatialPyramid(self.pyramid).levels, self.level_weights),
         )
 
     @property
     def _n_features_out(self):
-        return (2 if self.terms == "both" else 1) * self.means_.size * len(Pyramid(self.pyramid).cells)
+        return (2 if self.terms == "both" else 1) * self.means_.size * len(SpatialPyramid(self.pyramid).cells)
 
     # ------------------------------------------------------------------------------------------------------ checks
 
@@ -322,7 +322,7 @@ class FisherVectors(ImageEncoder):
         check_parameters(self, self._table)
         if self.words is not None and self.gmm != "kmeans":
             raise InputError(f"{who} uses words, the cluster centers, only with gmm='kmeans'; got gmm={self.gmm!r}.")
-        check_weights(self.level_weights, len(Pyramid(self.pyramid, who).levels), who)
+        check_weights(self.level_weights, len(SpatialPyramid(self.pyramid, who).levels), who)
 
     def _check_loaded(self):
         super()._check_loaded()

@@ -5,7 +5,7 @@ every descriptor lies in one atom and every cell is a union of atoms. An encoder
 once, and a product with ``cells`` gives the sums of all cells of all levels: the number of levels costs nothing.
 """
 
-__all__ = ["Pyramid", "check_weights"]
+__all__ = ["SpatialPyramid", "check_weights"]
 
 from fractions import Fraction
 from numbers import Integral, Real
@@ -18,7 +18,7 @@ MOST_PARTS = 256  # rows or columns of a level
 MOST_ENTRIES = 2**24  # of the table of cells and atoms: a level of 64 x 64 cells is the largest alone
 
 
-class Pyramid:
+class SpatialPyramid:
     """Grids over an image.
 
     Parameters
@@ -35,7 +35,7 @@ class Pyramid:
     level_of_cell : ndarray of shape (n_cells,)
     """
 
-    def __init__(self, levels, who="Pyramid"):
+    def __init__(self, levels, who="SpatialPyramid"):
         self.levels = _checked_levels(levels, who)
         self._row_lines = _lines(rows for rows, _ in self.levels)
         self._column_lines = _lines(columns for _, columns in self.levels)

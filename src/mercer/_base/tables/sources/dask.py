@@ -16,7 +16,7 @@ import numpy as np
 from mercer._base.alignment import settled
 from mercer._base.errors import InputError
 from mercer._base.tables.columns import choose_columns, features_of
-from mercer._base.tables.missing import Missing
+from mercer._base.tables.missing import MissingValues
 from mercer._base.tables.rules import InputRules, settle_dtype, settle_labels
 from mercer._base.tables.sources.rows import RowSource
 
@@ -91,7 +91,7 @@ class DaskSource(RowSource):
             return X, label
         titles = names or [str(i) for i in range(X.shape[1])]
         by_name = {titles[i]: int(counts[i]) for i in counts.nonzero()[0]}
-        self.missing = Missing(policy, int(counts.sum()), int(n_rows), by_name, int(unlabelled))
+        self.missing = MissingValues(policy, int(counts.sum()), int(n_rows), by_name, int(unlabelled))
         if policy != "drop-rows":
             return da.where(gone, rules.fill_value if self.means is None else self.means, X), label
         whole = ~left_out

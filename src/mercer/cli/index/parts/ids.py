@@ -90,6 +90,6 @@ def known_ids(index, ids: Sequence[Any], place: str, file: str | None = None) ->
     for number, text, position in zip(missing, as_texts, table.positions(as_texts), strict=True):
         if position < 0:
             named = f", listed in {file}" if file else ""
-            raise ArgumentError(f"{place} has no row with the id {wanted[number]!r}{named}. Nothing was removed.")
+            raise ArgumentError(f"{place} has no row with the id {wanted[number]!r}{named}.")
         wanted[number] = text
     return wanted
