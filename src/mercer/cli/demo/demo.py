@@ -27,7 +27,7 @@ EXAMPLES = """
 """
 ACTS: tuple[Callable[[int], Act], ...] = (search, classify, compress)
 
-OPTIONS = (pathname("out", "mercer-demo.html", "The page to write.", "HTML", "-o"),)
+OPTIONS = (pathname("out", "mercer-demo.html", "HTML page to write.", "HTML", "-o"),)
 
 
 @options(OPTIONS, examples=EXAMPLES, settings=COMMON)

@@ -15,7 +15,7 @@ from mercer.cli.framework.output import console, lines_of, to_plain
 
 _FORMATS = ("csv", "tsv", "json", "parquet")
 _NAMED = 20  # records that a note names
-TABLE_OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
+TABLE_OUT = text("out", None, "File for the table (csv, tsv, json, parquet); - is standard output.", "FILE", "-o")
 TABLE_FORMAT = choice(
     "out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"
 )
