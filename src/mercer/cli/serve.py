@@ -134,7 +134,7 @@ def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) 
     for each, pair in zip(texts, pairs, strict=True):
         name, path = (Path(each).stem, each) if pair is None else (pair[1], pair[2])
         if name in found:
-            raise ArgumentError(f"Two things are called {name}: give each {kind} a name of its own, as NAME={path}.")
+            raise ArgumentError(f"The name {name} is used twice. Give each {kind} its own name, as in NAME={path}.")
         found[name] = path
     return found
 
@@ -142,13 +142,13 @@ def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) 
 def _check(sources: dict[str, Any], labels: Any) -> None:
     """Refuse what is not there."""
     for path in _paths(sources["model"]):
-        check_file(path, "Name the file of a model; the directory of an index goes with --index.")
+        check_file(path, "Name a model file. Use --index for the directory of an index.")
     for path in _paths(sources["index"]):
         if not os.path.isdir(path):
-            raise ArgumentError(f"There is no index {path}. Make one with mercer index build.")
+            raise ArgumentError(f"There is no index {path}. Build one with mercer index build.")
     for path in _paths(sources["spectra"]):
         if not os.path.isdir(path):
-            raise ArgumentError(f"There is no library {path}. Make one with mercer spectra build.")
+            raise ArgumentError(f"There is no library {path}. Build one with mercer spectra build.")
     for path in _paths(labels):
         check_file(path, "Name the file of the labels.")
 
@@ -168,5 +168,5 @@ def token_of(settings: Settings, path: str | None) -> str | None:
 
     token, is_open = read_token(path)
     if is_open:
-        note(settings, f"Others than you may read {path}. Use chmod 600 {path}.")
+        note(settings, f"Other users can read {path}. Run chmod 600 {path}.")
     return token

@@ -71,10 +71,10 @@ def cluster(first, second, n, method="butina"):
     ([0, 0, 0, 1, 1, 2], [1, 4, 5])
     """
     if method not in ("butina", "components"):
-        raise InputError(f"cluster knows the methods 'butina' and 'components', got {method!r:.80}.")
+        raise InputError(f"cluster needs method to be 'butina' or 'components'; got {method!r:.80}.")
     first, second = (np.asarray(each, dtype=np.int64) for each in (first, second))
     if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < n):
-        raise InputError(f"cluster got a pair of molecules that are not among 0 to {n - 1}.")
+        raise InputError(f"cluster needs pairs of molecules from 0 to {n - 1}.")
     ones = np.ones(2 * len(first), dtype=bool)
     pairs = np.concatenate([first, second]), np.concatenate([second, first])
     near = sparse.csr_array((ones, pairs), shape=(n, n))
@@ -137,7 +137,7 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
         )
     picked = [int(row) for row in first] or [int(np.random.default_rng(random_state).integers(n_rows))]
     if len(set(picked)) < len(picked) or not 0 <= min(picked) <= max(picked) < n_rows:
-        raise InputError(f"maxmin needs first molecules from 0 to {n_rows - 1}, each once.")
+        raise InputError(f"maxmin needs first to be different numbers from 0 to {n_rows - 1}.")
     values_of = _one_with_all(X, kernel)
     nearest, similarity = np.full(n_rows, -np.inf), [np.nan] * len(picked)
     for row in picked:
@@ -173,5 +173,5 @@ def _one_with_all(X, kernel):
         return np.divide((1 + twice) * common, over, out=np.ones(n_rows), where=over > 0)
 
     if not isinstance(kernel, (MinMax, BrayCurtis, DotTanimoto, Linear)):
-        raise InputError(f"maxmin compares by MinMax, DotTanimoto, BrayCurtis or Linear, not by {kernel!r:.80}.")
+        raise InputError(f"maxmin supports the kernels MinMax, DotTanimoto, BrayCurtis and Linear, not {kernel!r:.80}.")
     return values

@@ -48,7 +48,7 @@ class Molecules:
             return molecules
         texts = None if isinstance(molecules, (str, bytes)) or not hasattr(molecules, "__iter__") else list(molecules)
         if texts is None or not all(isinstance(text, str) for text in texts):
-            raise InputError(f"{who} takes Molecules or a list of SMILES, got {molecules!r:.80}.")
+            raise InputError(f"{who} needs Molecules or a list of SMILES; got {molecules!r:.80}.")
         return cls(texts)
 
     def __len__(self):

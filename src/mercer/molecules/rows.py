@@ -37,7 +37,7 @@ class MoleculeRows(ArraySource):
         n_records = len(molecules) + len(molecules.problems)
         molecules, X = molecules.fingerprints(fingerprints)
         if not len(molecules):
-            raise InputError(f"{path} holds no molecule that can be read. {' '.join(molecules.problems[:1])}")
+            raise InputError(f"{path} holds no readable molecule. {' '.join(molecules.problems[:1])}")
         y, unlabelled = (None, None) if label is None else settle_labels(_labels(_column(molecules, label, path)))
         ids = None if id is None else whole_ids(_labels(_column(molecules, id, path)), path)
         rules = InputRules(max_unpacked=max_unpacked)

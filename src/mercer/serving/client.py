@@ -193,7 +193,7 @@ def pack_message(codes, n_bits, fingerprint):
     codes = np.ascontiguousarray(codes, dtype=np.uint8)
     if codes.ndim != 2 or not len(codes) or codes.shape[1] != -(-n_bits // 8):
         raise ValueError(
-            f"pack_message needs one row or more of {-(-n_bits // 8)} bytes, got an array of shape {codes.shape}."
+            f"pack_message needs at least one row of {-(-n_bits // 8)} bytes, got an array of shape {codes.shape}."
         )
     head = struct.pack("<4sB3x8sII", b"MRCW", 1, bytes.fromhex(fingerprint)[:8], n_bits, len(codes))
     return head + struct.pack("<I", zlib.crc32(codes.tobytes(), zlib.crc32(head))) + codes.tobytes()
@@ -243,7 +243,7 @@ class Client:
         if self._place.scheme not in ("http", "https") or not self._place.hostname:
             raise ValueError(f"Client needs a url that starts with http:// or https://, got {url!r}.")
         if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
-            raise ValueError(f"Client needs a timeout of seconds above 0, or None, got {timeout!r}.")
+            raise ValueError(f"Client needs a timeout > 0 in seconds, or None; got {timeout!r}.")
         self._timeout, self._retries, self._pinned = timeout, _count(retries, "retries", 0), fingerprint
         self._query = "" if bits is None else f"?bits={_count(bits, 'bits', 1)}"
         self._base = "/v1" if model is None else f"/v1/models/{urllib.parse.quote(model, safe='')}"
@@ -252,7 +252,7 @@ class Client:
         if token is not None:
             token = token.strip()  # of the line end of its file
             if not (token.isascii() and token.isprintable()):
-                raise ValueError("Client needs a token of printable ASCII characters.")  # which is not shown
+                raise ValueError("Client needs a token made of printable ASCII characters.")  # which is not shown
             self._headers["Authorization"] = f"Bearer {token}"
         self._embedding, self._columns, self._others, self._model = None, None, [], None
         self._local = threading.local()
@@ -350,7 +350,9 @@ class Client:
         for fingerprint, whose in ((answer.get("fingerprint"), "which it states"), (wanted, "which is expected")):
             if fingerprint is not None and fingerprint != embedding.fingerprint:
                 is_not = f"has the fingerprint {embedding.fingerprint}, not {fingerprint}, {whose}"
-                raise FingerprintError(f"The embedding of the service {is_not}. To accept it, refresh() or pin it.")
+                raise FingerprintError(
+                    f"The embedding of the service {is_not}. To accept it, call refresh() or pin it."
+                )
         return embedding, answer.get("columns"), answer.get("other_columns") or [], answer.get("model")
 
     def _sent(self, path, X):
@@ -388,7 +390,7 @@ class Client:
         """Another model answers: its embedding is the same, and its columns must be too."""
         _, found, _, model = self._fetched(embedding.fingerprint)
         if found != columns:
-            raise FingerprintError("The service has a model of other columns now. To accept it, refresh().")
+            raise FingerprintError("The service now has a model with different columns. To accept it, call refresh().")
         self._model = model
 
     def _answers(self, path, rows, body, media):
@@ -450,7 +452,7 @@ def _count(value, name, least):
             return operator.index(value)
     except TypeError:
         pass
-    raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
+    raise ValueError(f"Client needs {name} to be an integer >= {least}; got {value!r}.")
 
 
 def _content(source):
@@ -474,10 +476,10 @@ def _in_order(frame, columns, others):
     for what, times in (("missing", 0), ("there more than once", 2)):
         wrong = [name for name in columns if min(counts[name], 2) == times]
         if wrong:
-            raise ValueError(f"Client needs each column of the model once; {what}: {_names(wrong)}.")
+            raise ValueError(f"Client needs every column of the model exactly once; {what}: {_names(wrong)}.")
     unknown = [name for name in counts if name not in {*columns, *others}]
     if unknown:
-        raise ValueError(f"Client got columns that the model was not fitted on: {_names(unknown)}. Leave them out.")
+        raise ValueError(f"Client got unknown columns: {_names(unknown)}. Remove them.")
     return frame[list(columns)].to_numpy()
 
 
@@ -528,7 +530,7 @@ def _checked(specification):
         need(name, type(s[name]) is type(allowed[0]) and s[name] in allowed, f"one of {allowed}")
 
     def need_whole(name, low, high):
-        need(name, type(s[name]) is int and low <= s[name] <= high, f"a whole number from {low} to {high}")
+        need(name, type(s[name]) is int and low <= s[name] <= high, f"an integer from {low} to {high}")
 
     need_one("format", "mercer-embedding")
     need_whole("version", 1, 1)
@@ -542,7 +544,7 @@ def _checked(specification):
     need_whole("blocks", 1, min(1 << 24, ((1 << 32) - 1) // (s["projections"] * s["bits"])))
     need_whole("step", 1, 1 << 50)
     need_one("dither", True, s["kind"] == "universal")
-    need("exponent", (s["exponent"] is None) != (s["scale"] is None), "a number, or null beside a scale,")
+    need("exponent", (s["exponent"] is None) != (s["scale"] is None), "a number, or null with a scale,")
     if s["exponent"] is not None:
         need_whole("exponent", -1022, 1023)
     for name, length in (("scale", "features"), ("center", "features"), ("offsets", "projections")):
@@ -550,10 +552,10 @@ def _checked(specification):
     if s["offsets"] is not None:
         o = _doubles(s, "offsets", "projections")
         whole = not (o % 1).any() and abs(o).max() < 2.0**52 and s["kind"] != "universal"
-        need("offsets", whole, "whole numbers below 2^52, and none for universal codes,")
+        need("offsets", whole, "integers below 2^52, none for universal codes,")
     if s["matrix"] == "learned":
         whole = _numbers(s, "entries", "<i2", s["projections"], s["features"])
-        need("entries", whole.min() > -32768, "whole numbers from -32767 to 32767")
+        need("entries", whole.min() > -32768, "integers from -32767 to 32767")
     return s
 
 

@@ -55,7 +55,7 @@ class Spectra:
 
     def _check(self):
         if self.mz.ndim != 1 or self.mz.shape != self.intensity.shape:
-            raise InputError("Spectra needs as many intensities as m/z, in arrays of one dimension.")
+            raise InputError("Spectra needs mz and intensity to be vectors of equal length.")
         ends = self.offsets
         if ends.ndim != 1 or not len(ends) or ends[0] or ends[-1] != len(self.mz) or (np.diff(ends) < 0).any():
             raise InputError("Spectra needs ascending offsets from 0 to the number of peaks.")
@@ -67,7 +67,7 @@ class Spectra:
         for name, values in self.columns.items():
             if name not in NAMES:
                 hint = did_you_mean(name, NAMES)
-                raise InputError(f"Spectra knows no column {name!r:.80}. {hint}The columns are {', '.join(NAMES)}.")
+                raise InputError(f"Spectra has no column {name!r:.80}. {hint}The columns are {', '.join(NAMES)}.")
             if isinstance(values, str) or len(values) != len(self):
                 raise InputError(f"Spectra has {len(self)} spectra, and the column {name!r} other values.")
         number = np.repeat(np.arange(len(self)), np.diff(ends))
@@ -85,7 +85,7 @@ class Spectra:
             try:
                 table = np.asarray(table, dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise InputError(f"Spectrum {row} is no array of numbers: {error}.") from error
+                raise InputError(f"Spectrum {row} is not an array of numbers: {error}.") from error
             if table.size and (table.ndim != 2 or table.shape[1] != 2):
                 raise InputError(f"Spectrum {row} needs shape (peaks, 2), m/z and intensity; got {table.shape}.")
             tables.append(table.reshape(-1, 2))
@@ -121,7 +121,8 @@ class Spectra:
                 pairs = list(dict(each.metadata).items())
                 records.append((pairs, np.asarray(each.peaks.mz, float), np.asarray(each.peaks.intensities, float)))
             except (AttributeError, TypeError, ValueError) as error:
-                raise InputError(f"from_matchms needs spectra of matchms; {row} is {type(each).__name__}.") from error
+                message = f"from_matchms needs spectra of matchms; number {row} is {type(each).__name__}."
+                raise InputError(message) from error
         return cls.from_records(records)
 
     def to_matchms(self):
@@ -139,7 +140,7 @@ class Spectra:
             return spectra
         if isinstance(spectra, (str, bytes, Mapping)) or not hasattr(spectra, "__iter__"):
             raise InputError(
-                f"{who} takes Spectra, spectra of matchms or arrays of shape (peaks, 2), got {spectra!r:.80}."
+                f"{who} needs Spectra, spectra of matchms, or arrays of shape (peaks, 2); got {spectra!r:.80}."
             )
         spectra = list(spectra)
         if spectra and all(isinstance(each, Spectrum) for each in spectra):

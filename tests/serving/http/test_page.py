@@ -452,7 +452,7 @@ def test_an_index_alone_is_searched_under_a_condition(tab):
         tab.wait_for_selector("#near li:nth-child(3):last-child")
         assert sorted(tab.locator("#near li .id").all_inner_texts()) == ["0", "2", "4"]
         tab.fill("#where", "n < 0")
-        tab.wait_for_selector("#near-empty:has-text('There is no such example.')")
+        tab.wait_for_selector("#near-empty:has-text('No example meets the condition.')")
         tab.fill("#where", "moed = 1")
         tab.wait_for_selector("#near-empty:has-text('Did you mean')")
         tab.complaints.clear()  # the browser notes every answer that is a refusal

@@ -48,7 +48,7 @@ def demo(out, settings: Settings) -> None:
                 acts.append(make(settings.seed))
         except MissingExtraError as error:
             missing.append(str(error))
-            note(settings, f"Act left out: {error}")
+            note(settings, f"Skipped this act: {error}")
             continue
         if not settings.json:
             _print(len(acts), acts[-1], settings)

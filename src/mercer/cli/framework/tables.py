@@ -27,7 +27,9 @@ def table_format(out: str, said: str | None, settings: Settings) -> str:
     suffix = Path(out).suffix.lower().removeprefix(".")
     found = said or ("csv" if out == "-" else suffix if suffix in _FORMATS else None)
     if found is None:
-        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(_FORMATS)}.")
+        raise ArgumentError(
+            f"The format of {out} cannot be inferred from its name. Set it to one of {', '.join(_FORMATS)}."
+        )
     check_folder(Path(out))
     if found == "parquet":
         require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")

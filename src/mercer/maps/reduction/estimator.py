@@ -356,7 +356,7 @@ class ConvexReduction(FeatureMap):
 
         scores = trial_scores(fit, X, y, check_random_state(0))
         chosen = CONTENDERS[0] if scores is None else max(CONTENDERS, key=scores.get)
-        logger.info("ConvexReduction: method='auto' takes %r, scores %s.", chosen, scores)
+        logger.info("ConvexReduction: method='auto' chose %r, scores %s.", chosen, scores)
         return chosen, scores
 
     def _map_of_trial(self):

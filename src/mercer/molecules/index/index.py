@@ -84,7 +84,7 @@ class MoleculeIndex:
         """
         if self.settings.fingerprint != GIVEN:
             if fingerprints is not None:
-                raise InputError("MoleculeIndex takes fingerprints only if it was made with fingerprint='given'.")
+                raise InputError("MoleculeIndex accepts fingerprints only with fingerprint='given'.")
             return Molecules.of(molecules, "MoleculeIndex").fingerprints(self.settings.fingerprints, strict)
         if fingerprints is None:
             self.settings.fingerprints  # noqa: B018 - refuses
@@ -92,7 +92,8 @@ class MoleculeIndex:
         molecules = Molecules([None] * X.shape[0]) if molecules is None else Molecules.of(molecules, "MoleculeIndex")
         if len(molecules) != X.shape[0]:
             raise InputError(
-                f"MoleculeIndex got {len(molecules)} molecules and {X.shape[0]} fingerprints; they must agree."
+                f"MoleculeIndex got {len(molecules)} molecules and {X.shape[0]} fingerprints; the numbers must be "
+                f"equal."
             )
         return molecules, X
 
@@ -132,7 +133,7 @@ class MoleculeIndex:
     def persist(self, path):
         """Move the index to a directory, empty or new, where every change is durable when its method returns."""
         if self.path is not None:
-            raise InputError(f"MoleculeIndex.persist is for an index in memory; this one is in {self.path}.")
+            raise InputError(f"MoleculeIndex.persist works only on an index in memory, but this one is in {self.path}.")
         self._filled("MoleculeIndex.persist")
         rows = self.rows.rows_
         rows.move(path, header_of(self.rows, rows) | {"molecules": _FORMAT, "settings": self.settings.document()})
@@ -202,7 +203,7 @@ class MoleculeIndex:
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
             raise InputError(f"{who}: `k` must be an integer >= 1, or None; got {k!r:.80}.")
         if k is None and min_score <= 0:
-            raise InputError(f"{who} needs min_score above 0 to find all molecules that reach it.")
+            raise InputError(f"{who} needs min_score > 0 if k is None.")
         self._filled(who)
         if not X.shape[0]:
             ids, scores = [], []
@@ -265,7 +266,7 @@ class MoleculeIndex:
 
     def _filled(self, who):
         if not len(self):
-            raise InputError(f"{who} needs molecules in the index. Use add.")
+            raise InputError(f"{who} needs molecules in the index. Add some with add.")
 
     def __len__(self):
         return 0 if self.rows is None else len(self.rows)
@@ -290,13 +291,13 @@ def _settings_in(header, rows):
     """The settings that a header holds; anything may stand there."""
     found = header.get("settings")
     if header.get("molecules") != _FORMAT:
-        raise FileProblem("is no index of molecules, or one of another version.")
+        raise FileProblem("is not an index of molecules, or has a different version.")
     if not isinstance(found, dict) or set(found) != set(Settings().document()):
-        raise FileProblem("has a damaged catalogue: its settings are not those of an index of molecules.")
+        raise FileProblem("has a damaged catalogue: its settings do not belong to an index of molecules.")
     try:
         settings = Settings(**found).check("settings")
     except InputError as error:
         raise FileProblem(f"has a damaged catalogue: {error}") from error
     if settings.kernel != rows.kernel_ or (settings.fingerprint != GIVEN and settings.n_bits != rows.n_features_in_):
-        raise FileProblem("has a damaged catalogue: its settings are not those of its rows.")
+        raise FileProblem("has a damaged catalogue: its settings do not match its rows.")
     return dict(found)

@@ -62,7 +62,7 @@ def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=N
     (['CCO', 'CC(=O)O'], {'name': ['ethanol', 'acetic acid'], 'mass': [46.07, 60.05]})
     """
     if format is not None and format not in FORMATS:
-        raise InputError(f"read_molecules knows the formats {', '.join(FORMATS)}, got {format!r:.80}.")
+        raise InputError(f"read_molecules supports the formats {', '.join(FORMATS)}; got {format!r:.80}.")
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     parts = [_read(os.fspath(path), smiles, format, Limit.of(max_unpacked), strict) for path in paths]
     found = _joined(parts)
@@ -74,7 +74,7 @@ def warn_of(problems):
     """Say what was left out."""
     if problems:
         more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-        text = f"Molecules left out: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
+        text = f"Molecules skipped: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
         warnings.warn(text, SkippedMoleculesWarning, stacklevel=3)
 
 
@@ -97,7 +97,9 @@ def _format_of(path):
         suffixes.pop()
     found = _OF_SUFFIX.get(suffixes[-1] if suffixes else "")
     if found is None:
-        raise ArgumentError(f"The format of {path} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
+        raise ArgumentError(
+            f"The format of {path} cannot be inferred from its name. Set it to one of {', '.join(FORMATS)}."
+        )
     return found
 
 

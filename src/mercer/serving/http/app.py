@@ -22,8 +22,8 @@ from mercer.serving.process.settings import ServiceSettings
 from mercer.serving.process.shelf import Shelf, sources_of
 
 _UNROUTED = {
-    404: ("not-found", "There is nothing at this path. GET /openapi.json lists what there is."),
-    405: ("method", "This path is asked by another method. GET /openapi.json tells which."),
+    404: ("not-found", "There is no route at this path. GET /openapi.json lists all routes."),
+    405: ("method", "This route needs another method. GET /openapi.json lists the method of each route."),
 }
 
 

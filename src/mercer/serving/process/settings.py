@@ -57,19 +57,19 @@ class ServiceSettings:
         for name in (*_COUNTS, "max_batch_rows", "concurrency"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"ServiceSettings needs {name} as a whole number >= 1, got {value!r:.80}.")
+                raise InputError(f"ServiceSettings needs {name} to be an integer >= 1; got {value!r:.80}.")
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
-            raise InputError(f"ServiceSettings needs timeout as seconds > 0, got {self.timeout!r:.80}.")
+            raise InputError(f"ServiceSettings needs timeout to be a number of seconds > 0; got {self.timeout!r:.80}.")
         token = self.token
         if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
             raise InputError(  # the token itself is not shown
                 f"ServiceSettings needs a token of {_SHORTEST_TOKEN} or more printable ASCII characters, got "
-                f"{len(token)} characters. `python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
+                f"{len(token)} characters. `python -c 'import secrets; print(secrets.token_urlsafe())'` creates one."
             )
         origin = self.allow_origin
         if origin is not None and not (origin.isascii() and origin.isprintable() and "://" in origin):
             raise InputError(
-                f"ServiceSettings needs allow_origin as https://host or https://host:port, got {origin!r:.80}."
+                f"ServiceSettings needs allow_origin to be https://host or https://host:port; got {origin!r:.80}."
             )
 
     def limits(self):
@@ -83,5 +83,5 @@ def read_token(path):
         is_open = bool(stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077)
         text = file.read(_LONGEST_FILE).strip()
     if not text or "\n" in text:
-        raise InputError(f"{path} must hold the token, on one line.")
+        raise InputError(f"{path} must contain the token on one line.")
     return text, is_open

@@ -143,7 +143,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         made = UniversalEmbedding(1024) if self.embedding is None else self.embedding
         if not isinstance(made, (UniversalEmbedding, QuantizedJL, CompactEmbedding)):
             raise InputError(
-                "WireClassifier takes a UniversalEmbedding, a QuantizedJL or a CompactEmbedding as embedding, got "
+                "WireClassifier needs embedding to be a UniversalEmbedding, QuantizedJL or CompactEmbedding; got "
                 f"{self.embedding!r}."
             )
         made = clone(made)

@@ -71,7 +71,7 @@ class RateAccuracy:
         found = [point for point in self.points if point.code == code and bits in (None, point.bits)]
         if not found:
             there = ", ".join(f"{point.code} {point.bits or ''}".strip() for point in self.points)
-            raise InputError(f"RateAccuracy has no point of {code!r} with bits={bits!r}. It has: {there}.")
+            raise InputError(f"RateAccuracy has no point for {code!r} with bits={bits!r}. It has: {there}.")
         return found[-1]
 
     def difference(self, point, reference):

@@ -121,7 +121,7 @@ class SpectrumIndex:
     def persist(self, path):
         """Move the index to a directory, empty or new, where every change is durable when its method returns."""
         if self.path is not None:
-            raise InputError(f"SpectrumIndex.persist is for an index in memory; this one is in {self.path}.")
+            raise InputError(f"SpectrumIndex.persist works only on an index in memory, but this one is in {self.path}.")
         storage = DirectoryStorage.at(path)
         before = self._storage.snapshot
 
@@ -204,7 +204,7 @@ class SpectrumIndex:
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
             raise InputError(f"{who}: `k` must be an integer >= 1, or None; got {k!r:.80}.")
         if k is None and min_score <= 0:
-            raise InputError(f"{who} needs min_score above 0 to find all spectra that reach it.")
+            raise InputError(f"{who} needs min_score > 0 if k is None.")
         queries = Spectra.of(queries, who)
         snapshot, settings = self._storage.snapshot, self.settings
         k = None if k is None else min(int(k), max(1, snapshot.n_positions))
@@ -260,7 +260,7 @@ class SpectrumIndex:
         who = "SpectrumIndex.pairs"
         check_parameters(_Asked(mode, min_score, min_matched_peaks, 0.0), SEARCH, who)
         if min_score <= 0 or mode == "identity":
-            raise InputError(f"{who} needs min_score above 0 and a mode other than identity.")
+            raise InputError(f"{who} needs min_score > 0 and a mode other than identity.")
         settings = self.settings
         question = Question(settings.kind, MODES[mode], settings.tolerance, settings.ppm, None, float(min_score),
                             int(min_matched_peaks))  # fmt: skip
@@ -354,7 +354,7 @@ class SpectrumIndex:
         """What the library says of spectra by their numbers: lists by name, None where there is nothing."""
         ids = np.asarray(ids, dtype=np.int64)
         if ids.size and not (ids.min() >= 0 and ids.max() < len(self)):
-            raise InputError(f"The index has the spectra 0 to {len(self) - 1}, and others were asked for.")
+            raise InputError(f"The index has the spectra 0 to {len(self) - 1}, but other numbers were requested.")
         unknown = next((name for name in names if name not in NAMES), None)
         if unknown is not None:
             raise InputError(f"The index has no column {unknown!r:.80}. The columns are {', '.join(NAMES)}.")
@@ -401,10 +401,10 @@ def _settings_in(storage):
     """The settings that a header holds; anything may stand there."""
     header = storage.header
     if header.get("spectra") != _FORMAT or tuple(storage.columns) != _COLUMNS:
-        raise FileProblem("is not an index of spectra of this version, or has a damaged catalogue.")
+        raise FileProblem("is not an index of spectra, has a different version, or has a damaged catalogue.")
     found = header.get("settings")
     if not isinstance(found, dict) or set(found) != set(Settings().document()):
-        raise FileProblem("has a damaged catalogue: its settings are not those of an index of spectra.")
+        raise FileProblem("has a damaged catalogue: its settings do not belong to an index of spectra.")
     try:
         Settings(**found).check("settings")
     except InputError as error:
@@ -423,6 +423,6 @@ def _check_rows(storage, verify):
             ends[offsets[1:-1][offsets[1:-1] < len(mz)]] = True
             ascends = (np.diff(mz, prepend=mz[:1]) >= 0) | ends[: len(mz)]
             if not (np.isfinite(mz).all() and ascends.all() and np.isfinite(intensity).all() and (intensity > 0).all()):
-                raise FileProblem(f"has a damaged segment {number}: its peaks are none.")
+                raise FileProblem(f"has a damaged segment {number}: its peaks are not valid.")
     if verify:
         verify_files(storage.model_path.parent)

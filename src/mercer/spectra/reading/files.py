@@ -72,7 +72,7 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     (['one', 'two'], [141.0193, None])
     """
     if format is not None and format not in FORMATS:
-        raise InputError(f"read_spectra knows the formats {', '.join(FORMATS)}, got {format!r:.80}.")
+        raise InputError(f"read_spectra supports the formats {', '.join(FORMATS)}; got {format!r:.80}.")
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     records, problems = [], []
     for path in paths:
@@ -87,7 +87,7 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     if problems:
         more = f" And {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
         warnings.warn(
-            f"Left out {len(problems):,} of {len(problems) + len(records):,} records. "
+            f"Skipped {len(problems):,} of {len(problems) + len(records):,} records. "
             f"{' '.join(problems[:_SHOWN])}{more}",
             SkippedSpectraWarning,
             stacklevel=2,
@@ -110,7 +110,7 @@ def _records(path, format, limit):
                 format = format or _told(stream.peek(_BEGINNING)[:_BEGINNING], suffix)
                 if format is None:
                     raise InputError(
-                        f"The format of {name} cannot be told from its name or its beginning. Say it: one of "
+                        f"The format of {name} cannot be inferred from its name or its first lines. Set it to one of "
                         f"{', '.join(FORMATS)}."
                     )
                 yield from _READERS[format](_Limited(stream, limit, name), name)
