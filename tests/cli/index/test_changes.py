@@ -123,7 +123,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--code", "lsh", "--no-normalize"], ["inner products"]),
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
-        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "column of X.npy is named with --id"]),
+        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "Name a column of X.npy with --id"]),
         (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "cannot be combined"]),
         (["--out", "X.npy"], ["'X.npy' is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),
