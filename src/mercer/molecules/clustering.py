@@ -20,14 +20,14 @@ from mercer.kernels import BrayCurtis, DotTanimoto, Linear, MinMax
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which cluster each molecule is in.
+    """The cluster of each molecule.
 
     Attributes
     ----------
     labels : ndarray of int64
         The number of the cluster of each molecule.
     centers : ndarray of int64
-        The molecule that each cluster was made around: the one with the most neighbors.
+        The center of each cluster: the molecule with the most neighbors.
     """
 
     labels: np.ndarray
@@ -48,7 +48,7 @@ class Clusters:
 
 
 def cluster(first, second, n, method="butina"):
-    """Clusters of ``n`` molecules, by the pairs of them that are similar enough.
+    """Cluster ``n`` molecules, given the pairs of similar ones.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _components(near, n):
 
 
 def maxmin(X, n, kernel=None, first=(), random_state=0):
-    """``n`` rows that are far apart: each next one is the one whose most similar picked row is the least similar.
+    """Pick ``n`` diverse rows by MaxMin: each next row is the one least similar to its most similar picked row.
 
     This is the MaxMin algorithm [ashton02identification], computed exactly: the sequence is that of RDKit's
     MaxMinPicker from the same first molecules, but for ties, of which the lowest number is taken here. Time grows
@@ -114,11 +114,11 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
     ----------
     X : CSR matrix of fingerprints
     n : int
-        How many rows, those in ``first`` included.
+        Number of rows to pick, including those in ``first``.
     kernel : MinMax, DotTanimoto, BrayCurtis or Linear, or None
-        What rows are compared by; None: MinMax. Linear stands for the cosine.
+        Kernel that compares rows. None uses MinMax; Linear stands for the cosine.
     first : sequence of int
-        Rows that are picked already; if there are none, one is drawn.
+        Rows already picked. If empty, the first one is drawn at random.
     random_state : int
         Seed of that draw.
 

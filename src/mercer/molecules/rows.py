@@ -16,9 +16,9 @@ from mercer.molecules.reading.tables import named_column
 
 
 class MoleculeRows(ArraySource):
-    """Rows of numbers, as `mercer.open_rows` gives them, of molecules. Those that cannot be read are left out.
+    """Fingerprints of a file of molecules, as a source of rows like `mercer.open_rows`. Unreadable ones are skipped.
 
-    ``kept`` has the numbers of the records that are there, ``problems`` a sentence for each of the others.
+    ``kept`` holds the numbers of the readable records, and ``problems`` one sentence for each other record.
     """
 
     @classmethod

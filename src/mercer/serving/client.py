@@ -57,7 +57,7 @@ PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}  # first byt
 
 
 class ServiceError(Exception):
-    """A service refused a request (`status`, `code` and `request_id` say more) or was not reached (status None)."""
+    """The service refused a request (see `status`, `code` and `request_id`) or could not be reached (status None)."""
 
     status = code = request_id = None
 
@@ -200,7 +200,7 @@ def pack_message(codes, n_bits, fingerprint):
 
 
 class Client:
-    """Classifies, detects and searches with a service. Of rows it sends bits only, unless ``raw`` says otherwise.
+    """Client of a service that classifies, detects and searches. It sends bits instead of rows unless ``raw`` is set.
 
     Rows are an array, or a data frame (anything with ``columns`` and ``to_numpy``). Columns of a frame are taken by
     name, in the order of the model: all that it knows must be there, each once. The other columns of its training
@@ -215,19 +215,19 @@ class Client:
     Parameters
     ----------
     url : str
-        Where the service is, "http://localhost:8321".
+        Address of the service, such as "http://localhost:8321".
     token : str or None
-        Bearer token, if the service wants one.
+        Bearer token, if the service needs one.
     timeout, retries : number, int
-        Seconds without an answer after which an attempt has failed; how often it is repeated.
+        Seconds after which an unanswered attempt fails, and the number of further attempts.
     bits : int or None
-        Bits of a row, one of the rates of the service. None: the longest code.
+        Bits per row, one of the rates of the service. None uses the longest code.
     fingerprint : str or None
-        The only embedding that may be used. None: the first one that is fetched.
+        Fingerprint of the only embedding to accept. None accepts the first one fetched.
     model : str or None
-        Name of the model to ask, one of those that `models` lists. None: the first.
+        Name of the model to use, one of those that `models` lists. None uses the first.
     raw : bool
-        Whether `classify` and `neighbors` send the numbers themselves. Needed by models that make no bits.
+        Send rows as numbers in `classify` and `neighbors`, which models without bits require.
 
     Examples
     --------
@@ -263,32 +263,32 @@ class Client:
         return self._embedding or self.refresh()
 
     def refresh(self):
-        """Fetch the embedding and use it from now on. A fingerprint that was given must still be met."""
+        """Fetch the embedding again and use it from now on. It must still match a given fingerprint."""
         self._embedding, self._columns, self._others, self._model = self._fetched(self._pinned)
         return self._embedding
 
     @property
     def columns(self):
-        """The names of the columns in the order of the model, or None if it knows none."""
+        """Column names in the order of the model, or None if it has none."""
         return self._columns if self.embedding else None
 
     @property
     def other_columns(self):
-        """The names of columns that may come with those of the model, such as its label; they are left out."""
+        """Names of columns that rows may also have, such as the label; the client ignores them."""
         return self._others if self.embedding else []
 
     def models(self):
-        """The names of the models of the service, the first one first."""
+        """Names of the models of the service, the default first."""
         return [each["name"] for each in self._request("GET", "/v1/models")["models"]]
 
     def model(self):
-        """The card of the model, a dict."""
+        """Description of the model, a dict."""
         return self._request("GET", f"{self._base}/model")
 
     def classify(self, X):
         """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows.
 
-        Of a model that gives a row several labels, or none, each of ``labels`` is a list.
+        For a model with several labels per row, each entry of ``labels`` is a list.
         """
         return _classification(self._sent("/classify", X))
 
@@ -301,26 +301,26 @@ class Client:
     neighbours = neighbors  # as it was called until 0.1
 
     def label_table(self, table, scores=False):
-        """The bytes of a csv file, a path or bytes, with a column ``predicted`` at its end, and scores of the classes.
+        """Return a csv file (given by its path or bytes) with a last column ``predicted``, and optionally scores.
 
-        The table itself is sent, not its bits.
+        Sends the table itself, not bits.
         """
         path = f"{self._base}/classify?scores={int(bool(scores))}"
         return self._request("POST", path, _content(table), CSV, csv=True)
 
     def neighbors_table(self, table, k=10):
-        """The nearest rows of each row of a csv file, a path or bytes: the bytes of a csv with a line for each."""
+        """Return the nearest rows of each row of a csv file, as a csv with one line per neighbor."""
         path = f"{self._base}/neighbors?k={_count(k, 'k', 1)}"
         return self._request("POST", path, _content(table), CSV, csv=True)
 
     def classify_pictures(self, pictures):
-        """Classification of pictures, each the path or the bytes of a PNG or JPEG file."""
+        """Classify pictures, each the path or the bytes of a PNG or JPEG file."""
         return _classification([self._looked_at("/classify", picture) for picture in pictures])
 
     def explain(self, picture, label=None):
-        """What speaks for the class of a picture, or for another: a dict with ``label``, ``measure`` and ``overlay``.
+        """Explain the predicted class of a picture, or another: a dict with ``label``, ``measure`` and ``overlay``.
 
-        ``overlay`` is a PNG to lay over the picture: blue speaks for the class, orange against it.
+        ``overlay`` is a PNG to lay over the picture: blue parts count for the class, orange parts against it.
         """
         query = {"explain": 1} if label is None else {"explain": 1, "label": label}
         found = self._looked_at(f"/classify?{urllib.parse.urlencode(query)}", picture)["explanation"]
@@ -329,7 +329,7 @@ class Client:
     def detect(self, picture, threshold=None):
         """Detection(boxes (n, 4), scores (n,), parts (n, P, 4), threshold, width, height, model) in a picture.
 
-        Boxes are xmin ymin xmax ymax in pixels, best first. Without a threshold that of the detector is used.
+        Boxes are xmin ymin xmax ymax in pixels, best first. The default threshold is that of the detector.
         """
         query = "" if threshold is None else f"?threshold={float(threshold):.9f}"
         found = self._looked_at(f"/detect{query}", picture)

@@ -15,7 +15,7 @@ MODES = {"identity": loops.FRAGMENTS, "open": loops.FRAGMENTS, "loss": loops.LOS
 
 
 def spectral_similarity(first, second, mode="open", clean=True, **settings):
-    """How alike the spectra of each pair are: first[i] and second[i].
+    """Compute the similarity of spectra in pairs: first[i] and second[i].
 
     Two peaks match if their m/z differ by at most ``tolerance``, each peak once. With f(x) = x log2 x, the spectral
     entropy similarity [li21spectral] of intensities a and b that sum to 1 is

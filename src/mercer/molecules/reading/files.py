@@ -27,13 +27,13 @@ _SHOWN = 3  # problems in a warning
 
 
 class SkippedMoleculesWarning(UserWarning):
-    """Molecules that could not be read were left out. The message names the first of them."""
+    """Some molecules could not be read and were skipped. The message names the first ones."""
 
 
 def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=None):
-    r"""The molecules of a file or of several, with what stands beside them as columns.
+    r"""Read molecules from one or more files, with their names and properties as columns.
 
-    Whether RDKit understands a SMILES is found out when its fingerprint is made, not here.
+    SMILES are not parsed here; RDKit parses them when it computes fingerprints.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=N
         Lines of SMILES and names (``.smi``, ``.smiles``), SDF, or csv, tsv and parquet with a column of SMILES; texts
         may be packed by gzip, xz or bzip2.
     smiles : str or None
-        The column of SMILES in a table; None: the one whose name says it.
+        Column of SMILES in a table. None infers it from the column names.
     format : {"smiles", "sdf", "csv", "tsv", "parquet"} or None
         None: by the suffix.
     strict : bool
-        True stops at the first record that cannot be read; otherwise it is left out, with a warning.
+        Raise an error at the first record that cannot be read, instead of skipping it with a warning.
     max_unpacked : size or None
-        How much text a file may be once unpacked, as "8GB"; None: a quarter of the memory available.
+        Maximum size of an unpacked file, such as "8GB". None uses a quarter of the available memory.
 
     Returns
     -------

@@ -294,7 +294,7 @@ export class Client {
     return this.fetched ?? this.refresh();
   }
 
-  /** Fetch the embedding and use it from now on. A fingerprint that was given must still be met. */
+  /** Fetch the embedding again and use it from now on. It must still match a given fingerprint. */
   async refresh() {
     this.fetched = await this.offered(this.pinned);
     return this.fetched;

@@ -20,7 +20,7 @@ _LARGEST = 2**32 - 1  # of a field
 
 
 class WireError(InputError):
-    """A message that cannot be read. ``code`` names the fault in one word.
+    """The message cannot be read. ``code`` identifies the problem.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class WireError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What a message holds.
+    """Contents of a message.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Message:
 
 
 def is_message(start):
-    """Whether bytes, the first four of a file or more, begin as a message does.
+    """Whether bytes (at least the first four of a file) start like a message.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def is_message(start):
 
 
 def pack_message(codes, n_bits, fingerprint):
-    """The bytes of a message.
+    """Write a message as bytes.
 
     Parameters
     ----------
     codes : uint8 array of shape (rows, ceil(n_bits / 8)), bits packed lowest first, spare ones 0
     n_bits : bits of a row
-    fingerprint : of the embedding, hexadecimal; its first 16 digits travel
+    fingerprint : of the embedding, hexadecimal; the message carries its first 16 digits
 
     Examples
     --------
@@ -97,7 +97,7 @@ def pack_message(codes, n_bits, fingerprint):
 
 
 def unpack_message(body):
-    """The message in these bytes. Nothing is copied, and nothing allocated on the word of the header.
+    """Read a message. Nothing is copied, and no memory is allocated based on the header.
 
     Raises
     ------
