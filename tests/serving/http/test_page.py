@@ -389,23 +389,27 @@ def test_the_colours_follow_the_system(tab, url):
 # ------------------------------------------------------------------------------------------------- without a browser
 
 
-def test_the_page_has_nothing_inline_and_nothing_from_outside():
+@pytest.mark.parametrize("page", sorted(path.name for path in FOLDER.glob("*.html")))
+def test_the_page_has_nothing_inline_and_nothing_from_outside(page):
     class Reader(HTMLParser):
         def handle_starttag(self, tag, attrs):
             found.extend((tag, name, value or "") for name, value in attrs)
 
     found = []
-    Reader().feed((FOLDER / "index.html").read_text(encoding="utf-8"))
+    Reader().feed((FOLDER / page).read_text(encoding="utf-8"))
     assert not [each for each in found if each[1] == "style" or each[1].startswith("on")]
-    links = [value for tag, name, value in found if name in ("src", "href")]
+    links = [value for tag, name, value in found if name in ("src", "href") and value != "#"]
     assert links
     assert all(value.startswith("static/") and (FOLDER / value.partition("/")[2]).is_file() for value in links)
     scripts = [attributes for attributes in found if attributes[0] == "script"]
-    assert ("script", "src", "static/page.js") in scripts
+    assert ("script", "type", "module") in scripts
     assert not [tag for tag, *_ in found if tag in ("style", "iframe", "object")]
+
+
+def test_the_files_of_the_pages_name_no_other_place():
     for file in FOLDER.iterdir():
-        addresses = set(re.findall(r"https?://[^\s\"'`)]+", file.read_text(encoding="utf-8")))
-        assert addresses <= {"http://www.w3.org/2000/svg", "http://localhost:8321"}, file.name
+        addresses = set(re.findall(rb"https?://[^\s\"'`)]+", file.read_bytes()))
+        assert addresses <= {b"http://www.w3.org/2000/svg", b"http://localhost:8321"}, file.name
 
 
 def test_text_has_enough_contrast_in_both_schemes():
