@@ -68,8 +68,7 @@ class ApproximationReport:
     ----------
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
-    k : neighbors counted by the recall
-        neighbors that the recall counts
+    k : number of neighbors that the recall counts
 
     Examples
     --------

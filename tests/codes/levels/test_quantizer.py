@@ -1,4 +1,4 @@
-"""Levels of values that the quantizer was not used to fit the maps."""
+"""Levels of values that the quantizer was not fitted on."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Python values as a JSON document and a set of named arrays; :mod:`mercer._base.files.decoding` is reads the file.
+"""Python values as a JSON document and a set of named arrays; :mod:`mercer._base.files.decoding` is the way back.
 
 None, booleans, strings, finite floats, 64-bit integers and lists are themselves in JSON; everything else is an object
 whose key ``$`` says what it is. Arrays stand in the document by name. Types are compared exactly, so a subclass with

@@ -205,7 +205,7 @@ def _matched(wanted: list[int], names: Sequence[str], known: Features, source: s
     if unknown:
         drop = " ".join(f"--drop {name!r}" if " " in name or not name else f"--drop {name}" for name in unknown[:3])
         raise InputError(
-            f"{source} has the {_columns(unknown)} that the model was not used to fit the maps. Ignore columns that are not "
+            f"{source} has the {_columns(unknown)} that the model was not fitted on. Ignore columns that are not "
             f"features, as in {drop}."
         )
     _refuse_twins([names[i] for i in wanted if names[i] in set(known.names)], names, source)

@@ -51,7 +51,7 @@ class Batcher:
         self._is_busy = self._is_called = False
 
     async def answer(self, model, kind, rows, bits):
-        """The answers of a model to the maximum number of rows per request."""
+        """The answers of a model to the rows of one request."""
         loop = asyncio.get_running_loop()
         job = _Job(model, kind, bits, rows, loop.create_future())
         self._waiting.append(job)

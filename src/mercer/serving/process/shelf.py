@@ -153,8 +153,7 @@ def _named(given, kind):
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
                 f"The name of a {kind} must start with a letter or digit and have at most 64 letters, digits, '.', "
-                f"'_' and '-'; got"
-                f" {name!r:.80}."
+                f"'_' and '-'; got {name!r:.80}."
             )
     return {name: one for name, one in given.items() if one is not None}
 
