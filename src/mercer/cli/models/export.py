@@ -7,7 +7,7 @@ from pathlib import Path
 from mercer._base.parameters import argument
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, print_table
+from mercer.cli.framework.output import answer_json, print_facts
 from mercer.cli.framework.shared import LEARNER_MODEL
 from mercer.cli.models.learning import load_model
 
@@ -46,4 +46,4 @@ def export(model, out, settings: Settings) -> None:
         ["outputs", ", ".join(found["outputs"])],
         ["written to", f"{out}, {found['bytes']:,} bytes, opset {found['opset']}"],
     ]
-    print_table(settings, f"{model} as ONNX", ["", "value"], rows, text_columns=2)
+    print_facts(settings, f"{model} as ONNX", rows)

@@ -18,7 +18,7 @@ from mercer.cli.framework.errors import INTERRUPTED
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.on_dask import rows_on_dask
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_facts, progress, took
 from mercer.cli.framework.shared import DATA, LABELS, MODEL_OUT
 from mercer.cli.models.judging import judged_fit, score_in_words
 from mercer.cli.models.learner_building import LEARNER, build_learner
@@ -212,7 +212,7 @@ def _print(settings: Settings, document: dict[str, Any], plan, found: dict[str, 
     if score is not None:
         rows.append(score)
     title = f"{document['learner']} on {document['rows']} rows of {document['data']}"
-    print_table(settings, title, ["", "value"], rows, text_columns=2)
+    print_facts(settings, title, rows)
 
 
 def _cells(line: str) -> list[str]:

@@ -9,9 +9,9 @@ from mercer._base.parameters.molecules import FINGERPRINTS, SIMILARITY
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import print_json, print_table, progress, took
+from mercer.cli.framework.output import note_skipped, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import note_skipped
+from mercer.cli.framework.tables import tell_index
 from mercer.cli.molecules.files import FILES, READING, facts_of, read_encoded
 
 BUILD_EXAMPLES = """
@@ -79,12 +79,10 @@ def add(place, files, reading, settings: Settings) -> None:
 def _tell(settings: Settings, index, place: str, molecules, seconds: float, what: str) -> None:
     stats = index.stats()
     note_skipped(settings, molecules.problems, "molecule")
-    if settings.json:
-        head = {"index": place, "added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
-        print_json(head | {name: stats[name] for name in stats if name != "path"})
-    elif not settings.quiet:
+    if settings.json or not settings.quiet:
         rows = [["added", f"{len(molecules):,} molecules, in {took(seconds)}"], *facts_of(stats)]
-        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+        head = {"added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
+        tell_index(settings, what, place, stats, rows, **head)
 
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
@@ -94,7 +92,4 @@ def info(place, settings: Settings) -> None:
 
     with MoleculeIndex.open(place, verify=False) as index:
         stats = index.stats()
-    if settings.json:
-        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
-    else:
-        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)
+    tell_index(settings, "Index", place, stats, facts_of(stats))

@@ -33,7 +33,7 @@ def cluster(place, min_score, method, out, out_format, settings: Settings) -> No
     """
     from mercer.molecules import MoleculeIndex
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         found = index.cluster(min_score, method)
         ids = range(len(found.labels))
@@ -70,7 +70,7 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
     """
     from mercer.molecules import MoleculeIndex, draw_grid
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     check_folder(grid)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         ids, similarity = index.pick(n, random_state=settings.seed)
@@ -78,8 +78,7 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
     known = [None if value != value else value for value in similarity.tolist()]
     made = {"id": ids.tolist(), "rank": list(range(1, n + 1)), "similarity": known}
     table = made | _others(columns, made)
-    if out is not None:
-        write_table(out, table, said)
+    write_table(out, table, said)
     if grid is not None:
         names = columns.get("name") or ids.tolist()
         draw_grid(

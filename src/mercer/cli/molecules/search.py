@@ -6,9 +6,9 @@ from mercer._base.parameters import REQUIRED, Values, flag, integer, pathname, t
 from mercer._base.parameters.molecules import CUTOFF, SEARCH
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
+from mercer.cli.framework.output import note, note_skipped, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, note_skipped, records_of, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
 from mercer.cli.molecules.files import FILES, READING, read_encoded
 
 SEARCH_EXAMPLES = """
@@ -42,14 +42,13 @@ def search(place, files, k, every, out, out_format, grid, question, reading, set
     """
     from mercer.molecules import MoleculeIndex
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     check_folder(grid)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         queries, X = read_encoded(index, files, reading)
         found = index.search_rows(queries, X, None if every else k, **question)
         table = found.table()
-    if out is not None:
-        write_table(out, table, said)
+    write_table(out, table, said)
     if grid is not None:
         found.draw(grid)
     if settings.json:

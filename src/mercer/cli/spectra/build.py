@@ -8,9 +8,9 @@ from mercer._base.parameters import REQUIRED, Values, pathname
 from mercer._base.parameters.spectra import CLEANING, MATCHING
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import print_json, print_table, progress, took
+from mercer.cli.framework.output import note_skipped, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import note_skipped
+from mercer.cli.framework.tables import tell_index
 from mercer.cli.spectra.files import FILES, FORMAT, STRICT, facts_of, note_left_out, read_files
 
 BUILD_EXAMPLES = """
@@ -68,14 +68,11 @@ def _tell(settings: Settings, index, place: str, spectra, added: int, seconds: f
     stats = index.stats()
     left_out = len(spectra) - added
     note_skipped(settings, spectra.problems, "record")
-    if settings.json:
-        head = {"index": place, "read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
-        print_json(head | {"skipped": spectra.problems} | {name: stats[name] for name in stats if name != "path"})
-        return
     note_left_out(settings, left_out)
-    if not settings.quiet:
+    if settings.json or not settings.quiet:
         rows = [["added", f"{added:,} spectra, in {took(seconds)}"], *facts_of(stats)]
-        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+        head = {"read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
+        tell_index(settings, what, place, stats, rows, **head, skipped=spectra.problems)
 
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
@@ -85,7 +82,4 @@ def info(place, settings: Settings) -> None:
 
     with SpectrumIndex.open(place, verify=False) as index:
         stats = index.stats()
-    if settings.json:
-        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
-    else:
-        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)
+    tell_index(settings, "Index", place, stats, facts_of(stats))

@@ -10,9 +10,9 @@ from mercer._base.parameters.spectra import SEARCH
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
+from mercer.cli.framework.output import note, note_skipped, print_json, print_table, progress, took, written_to
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, note_skipped, records_of, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, TABLE_OUT, records_of, table_format, write_table
 from mercer.cli.spectra.files import FILES, FORMAT, STRICT, note_left_out, read_queries
 
 SEARCH_EXAMPLES = """
@@ -55,7 +55,7 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
     """
     from mercer.spectra import SpectrumIndex
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     if report is not None:
         check_folder(Path(report))
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
@@ -64,8 +64,7 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
         table = found.table()
         if report is not None:
             found.report(report, f"Hits of {', '.join(Path(name).name for name in files)}")
-    if out is not None:
-        write_table(out, table, said)
+    write_table(out, table, said)
     lost = queries.column("precursor_mz").count(None)
     if settings.json:
         head = {"index": place, "queries": len(queries), "ms1_scans": ms1_scans, "without_precursor": lost, "k": k}
