@@ -174,7 +174,8 @@ def test_the_client_takes_data_frames_by_name(coded):
     assert client.other_columns == ["label", "id"]
     with pytest.raises(ValueError, match=r"unknown columns: 'size', 'gr\\xf6sse'\. Remove them"):
         client.classify(rows(NAMES).assign(size=1, größse=2).rename(columns={"größse": "grösse"}))
-    with pytest.raises(ValueError, match=r"every column of the model exactly once; missing: 'width', 'gr\\xf6\\xdfe'\."):
+    missing = r"every column of the model exactly once; missing: 'width', 'gr\\xf6\\xdfe'\."
+    with pytest.raises(ValueError, match=missing):
         client.classify(rows(["height", "depth"]))
     with pytest.raises(ValueError, match="there more than once: 'width'"):
         client.neighbors(rows([*NAMES, "width"]))
