@@ -473,7 +473,7 @@ def _in_order(frame, columns, others):
     if columns is None:
         return frame.to_numpy()
     counts = collections.Counter(frame.columns)
-    for what, times in (("missing", 0), ("there more than once", 2)):
+    for what, times in (("missing", 0), ("repeated", 2)):
         wrong = [name for name in columns if min(counts[name], 2) == times]
         if wrong:
             raise ValueError(f"Client needs every column of the model exactly once; {what}: {_names(wrong)}.")

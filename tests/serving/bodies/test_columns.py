@@ -177,7 +177,7 @@ def test_the_client_takes_data_frames_by_name(coded):
     missing = r"every column of the model exactly once; missing: 'width', 'gr\\xf6\\xdfe'\."
     with pytest.raises(ValueError, match=missing):
         client.classify(rows(["height", "depth"]))
-    with pytest.raises(ValueError, match="there more than once: 'width'"):
+    with pytest.raises(ValueError, match="repeated: 'width'"):
         client.neighbors(rows([*NAMES, "width"]))
 
 
