@@ -75,8 +75,9 @@ def classify(seed: int) -> Act:
     return Act(
         title="Classify",
         about=f"All learners with default parameters, on one thread. Digits: images of {digit.X.shape[1]} counts, "
-        f"{len(digit.y):,} to train on and {len(digit.y_test):,} to test on. Source code: given how often each of "
-        f"{code.X.shape[1]} characters occurs in {LENGTH} lines, which library are they from ({libraries})? "
+        f"{len(digit.y):,} to train on and {len(digit.y_test):,} to test on. Source code: {LENGTH} lines as counts "
+        f"of {code.X.shape[1]} characters, labeled with their library ({libraries})."
+        f" "
         f"{len(code.y):,} pieces to train on, {len(code.y_test):,} from other files to test on.",
         columns=("data", "learner", "accuracy", "95 % interval", "training"),
         lines=[line for lines in found.values() for line in lines],
