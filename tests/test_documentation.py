@@ -109,8 +109,7 @@ def test_a_page_is_built_from_stored_results_and_tables_or_not_at_all(kind, name
 
 
 def test_a_table_of_parameters_says_what_is_accepted_and_what_is_the_default():
-    table = table_of(mercer.KernelRegressor)
-    assert "| `tol` | a number > 0 | `0.001` | Relative duality gap at which the solver stops" in table
+    assert "| `tol` | a number > 0 | `0.001` | Relative duality gap at which" in table_of(mercer.KernelRegressor)
 
 
 @pytest.mark.parametrize("name", sorted(set(mercer.__all__) - {"__version__"}))

@@ -144,6 +144,6 @@ def test_a_model_of_molecules_makes_the_fingerprints_itself(files, succeeds, fai
     assert told["accuracy"] == np.mean(model.predict(SMILES) == truth)
     assert "MoleculeFingerprints" in succeeds("inspect", files / "m.mercer")
     fails(2, ["--drop does not apply to molecules"], *fit, "--kernel", "min-max", "--drop", "mass")
-    fails(2, ["--radius applies to molecules only"], "fit", files / "library.csv", "--label", "active",
-          "--out", files / "m", "--radius", 3)  # fmt: skip
+    fails(2, ["--radius applies to molecules"], "fit", files / "library.csv", "--label", "active", "--out", files / "m",
+          "--radius", 3)  # fmt: skip
     fails(2, ["no column 'none'"], *fit[:5], "none", *fit[6:])

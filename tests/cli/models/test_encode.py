@@ -112,7 +112,7 @@ def test_codes_pass_through_a_pipe(process, X):
         (2, ["no file nowhere.mercer"], ["nowhere.mercer", "X.npy"]),
         (2, ["Chi2", "mercer map fit"], ["kernel.mercer", "X.npy"]),
         (2, ["ProductQuantizer", "mercer map fit"], ["unfitted.mercer", "X.npy"]),
-        (2, ["HomogeneousMap", "cannot decode", "quantizer"], ["chi2.mercer", "X.npy", "--decode"]),
+        (2, ["HomogeneousMap", "quantizer", "decoded"], ["chi2.mercer", "X.npy", "--decode"]),
         (1, ["3 columns", "64"], ["pq.mercer", "narrow.csv"]),
         (1, ["3 columns", "8"], ["pq.mercer", "narrow.csv", "--decode"]),
         (
