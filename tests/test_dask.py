@@ -97,7 +97,7 @@ def test_sizes_of_chunks_that_are_not_known_are_found_out(digits):
     rows = rows[rows[:, 20] > 8]
     assert np.isnan(rows.shape[0])
     np.testing.assert_array_equal(open_rows(rows).head(5), X[X[:, 20] > 8][:5])
-    with pytest.raises(InputError, match="the Dask array needs rows and columns, got 1 dimensions"):
+    with pytest.raises(InputError, match="the Dask array must have two dimensions, rows and columns; got 1"):
         open_rows(rows[:, 0])
 
 
@@ -428,6 +428,6 @@ def test_rows_of_a_frame_without_a_label_are_dropped_and_counted_or_known():
     dropped = open_rows(frame, label="kind", missing="drop-rows")
     assert dropped.shape == (3, 2)
     assert dropped.y.tolist() == ["x", "x", "y"]
-    assert str(dropped.missing) == "2 rows left out: 1 missing value in column 'a', 1 without a label"
+    assert str(dropped.missing) == "2 rows dropped: 1 missing value in column 'a', 1 without a label"
     filled = open_rows(frame, label="kind", missing="fill:0")
     assert filled.labels[1].tolist() == [False, True, False, False, False]

@@ -109,8 +109,7 @@ def test_a_page_is_built_from_stored_results_and_tables_or_not_at_all(kind, name
 
 
 def test_a_table_of_parameters_says_what_is_accepted_and_what_is_the_default():
-    table = table_of(mercer.KernelRegressor)
-    assert "| `tol` | a number > 0 | `0.001` | Relative duality gap at which the solver stops" in table
+    assert "| `tol` | a number > 0 | `0.001` | Relative duality gap at which" in table_of(mercer.KernelRegressor)
 
 
 @pytest.mark.parametrize("name", sorted(set(mercer.__all__) - {"__version__"}))
@@ -141,7 +140,7 @@ def test_an_example_on_made_up_rows_says_so_in_its_title_and_on_the_overview():
     page, real = example_page("MERCER_DATA has no MassBank: 200 made-up spectra."), example_page("Real spectra")
     assert is_made_up(page)
     assert "\nMass spectra (made-up rows)\n===========================\n" in with_title(page)
-    assert "its numbers allow no conclusions" in with_title(page)
+    assert "nothing follows from its numbers" in with_title(page)
     assert with_title(real) == real
     overview = '<div class="sphx-glr-thumbnail-title">Mass spectra</div>'
     assert "Mass spectra (made-up rows)<" in with_thumbnails(overview, [page])

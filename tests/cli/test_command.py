@@ -34,6 +34,7 @@ def test_the_verbs_are_all_there():
         "predict",
         "evaluate",
         "encode",
+        "export",
         "inspect",
         "datasets",
         "reproduce",
@@ -45,7 +46,7 @@ def test_the_verbs_are_all_there():
         "wire": ["fit", "rates", "specification", "ask", "distances"],
         "images": ["train", "predict", "explain", "evaluate", "rows"],
         "detect": ["train", "run", "evaluate"],
-        "spectra": ["build", "add", "search", "pairs", "network", "info"],
+        "spectra": ["build", "add", "search", "mirror", "pairs", "network", "info"],
         "molecules": ["build", "add", "search", "pairs", "cluster", "pick", "info"],
     }
 
@@ -186,9 +187,8 @@ def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_pat
     (tmp_path / "f").touch()
     result = command("inspect", tmp_path / "f")
     assert result.exit_code == 1
-    assert result.stderr == (
-        "mercer: Unexpected ZeroDivisionError: over lines. Run again with --debug to see the traceback.\n"
-    )
+    advice = "Run again with --debug to see the traceback."
+    assert result.stderr == f"mercer: Unexpected ZeroDivisionError: over lines. {advice}\n"
 
 
 @pytest.mark.parametrize(

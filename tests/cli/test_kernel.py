@@ -207,7 +207,7 @@ def test_columns_of_two_files_that_do_not_agree_are_told_by_the_files(fails, suc
         Path(f"{name}.csv").write_text("\n".join([header, ",".join("12345"[:width]), ",".join("54321"[:width])]))
     for second, words in (
         ("b.csv", "b.csv does not have the column 'y' of a.csv; it has 'z' instead."),
-        ("c.csv", "c.csv has the column 'z', which a.csv does not have. Rename columns, or name those that both"),
+        ("c.csv", "c.csv has the column 'z', which a.csv does not have. Rename columns, or name the common columns"),
         ("d.csv", "d.csv does not have the column 'y' of a.csv."),
     ):
         assert "model" not in fails(1, [words, "--columns"], "kernel", "a.csv", second)

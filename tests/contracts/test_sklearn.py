@@ -134,7 +134,7 @@ def test_maps_work_in_pipelines_and_searches():
 def test_features_have_names():
     names = HomogeneousMap("chi2").fit(np.ones((2, 3))).get_feature_names_out()
     assert names.tolist() == [f"x{j}~chi2_{i}" for j in range(3) for i in range(3)]
-    assert NystroemMap("rbf").fit(np.ones((2, 3))).get_feature_names_out().tolist() == ["nystroemmap0", "nystroemmap1"]
+    assert NystroemMap("rbf").fit(np.eye(2, 3)).get_feature_names_out().tolist() == ["nystroemmap0", "nystroemmap1"]
 
 
 def test_nested_maps_take_nested_parameters():

@@ -54,11 +54,11 @@ def test_a_table_without_labels_has_one_kind(tmp_path):
 BAD = {
     "b.csv": ("file,xmin\n1.png,2\n", "b.csv needs the columns"),
     "c.csv": ("file,xmin,ymin,xmax,ymax\n1.png,1,2,three,4\n", "c.csv, line 2"),
-    "d.xml": ("<annotation><filename>x</filename>", "d.xml is no XML"),
-    "e.xml": ("<html></html>", "e.xml is no annotation"),
+    "d.xml": ("<annotation><filename>x</filename>", "d.xml is not valid XML"),
+    "e.xml": ("<html></html>", "e.xml is not a PASCAL VOC annotation"),
     "f.xml": (VOC.format(file="x", objects="<object><name>a</name></object>"), "f.xml, object 0"),
-    "g.xml": ('<!DOCTYPE x [<!ENTITY a "b">]><annotation/>', "g.xml declares entities"),
-    "h.json": ("{", "h.json is no file of COCO"),
+    "g.xml": ('<!DOCTYPE x [<!ENTITY a "b">]><annotation/>', "g.xml declares XML entities"),
+    "h.json": ("{", "h.json is not a COCO file"),
     "i.json": ('{"images": [], "annotations": [{"image_id": 4}]}', "i.json, annotation 0"),
     "j.txt": ("", "not .*j.txt"),
 }

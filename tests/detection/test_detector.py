@@ -156,7 +156,7 @@ def test_images_of_one_kind_only_are_refused():
 @pytest.mark.parametrize(
     "wrong",
     [{"n_components": 3}, {"n_parts": -1}, {"codewords": 255}, {"storage": "packed"}, {"kernel": "chi2"},
-     {"C": 0}, {"overlap": 2}, {"interval": 1.5}, {"threshold": "best"}, {"threshold": np.nan}],
+     {"C": 0}, {"max_overlap": 2}, {"interval": 1.5}, {"threshold": "best"}, {"threshold": np.nan}],
 )  # fmt: skip
 def test_parameters_are_checked_before_any_work(wrong):
     with pytest.raises(InputError, match=f"PartDetector.*{next(iter(wrong))}"):

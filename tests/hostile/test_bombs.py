@@ -205,7 +205,7 @@ def test_files_of_labels_and_ids_are_measured_too(tmp_path):
         labels_of(Data, str(path), rules)
     ids = tmp_path / "ids.npy"
     ids.write_bytes(npy_header((2**60,), "|S0"))
-    with pytest.raises(InputError, match="take no bytes"):
+    with pytest.raises(InputError, match="values have no bytes"):
         read_ids(str(ids))
 
 

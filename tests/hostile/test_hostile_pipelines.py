@@ -142,7 +142,7 @@ def test_attributes_that_lack_or_do_not_fit_are_named(tmp_path):
     other = copy.deepcopy(document)
     del other["object"]["state"]["n_samples_seen_"]
     refused(path, other, arrays, r"lacks n_samples_seen_, which scikit-learn \d+\.\d+ needs. Fit and save it")
-    refused(path, document, arrays | {"mean_": arrays["mean_"] * np.nan}, "mean_ is not what it should be .not finite")
+    refused(path, document, arrays | {"mean_": arrays["mean_"] * np.nan}, "mean_ is not valid .not finite")
     refused(path, document, arrays | {"scale_": np.ones(3)}, "scale_ .*3 entries where 4 belong")
 
 

@@ -79,7 +79,7 @@ class IntersectionSVC(KernelClassifier):
     >>> bool(classifier.score(X[1000:], y[1000:]) > 0.93)
     True
     >>> classifier.plan_.levels
-    'integers as they are, up to 16'
+    'integers as levels, up to 16'
     """
 
     map, expansion, storage = None, "delayed", "memory"  # nothing to choose here

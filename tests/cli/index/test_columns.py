@@ -89,7 +89,7 @@ def test_columns_of_a_file_must_fit_those_of_the_index(folder, made, fails, succ
     text = (folder / "more.csv").read_text(encoding="utf-8")
     (tmp_path / "words.csv").write_text(text.replace(",291,", ",many,"), encoding="utf-8")
     fails(
-        1, ["words.csv, column 'precursor' holds 'many'", "type integer"],
+        1, ["words.csv, column 'precursor' holds 'many'", "stores integer values"],
         "index", "add", made, tmp_path / "words.csv", "--id", "name",
     )  # fmt: skip
     fails(

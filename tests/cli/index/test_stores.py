@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer import KernelIndex
+from mercer import InputError, KernelIndex
+from mercer.cli.index.stores import said_here
 
 PARAMETERS = {
     "bytes_per_item": 2,
@@ -60,19 +61,25 @@ def test_a_pushed_index_is_searched_in_the_store(succeeds, fails, made, request,
     assert estimates["reranked"] is False
 
 
+def test_advice_of_the_library_names_options_of_the_command(made):
+    with pytest.raises(InputError, match=r"stores no columns\. Build it with --keep to store some"), said_here():
+        KernelIndex.open(made / "words").search(np.ones((1, 6)), k=1, where="a = 1")
+
+
 def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     queries = made / "Q.npy"
     store = ("--store", "milvus://no.db")
     fails(2, ["--table"], "index", "search", queries, *store)
     fails(2, ["--store"], "index", "search", made / "words", queries, "--table", "shop")
-    fails(2, ["leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
+    both = ("index", "search", made / "words", queries, *store, "--table", "shop")
+    fails(2, ["--store replaces the index directory"], *both)
     fails(2, ["Use -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
-    fails(2, ["Name the directory"], "index", "search", queries)
+    fails(2, ["Name an index directory"], "index", "search", queries)
     push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")
     fails(1, ["mercer index push: --m must be an integer >= 2 and <= 100; got 1"], *push, "--m", 1)
     fails(
         1,
-        ["--ef-construction of twice --m at least, got --m 9 and --ef-construction 4"],
+        ["--ef-construction >= twice --m; got --m 9 and --ef-construction 4"],
         *push,
         "--m",
         9,

@@ -92,5 +92,5 @@ def test_words_that_no_block_has_are_refused(X):
         wide.inverse_transform(np.array([[0, 0, 300, 0, 0]], dtype=np.uint16))
     with pytest.raises(InputError, match="codes of this ProductQuantizer have 5 integers from 0 to 65535"):
         wide.inverse_transform(np.full((1, 5), 65536))
-    with pytest.raises(InputError, match="codes of 3 whole numbers from 0 to 255 per row, got an array of shape"):
+    with pytest.raises(InputError, match="have 3 integers from 0 to 255 per row, got an array of shape"):
         few.inverse_transform(np.zeros((1, 5), dtype=np.uint8))  # words, not codes

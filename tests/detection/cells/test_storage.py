@@ -111,5 +111,5 @@ def test_cells_can_lie_in_a_file(book, rng, tmp_path):
 
 
 def test_an_image_smaller_than_the_root_is_refused(book):
-    with pytest.raises(InputError, match="less than the"):
+    with pytest.raises(InputError, match="fewer than the"):
         build_pyramid(np.zeros((8, 200), np.uint8), SHAPE, CodedCells(book))

@@ -170,5 +170,5 @@ def test_a_saved_map_has_the_same_components_and_residuals(center, histograms, t
     if center:
         fitted.mean_ = fitted.mean_[1:]
         save(fitted, tmp_path / "map.mercer")
-        with pytest.raises(ModelFileError, match="mean_ must be of shape"):
+        with pytest.raises(ModelFileError, match="mean_ must have shape"):
             load(tmp_path / "map.mercer")

@@ -125,7 +125,7 @@ def test_folded_weights_are_one_function_per_column(histograms, rng, tmp_path):
         np.testing.assert_array_equal(load(tmp_path / "predictor.mercer")(histograms), scores)
     with pytest.raises(InputError, match=r"TablePredictor needs values >= 0, but X\[0, 0\] is -1"):
         predictor(-np.ones((1, 8)))
-    with pytest.raises(InputError, match="has 8 functions, counted from 0; there is no 8"):
+    with pytest.raises(InputError, match="has 8 functions, counted from 0; it has no function 8"):
         predictor.functions(8, [0.1])
 
 

@@ -202,11 +202,11 @@ def test_a_saved_map_is_restored_and_an_inconsistent_one_refused(kernel, digits,
     save(fitted(), path)
     np.testing.assert_array_equal(load(path).transform(digits), fitted().transform(digits))
     for name, value, reason in (
-        ("frequencies_", fitted().frequencies_[1:], "frequencies_ must be of shape"),
-        ("frequencies_", fitted().frequencies_[:, 1:], "frequencies_ must be of shape"),
+        ("frequencies_", fitted().frequencies_[1:], "frequencies_ must have shape"),
+        ("frequencies_", fitted().frequencies_[:, 1:], "frequencies_ must have shape"),
         ("frequencies_", np.full_like(fitted().frequencies_, np.nan), "finite"),
         ("phase_", np.inf, "finite"),
-        ("map_", Chi2(), "map_ must be of the class HomogeneousMap"),
+        ("map_", Chi2(), "map_ must be an instance of HomogeneousMap"),
     ):
         broken = fitted()
         setattr(broken, name, value)

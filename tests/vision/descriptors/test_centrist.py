@@ -80,7 +80,7 @@ def test_patches_are_described_as_images_by_themselves(photo):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"grid": (0, 1)}, "grid as two whole numbers"),
+        ({"grid": (0, 1)}, "grid to be two integers"),
         ({"grid": 3}, "grid=3"),
         ({"superblock": 0}, "superblock to be an integer"),
         ({"grid": (2, 4), "superblock": 3}, "superblock=3"),

@@ -115,11 +115,11 @@ def test_grey_is_a_colour_with_equal_channels(photo, space):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"space": "cmyk"}, "space as one of 'rgb', 'hsv', 'lab', 'opponent', got space='cmyk'"),
+        ({"space": "cmyk"}, "space to be one of 'rgb', 'hsv', 'lab', 'opponent', got space='cmyk'"),
         ({"bins": 0}, "bins to be an integer from 1 to 256"),
-        ({"bins": (4, 4)}, r"three of them, got bins=\(4, 4\)"),
+        ({"bins": (4, 4)}, r"three of them; got bins=\(4, 4\)"),
         ({"bins": 2.5}, "bins=2.5"),
-        ({"grid": (0, 2)}, "grid as two whole numbers"),
+        ({"grid": (0, 2)}, "grid to be two integers"),
         ({"grid": (31, 1)}, "one pixel for each histogram, got 30 x 41"),
     ],
 )

@@ -48,7 +48,7 @@ def test_dense_sift_is_the_default(rng):
 
 
 def test_an_image_that_cannot_be_used_raises_by_name(folder):
-    with pytest.raises(InputError, match=r"02\.png is not an image"):
+    with pytest.raises(InputError, match=r"02\.png is not a readable image"):
         list(describe_images(paths(folder), Patches()))
     with pytest.raises(InputError, match=r"19\.png has no descriptors: an image of 40 x 40 pixels"):
         list(describe_images(paths(folder)[10:]))
@@ -62,7 +62,7 @@ def test_an_image_that_cannot_be_used_raises_by_name(folder):
 
 def test_such_images_are_skipped_by_name_if_asked_for(folder):
     with pytest.warns(
-        SkippedImagesWarning, match=r"skipped 2 of 20 images; they are left out.*02\.png.*19\.png"
+        SkippedImagesWarning, match=r"skipped 2 of 20 images; they are missing from the result.*02\.png.*19\.png"
     ) as caught:
         found = list(describe_images(paths(folder), strict=False))
     assert [position for position, _ in found] == [i for i in range(20) if i not in (2, 19)]

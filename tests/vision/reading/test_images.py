@@ -176,7 +176,7 @@ def test_the_limit_is_that_of_pillow(pixels, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 29)
     with (
         pytest.warns(Image.DecompressionBombWarning),
-        pytest.raises(InputError, match="5 x 6 pixels, more than the 29"),
+        pytest.raises(InputError, match="5 x 6 pixels, more than the limit of 29"),
     ):
         read_image(encoded(pixels))
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 9)  # Pillow itself refuses more than twice as many
@@ -186,7 +186,7 @@ def test_the_limit_is_that_of_pillow(pixels, monkeypatch):
 
 def test_what_is_no_image_or_a_program_is_refused(pixels):
     for content in (b"", b"hello", encoded(pixels, "EPS")):  # EPS files are programs, which Pillow hands to Ghostscript
-        with pytest.raises(InputError, match=f"the image of {len(content)} bytes is not an image that can be read"):
+        with pytest.raises(InputError, match=f"the image of {len(content)} bytes is not a readable image"):
             read_image(content)
 
 
@@ -294,7 +294,7 @@ def test_folders_without_images_are_refused(tmp_path):
         image_folder(tmp_path)
     (tmp_path / "a").mkdir()
     (tmp_path / "beside.png").write_bytes(b"")
-    with pytest.raises(InputError, match="has folders without images, and an image of its own: put it into"):
+    with pytest.raises(InputError, match="has folders without images, and an image outside them: put it into"):
         image_folder(str(tmp_path))
     for place in (tmp_path / "beside.png", tmp_path / "missing"):
         with pytest.raises(InputError, match="is not a folder"):

@@ -238,7 +238,7 @@ def test_a_loaded_encoder_that_does_not_fit_together_is_refused(images, name, va
     encoder = fisher().fit(images)
     encoder._check_loaded()
     setattr(encoder, name, value)
-    with pytest.raises(ValueError, match=r"must be|do not belong|needs terms"):
+    with pytest.raises(ValueError, match=r"must have shape|do not match|must be|needs terms"):
         encoder._check_loaded()
 
 

@@ -50,13 +50,13 @@ def test_a_centre_beyond_the_border_belongs_to_the_cell_at_the_border():
     "levels", [(), 3, (1, 1), [(1,)], [(1, 0)], [(1.0, 2)], [(True, 1)], "1x1", None, [(2, 2, 2)], [(10**9, 1)]]
 )
 def test_levels_without_a_meaning_are_refused(levels):
-    with pytest.raises(InputError, match=r"Bag needs pyramid as a sequence of \(rows, columns\)"):
+    with pytest.raises(InputError, match=r"Bag needs pyramid to be a sequence of \(rows, columns\)"):
         Pyramid(levels, "Bag")
 
 
 @pytest.mark.parametrize("levels", [[(200, 200)], [(r, r) for r in range(1, 40)]])
 def test_more_cells_than_memory_are_refused(levels):
-    with pytest.raises(InputError, match="Bag cannot take so many cells"):
+    with pytest.raises(InputError, match="Bag does not support this many cells"):
         Pyramid(levels, "Bag")
 
 
@@ -64,5 +64,5 @@ def test_weights_add_up_to_one():
     assert check_weights(None, 2, "Bag").tolist() == [0.5, 0.5]
     assert check_weights([1, 3], 2, "Bag").tolist() == [0.25, 0.75]
     for wrong in ([1], [1, -1], [0, 0], 3, ["a", 1], [np.nan, 1], [True, 1]):
-        with pytest.raises(InputError, match="Bag needs level_weights as 2 numbers"):
+        with pytest.raises(InputError, match="Bag needs level_weights to be 2 numbers"):
             check_weights(wrong, 2, "Bag")

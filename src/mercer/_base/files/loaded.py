@@ -42,7 +42,7 @@ def checked_array(model, name, dtype, *, ndim=None, shape=None, lowest=None, hig
     if ndim is not None and value.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim != 1)}, not {value.ndim}.")
     if shape is not None and not _fits(value.shape, shape):
-        wanted = ", ".join("any" if side is None else str(side) for side in shape)
+        wanted = ", ".join("any" if side is None else str(side) for side in shape) + "," * (len(shape) == 1)
         raise ValueError(f"{name} must have shape ({wanted}), not {value.shape}.")
     if not _is_finite(value):
         raise ValueError(f"{name} must be finite, but contains NaN or infinity.")

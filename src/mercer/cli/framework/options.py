@@ -94,8 +94,8 @@ def _declared(each: Parameter) -> inspect.Parameter:
 def _help(each: Parameter) -> str:
     """The sentence of an option, with the choices that it does not name and the range that typer does not show.
 
-    >>> _help(number("tol", 1e-3, "Gap at which to stop.", above=0)), _help(choice("mode", "a b", "a", "The mode."))
-    ('Gap at which to stop. Must be a number > 0.', "The mode. Must be one of 'a', 'b'.")
+    >>> _help(choice("mode", "a b", "a", "The mode.")), _help(choice("mode", "a b", "a", "Use a or b."))
+    ("The mode. Must be one of 'a', 'b'.", 'Use a or b.')
     """
     if each.kind is str:
         is_told = each.words == (each.metavar,) or all(word in each.help for word in each.words)

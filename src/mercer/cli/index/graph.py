@@ -102,7 +102,7 @@ def _tell(settings: Settings, place: str, found, files: dict[str, Any]) -> None:
         counts = [
             ["rows", f"{len(found.ids):,}, {alone:,} without an edge"],
             ["edges", f"{len(found.values):,}"],
-            ["components", f"{len(sizes):,}, of {shown} rows"],
+            ["components", f"{len(sizes):,}, of sizes {shown}"],
         ]
         print_facts(settings, f"Graph of {place}", counts)
     written = " and ".join(file for file in (files["out"], files["components_out"]) if file not in (None, "-"))

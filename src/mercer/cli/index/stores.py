@@ -35,14 +35,15 @@ _HERE = {
     "KernelIndex.connect": "mercer index search --store",
     "`m`": "--m",
     "`ef_construction`": "--ef-construction",
-    ">= 2 m, got m=": "of twice --m at least, got --m ",
+    ">= 2 m; got m=": ">= twice --m; got --m ",
     "ef_construction=": "--ef-construction ",
     "ef_construction": "--ef-construction",
     "(vectors=None)": "(--vectors none)",
     "KernelIndex.search(where=)": "--where",
     "KernelIndex.range_search(where=)": "--where",
     "StoreIndex.search(where=)": "--where",
-    "add rows with data=": "build it with --keep",
+    "Add rows with data=": "Build it with --keep",
+    "replace=True": "--replace",
 }
 
 

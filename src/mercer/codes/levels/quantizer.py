@@ -73,7 +73,7 @@ class LevelQuantizer(FeatureMap):
     >>> X = np.array([[0, 3], [2, 1], [5, 0]])
     >>> quantizer = LevelQuantizer().fit(X)
     >>> quantizer.rule_, quantizer.transform(X).tolist()
-    ('integers', [[0, 3], [2, 1], [5, 0]])
+    ('whole numbers', [[0, 3], [2, 1], [5, 0]])
     >>> quantizer.approximate_kernel(X).astype(int).tolist()
     [[3, 1, 0], [1, 3, 2], [0, 2, 5]]
     """

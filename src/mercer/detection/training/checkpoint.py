@@ -70,7 +70,7 @@ def read_checkpoint(path, trainer, identity):
     if differing:
         name = differing[0]
         raise InputError(
-            f"The checkpoint {path} belongs to a training with a different {name} ({known.get(name)!r}, now "
+            f"The checkpoint {path} belongs to a different training ({name}: {known.get(name)!r}, now "
             f"{identity[name]!r}). Remove it to start again, or restore the parameter."
         )
     _restore(trainer, arrays, head)

@@ -116,7 +116,7 @@ class Plan:
     >>> plan.map, plan.n_inputs, plan.n_features, plan.n_columns
     ('HomogeneousMap', 4, 28, 3)
     >>> plan.summary
-    'chi2 kernel through a map of 7 numbers per column (28 in all); 3 pairs of classes; 40.0 KiB of memory'
+    'chi2 kernel through a map of 7 numbers per column (28 in all); 3 pairs of classes; 30.9 KiB of memory'
     """
 
     estimator: str

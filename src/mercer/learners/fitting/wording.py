@@ -15,7 +15,7 @@ def sentence(plan):
     >>> from sklearn.datasets import load_iris
     >>> from mercer import KernelClassifier
     >>> print(sentence(KernelClassifier("chi2").plan(*load_iris(return_X_y=True))))
-    chi2 kernel through a map of 7 numbers per column (28 in all); 3 pairs of classes; 40.0 KiB of memory
+    chi2 kernel through a map of 7 numbers per column (28 in all); 3 pairs of classes; 30.9 KiB of memory
     """
     return f"{in_words(plan.kernel)} {_encoding(plan)}; {_problems(plan)}; {size(plan.total_bytes)} of memory"
 

@@ -351,8 +351,8 @@ class ConvexReduction(FeatureMap):
             return CONTENDERS[0], None
 
         def fit(method, X, y):
-            reduction = clone(self).set_params(method=method, map=self._map_of_trial()).fit(X, y)
-            return reduction.transform
+            reduction = clone(self).set_params(method=method, map=self._map_of_trial())
+            return reduction.set_output(transform="default").fit(X, y).transform  # arrays, whatever users see
 
         scores = trial_scores(fit, X, y, check_random_state(0))
         chosen = CONTENDERS[0] if scores is None else max(CONTENDERS, key=scores.get)

@@ -134,7 +134,7 @@ def describe_images(images, descriptor=None, *, strict=True, n_jobs=None):
 
     yield from over_images(describe, pictures, skipped, n_jobs, "describing images")
     if skipped:
-        warn_skipped(skipped, len(pictures), who, "they are skipped", stacklevel=2)
+        warn_skipped(skipped, len(pictures), who, "they are missing from the result", stacklevel=2)
 
 
 def checked_descriptor(descriptor, who):

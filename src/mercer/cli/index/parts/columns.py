@@ -31,7 +31,7 @@ def _typed(values: Any, kind: str | None, where: str) -> Any:
         if isinstance(found, dict):
             return [found[word] for word in values.tolist()]
         if kind is not None:
-            raise InputError(f"{where} holds {found[:40]!r}, but the index stores {kind} there.")
+            raise InputError(f"{where} holds {found[:40]!r}, but the index stores {kind} values there.")
     raise AssertionError("every value is text")
 
 
