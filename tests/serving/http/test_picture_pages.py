@@ -115,8 +115,16 @@ def test_a_picture_of_another_format_or_too_many_bytes_is_made_smaller(tab, url)
     assert "as JPEG: photo.gif" in tab.inner_text("#sent")
     large = np.random.default_rng(0).integers(256, size=(300, 300, 3), dtype=np.uint8)
     given(tab, picture(large), "large.png")
-    told = re.fullmatch(r"Sent (\d+) bytes, made smaller for the service: large.png", tab.inner_text("#sent"))
-    assert int(told[1]) <= 60_000
+    told = re.fullmatch(r"Sent ([\d,]+) bytes, made smaller for the service: large.png", tab.inner_text("#sent"))
+    assert int(told[1].replace(",", "")) <= 60_000
+
+
+def test_a_small_picture_is_shown_larger_in_its_proportions(tab, url):
+    opened(tab, url)
+    given(tab, picture(striped()))
+    photo = tab.locator("#photo").bounding_box()
+    assert photo["width"] == pytest.approx(320, abs=1)
+    assert photo["height"] == pytest.approx(320 * 40 / 48, abs=1)
 
 
 def test_objects_get_boxes_that_lie_on_the_picture(tab, url):
@@ -183,6 +191,30 @@ def test_a_table_is_searched_in_an_index_under_a_condition(tab, url, flowers):
     assert set(tab.locator("#table tbody td:last-child").all_inner_texts()) == {"flat"}
 
 
+def test_a_table_may_be_dropped_beside_its_field(tab, url, flowers):
+    opened(tab, url, "flowers")
+    hand(tab, "body", "drop", flowers[0].head(30).to_csv(index=False).encode(), "some.csv", "text/csv")
+    assert answered(tab) == "30 rows"
+
+
+def test_a_file_that_is_no_text_is_refused_as_a_table(tab, url):
+    opened(tab, url, "flowers")
+    file = {"name": "photo.png", "mimeType": "image/png", "buffer": picture(striped())}
+    tab.set_input_files("#numbers-file", file)
+    tab.get_by_role("alert").get_by_text("photo.png is not a text file. Choose a csv file.").wait_for()
+    assert not tab.input_value("#numbers")
+    assert not tab.messages
+
+
+def test_an_address_with_an_unknown_model_leads_to_the_first(tab, url):
+    tab.goto(f"{url}?model=flours")
+    tab.get_by_role("alert").get_by_text('There is no model "flours"').wait_for()
+    tab.complaints.clear()  # the browser notes every answer that is a refusal
+    tab.get_by_role("button", name="Open the first").click()
+    tab.wait_for_selector("#main:not([hidden])")
+    assert tab.input_value("#model") == "kinds"
+
+
 def test_another_model_is_chosen_by_name(tab, url):
     opened(tab, url)
     assert tab.locator("#model option").all_inner_texts() == ["kinds", "bars", "flowers", "alone"]
@@ -224,7 +256,7 @@ def test_the_page_is_used_by_keyboard_alone(tab, url):
     opened(tab, url)
     tab.locator("#file").focus()
     with tab.expect_file_chooser() as chooser:
-        tab.keyboard.press("Enter")
+        tab.keyboard.press("Space")
     chooser.value.set_files({"name": "a.png", "mimeType": "image/png", "buffer": picture(striped())})
     answered(tab)
     reached = []
@@ -238,7 +270,7 @@ def test_a_picture_waits_for_its_token(tab):
     with served(pictures_model(), token=TOKEN) as address:
         opened(tab, address)
         tab.set_input_files("#file", {"name": "a.png", "mimeType": "image/png", "buffer": picture(striped())})
-        tab.wait_for_function("document.activeElement.id === 'token'")
+        tab.wait_for_selector("#token:focus")
         tab.get_by_label("password").fill(TOKEN)
         tab.keyboard.press("Enter")
         assert answered(tab) == "stripes"
