@@ -126,9 +126,9 @@ def test_columns_in_another_order_are_matched_by_name(command, made, monkeypatch
 @pytest.mark.parametrize("verb", sorted(ASKED), ids=" ".join)
 def test_columns_that_are_missing_renamed_or_twice_are_refused_by_name(command, made, monkeypatch, verb):
     for table, words in [
-        ("lacking.csv", ["lacks the column 'petal width'"]),
-        ("renamed.csv", ["lacks the column 'petal width'", "'width of petals' instead"]),
-        ("twice.csv", ["same name", "'sepal length'", "--drop"]),
+        ("lacking.csv", ["does not have the column 'petal width'"]),
+        ("renamed.csv", ["does not have the column 'petal width'", "'width of petals' instead"]),
+        ("twice.csv", ["duplicate column names: 'sepal length'", "--drop"]),
     ]:
         result, _ = answer(command, made, verb, table, monkeypatch)
         assert result.exit_code == 1, result.output
@@ -158,7 +158,7 @@ def test_what_is_learned_keeps_the_names_of_its_columns(succeeds, fails, folder,
     model = mercer.KernelIndex.open(out).model_ if verb == ("index", "build") else mercer.load(out)
     assert model.feature_names_in_.tolist() == NAMES
     assert model.other_columns_ == ["species"]
-    fails(1, ["same name", "'sepal length'"], *verb, folder / "twice.csv", "--label", "species",
+    fails(1, ["duplicate column names: 'sepal length'"], *verb, folder / "twice.csv", "--label", "species",
           "--out", tmp_path / "other", *further)  # fmt: skip
 
 

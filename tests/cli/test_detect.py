@@ -110,7 +110,7 @@ def test_run_skips_images_that_cannot_be_used_and_names_them(command, fails, suc
     result = command("detect", "run", "d.mercer", "odd", "test/00.png")
     assert result.exit_code == 0, result.output
     assert "Skipped 2 images:" in result.stderr
-    assert "odd/broken.png is not an image" in result.stderr
+    assert "odd/broken.png is not a readable image" in result.stderr
     assert "cannot use odd/small.png. The image has 7 x 9 pixels" in result.stderr
     assert "in 1 image in" in result.stderr
     document = succeeds("detect", "run", "d.mercer", "odd", "test/00.png", "--json")
@@ -129,7 +129,7 @@ def test_pictures_have_the_same_names_each_time_and_replace_no_image(succeeds, f
     for _ in range(2):
         succeeds("detect", "run", "d.mercer", "test/00.png", "test/01.png", "other", "--out", "again")
         assert {path.name for path in (folder / "again").iterdir()} == {"00.png", "01.png", "0002-01.png"}
-    fails(2, ["other/01.png would be replaced"], "detect", "run", "d.mercer", "other", "--out", "other")
+    fails(2, ["other/01.png would be overwritten"], "detect", "run", "d.mercer", "other", "--out", "other")
     assert (folder / "other" / "01.png").read_bytes() == content
 
 
@@ -168,7 +168,7 @@ def test_errors_name_the_file(fails, folder):
     fails(1, ["03.png", "1 2 1 40"], *train, "flat.csv")
     fails(2, ["missing.csv"], *train, "missing.csv")
     fails(2, ["even", "--unpaired"], *train, "train.csv", "--components", "3")
-    fails(2, ["train.csv would be replaced"], *train, "train.csv", "--out", "train.csv")
+    fails(2, ["train.csv is also an input file"], *train, "train.csv", "--out", "train.csv")
     (folder / "junk.npz").write_bytes(b"junk")
     words = fails(1, ["junk.npz", "Remove it"], *train, "train.csv", "--checkpoint", "junk.npz")
     assert "pickle" not in words

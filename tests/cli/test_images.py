@@ -170,7 +170,7 @@ def test_the_report_stands_alone_and_says_what_happened(succeeds, folder, encode
     assert not re.search(r"https?://|@import|url\(", text)
     said = " ".join(page.text)
     assert "<b>bold & brave<b>" in said
-    assert "<i>broken.png is not an image that can be read" in said
+    assert "<i>broken.png is not a readable image" in said
     assert f"{100 * document['cross_validation']['accuracy']:.1f} %" in said
     assert "mercer images train odd " in said
     for title in ("Classes", "Confusion matrix", "Mistakes", "The plan", "Time and memory", "Skipped files"):
@@ -242,7 +242,7 @@ BAD = {
     "pixel.png": "no descriptors",
     "huge.png": "claims more pixels than the",
     "cut.png": "damaged or incomplete",
-    "empty.jpg": "is not an image",
+    "empty.jpg": "is not a readable image",
     "gone.png": "No such file",
 }
 
@@ -378,7 +378,7 @@ def _odd_folders(folder):
         (2, ["no folder nowhere"], "train nowhere --out t.mercer"),
         (1, ["empty has no folders"], "train empty --out t.mercer"),
         (1, ["one class, checks"], "train single --out t.mercer"),
-        (1, ["class stripes has a single one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
+        (1, ["class stripes has only one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
         (2, ["no directory nowhere"], "train train --out nowhere/t.mercer"),
         (2, ["--multi-class must be one of 'auto'", "got 'all'"], "train train --multi-class all --out t.mercer"),
@@ -389,7 +389,7 @@ def _odd_folders(folder):
         (2, ["--C", "auto"], "train train --C much --out t.mercer"),
         (2, ["kernel", "chi3"], "train train --kernel chi3 --out t.mercer"),
         (2, ["--reduce 65", "--words"], "train train --encoder fisher --reduce 65 --out t.mercer"),
-        (2, ["sum over columns", "rbf"], "train train --kernel rbf --reduce 5 --out t.mercer"),
+        (2, ["--reduce needs an additive kernel", "rbf"], "train train --kernel rbf --reduce 5 --out t.mercer"),
         (2, ["--reduce 50", "--words"], "train train --words 12 --reduce 50 --out t.mercer"),
         (2, ["--reduce-by convex", "--reduce N"], "train train --reduce-by convex --out t.mercer"),
         (2, ["--report", "--no-report"], "train train --report r.html --no-report --out t.mercer"),
@@ -409,10 +409,10 @@ def _odd_folders(folder):
         (2, ["no file nowhere.png"], "explain m.mercer nowhere.png --out e.png"),
         (1, ["is a folder"], "explain m.mercer test --out e.png"),
         (1, ["empty has no folders"], "evaluate m.mercer empty"),
-        (2, ["m.mercer would be replaced"], "explain m.mercer test/checks/00.png --out m.mercer"),
-        (2, ["00.png would be replaced"], "explain m.mercer test/checks/00.png --out test/checks/00.png"),
-        (2, ["m.mercer would be replaced"], "predict m.mercer test --out m.mercer"),
-        (2, ["m.mercer would be replaced"], "evaluate m.mercer test --plot m.mercer"),
+        (2, ["m.mercer is also an input file"], "explain m.mercer test/checks/00.png --out m.mercer"),
+        (2, ["00.png is also an input file"], "explain m.mercer test/checks/00.png --out test/checks/00.png"),
+        (2, ["m.mercer is also an input file"], "predict m.mercer test --out m.mercer"),
+        (2, ["m.mercer is also an input file"], "evaluate m.mercer test --plot m.mercer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said_in_one_sentence(fails, code, words, line):
@@ -451,11 +451,11 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no --param size. It has cell_size, variant."),
+        (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no parameter size. Its parameters are cell_size, variant."),
         (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid works with centrist and color"),
-        (["rows", "test", "--out", "r.npy", "--size", "64"], "--size is ROWSxCOLUMNS"),
+        (["rows", "test", "--out", "r.npy", "--size", "64"], "--size must have the form ROWSxCOLUMNS"),
         (["rows", "test", "--out", "train"], "train is a directory"),
-        (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no --param words. It has"),
+        (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no parameter words. Its parameters are"),
         (["train", "train", "--out", "t.mercer", "-p", "n_nearest=0"], "n_nearest"),
         (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
          "cannot be merged"),

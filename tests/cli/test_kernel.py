@@ -176,7 +176,7 @@ def test_csv_and_npy_pass_through_pipes(process, command, histograms):
         (2, ["'excel'"], ["X.npy", "--format", "excel"]),
         (2, ["columns have no names"], ["X.npy", "--label", "kind"]),
         (2, ["npz, csv or tsv"], ["X.npy", "--top", "1", "--out", "m.npy"]),
-        (2, ["cannot be told"], ["X.npy", "--out", "K.txt.mat"]),
+        (2, ["format of K.txt.mat cannot be inferred"], ["X.npy", "--out", "K.txt.mat"]),
         (2, ["compressed"], ["X.npy", "--out", "K.csv.gz"]),
         (2, ["no directory"], ["X.npy", "--out", "nowhere/K.npy"]),
         (2, ["both", "standard input"], ["-", "-", "--format", "csv"]),
@@ -206,9 +206,9 @@ def test_columns_of_two_files_that_do_not_agree_are_told_by_the_files(fails, suc
         width = header.count(",") + 1
         Path(f"{name}.csv").write_text("\n".join([header, ",".join("12345"[:width]), ",".join("54321"[:width])]))
     for second, words in (
-        ("b.csv", "b.csv lacks the column 'y' of a.csv; it has 'z' instead."),
+        ("b.csv", "b.csv does not have the column 'y' of a.csv; it has 'z' instead."),
         ("c.csv", "c.csv has the column 'z', which a.csv does not have. Rename columns, or name those that both"),
-        ("d.csv", "d.csv lacks the column 'y' of a.csv."),
+        ("d.csv", "d.csv does not have the column 'y' of a.csv."),
     ):
         assert "model" not in fails(1, [words, "--columns"], "kernel", "a.csv", second)
         succeeds("kernel", "a.csv", second, "--columns", "x")

@@ -35,7 +35,7 @@ def test_a_missing_value_is_named_by_file_line_and_column_with_the_remedies(fail
 
 @pytest.mark.parametrize(("word", "meant"), [("drop-row", "drop-rows"), ("means", "mean"), ("fil:0", "fill:0")])
 def test_a_word_that_is_nearly_a_rule_is_answered_by_the_rule(fails, folder, word, meant):
-    fails(2, [f"not {word!r}. Did you mean {meant!r}?"], "fit", "gaps.csv", *FIT, "--missing", word)
+    fails(2, [f"got {word!r}. Did you mean {meant!r}?"], "fit", "gaps.csv", *FIT, "--missing", word)
 
 
 def test_an_empty_label_is_no_class(fails, succeeds, folder):
@@ -51,9 +51,9 @@ def test_rows_left_out_are_counted_by_reason(command, folder):
     lines[10] = lines[10].rsplit(",", 1)[0] + ","
     (folder / "both.csv").write_text("\n".join(lines) + "\n")
     for file, said in (
-        ("gaps.csv", "2 rows left out: 2 missing values in column 'a', 'b'."),
-        ("unlabelled.csv", "1 row left out: 1 without a label."),
-        ("both.csv", "3 rows left out: 2 missing values in column 'a', 'b', 1 without a label."),
+        ("gaps.csv", "2 rows dropped: 2 missing values in column 'a', 'b'."),
+        ("unlabelled.csv", "1 row dropped: 1 without a label."),
+        ("both.csv", "3 rows dropped: 2 missing values in column 'a', 'b', 1 without a label."),
     ):
         result = command("fit", file, *FIT, "--missing", "drop-rows")
         assert f"{file}: {said}" in " ".join(result.stderr.split())

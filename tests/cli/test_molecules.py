@@ -143,7 +143,7 @@ def test_a_model_of_molecules_makes_the_fingerprints_itself(files, succeeds, fai
     truth = np.array([value for i, value in enumerate(truth) if i != 2])
     assert told["accuracy"] == np.mean(model.predict(SMILES) == truth)
     assert "MoleculeFingerprints" in succeeds("inspect", files / "m.mercer")
-    fails(2, ["--drop has no use for molecules"], *fit, "--kernel", "min-max", "--drop", "mass")
+    fails(2, ["--drop does not apply to molecules"], *fit, "--kernel", "min-max", "--drop", "mass")
     fails(2, ["--radius is of molecules"], "fit", files / "library.csv", "--label", "active", "--out", files / "m",
           "--radius", 3)  # fmt: skip
     fails(2, ["no column 'none'"], *fit[:5], "none", *fit[6:])

@@ -216,7 +216,7 @@ def test_a_service_takes_the_message_and_labels_its_neighbours(succeeds, fails, 
             assert succeeds(*asked, "--json")["labels"] == running.post("/v1/classify", body).json["labels"]
             fails(1, ["404", "20, 60"], *asked[:4], "--bits", "9")
         assert near["labels"] == y[np.array(near["ids"])].tolist()
-    fails(1, ["Is a service running at"], *asked)
+    fails(1, ["Is there a service at"], *asked)
 
 
 def test_a_table_is_asked_about_as_predict_is(succeeds, fails, tmp_path, monkeypatch):
@@ -289,18 +289,18 @@ def test_labels_that_do_not_belong_to_an_index_are_refused(tmp_path, content, wo
         (1, ["delta"], ["wire", "fit", "train.npz", "--embedding", "universal:delta=none", "--rates", "8"]),
         (2, ["drawing:8x8:16", "picture"], ["wire", "fit", "train.npz", "--input", "picture"]),
         (2, ["64 columns", "8 x 9", "72"], ["wire", "fit", "train.npz", "--input", "drawing:8x9"]),
-        (2, ["above 0"], ["wire", "fit", "train.npz", "--input", "drawing:8x8:0"]),
+        (2, ["maximum pixel value", "greater than 0"], ["wire", "fit", "train.npz", "--input", "drawing:8x8:0"]),
         (2, ["--C", "-1"], ["wire", "fit", "train.npz", "--C", "-1"]),
         (2, ["fractions"], ["wire", "fit", "train.npz", "--labels", "fractions.npy"]),
         (2, ["no labels", "--labels"], ["wire", "fit", "X.npy"]),
         (2, ["no file none.mercer"], ["wire", "specification", "none.mercer"]),
-        (2, ["chi2.mercer", "no bits"], ["wire", "specification", "chi2.mercer"]),
+        (2, ["chi2.mercer", "does not produce bits"], ["wire", "specification", "chi2.mercer"]),
         (2, ["http://", "localhost"], ["wire", "ask", "localhost", "test.npz"]),
         (2, ["no file none"], ["wire", "ask", "http://localhost", "test.npz", "--token-file", "none"]),
-        (2, ["20, 60 bits", "not of 32"], ["wire", "specification", "ladder.mercer", "--bits", "32"]),
-        (2, ["20, 60 bits", "not of 32"], ["predict", "ladder.mercer", "test.npz", "--bits", "32"]),
-        (2, ["KernelClassifier", "no bits", "--bits"], ["evaluate", "chi2.mercer", "test.npz", "--bits", "32"]),
-        (2, ["chi2.mercer", "no bits", "npy"], ["encode", "chi2.mercer", "test.npz"]),
+        (2, ["20, 60 bits", "not 32"], ["wire", "specification", "ladder.mercer", "--bits", "32"]),
+        (2, ["20, 60 bits", "not 32"], ["predict", "ladder.mercer", "test.npz", "--bits", "32"]),
+        (2, ["KernelClassifier", "does not produce bits", "--bits"], ["evaluate", "chi2.mercer", "test.npz", "--bits", "32"]),
+        (2, ["chi2.mercer", "does not produce bits", "npy"], ["encode", "chi2.mercer", "test.npz"]),
         (2, ["UniversalEmbedding", "decoded"], ["encode", "ladder.mercer", "test.npz", "--decode"]),
         (2, ["mercer encode"], ["map", "apply", "embedding.mercer", "test.npz"]),
         (2, ["map universal", "no kernel"], ["map", "fit", "train.npz", "--map", "universal", "--kernel", "rbf"]),
@@ -352,4 +352,4 @@ def test_distances_are_those_of_python(succeeds, fails):
     fails(1, ["not a valid bit message"], "wire", "distances", "ladder.mercer", "X.npy")
     fails(2, ["bits do not estimate distances"], "wire", "distances", "chi2.mercer", "few.mrcw")
     succeeds("encode", "one.mercer", "few.npy", "--out", "other.mrcw")
-    fails(1, ["bits of another embedding"], "wire", "distances", "embedding.mercer", "other.mrcw")
+    fails(1, ["bits of a different embedding"], "wire", "distances", "embedding.mercer", "other.mrcw")

@@ -87,7 +87,7 @@ def test_files_are_joined_by_the_names_of_their_columns(tmp_path):
         ("a.csv", b"a,b\n1,2\n", "Which column"),
         ("a.csv", b"", "Which column"),
         ("a.csv", b"smiles,a\nC\n", "line 2 has 1 cells under 2 names"),
-        ("a.csv", b"smiles,a,a\nC,1,2\n", "several columns of the name 'a'"),
+        ("a.csv", b"smiles,a,a\nC,1,2\n", "several columns named 'a'"),
         ("a.csv", b'smiles,a\n"' + b"C" * 2**21, "line 2 cannot be read"),
         ("a.parquet", b"PAR1 no", "cannot be read as parquet"),
         ("a.xyz", b"C", "cannot be told from its name"),

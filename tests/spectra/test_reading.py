@@ -144,7 +144,7 @@ def test_the_same_spectra_in_two_dialects_have_the_same_metadata(data_dir):
 def test_a_bad_record_is_named_by_its_number_and_skipped(tmp_path):
     bad = "NAME: bad\nNum Peaks: 3\n41.0 1\n42.0 x\n43.0 2\n\n"
     path = written(tmp_path, "a.msp", "NAME: a\nNum Peaks: 1\n40 1\n\n" + bad + "NAME: c\nNum Peaks: 2\n40 1\n")
-    with pytest.warns(SkippedSpectraWarning, match="Left out 2 of 3 records") as told:
+    with pytest.warns(SkippedSpectraWarning, match="Skipped 2 of 3 records") as told:
         spectra = read_spectra(path)
     assert "record 2 has a peak that is no number" in str(told[0].message)
     assert "record 3 announces 2 peaks and has 1" in spectra.problems[1]

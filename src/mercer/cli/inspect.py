@@ -13,7 +13,7 @@ from typing import Any
 from mercer._base.parameters import argument, flag
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, print_table
+from mercer.cli.framework.output import answer_json, print_facts, print_table
 from mercer.cli.framework.rates import print_curve, read_message
 
 EXAMPLES = """
@@ -51,7 +51,7 @@ def inspect(file, verify, settings: Settings) -> None:
     if answer_json(settings, found):
         return
     arrays, curve = found.pop("arrays"), found.pop("curve", None)
-    print_table(settings, found["file"], ["", "value"], _facts(found), text_columns=2)
+    print_facts(settings, found["file"], _facts(found))
     if curve:
         print_curve(settings, "Accuracy against bits, by cross-validation", curve)
     if arrays:
@@ -92,7 +92,7 @@ def _print_message(settings: Settings, path: str, name: str) -> None:
     if answer_json(settings, facts):
         return
     rows = [[key, value] for key, value in facts.items() if key != "file"]
-    print_table(settings, name, ["", "value"], [*rows, ["checksum", "right"]], text_columns=2)
+    print_facts(settings, name, [*rows, ["checksum", "right"]])
 
 
 def _more(path: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class KernelLearner(ShowsPlan):
         ----------
         features : None, or column numbers or names
             None takes the (at most 12) columns whose functions vary most.
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------
@@ -114,7 +114,7 @@ class KernelLearner(ShowsPlan):
 
         Parameters
         ----------
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------

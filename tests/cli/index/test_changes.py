@@ -123,7 +123,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--code", "lsh", "--no-normalize"], ["inner products"]),
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
-        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "column of X.npy is named with --id"]),
+        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "Name a column of X.npy with --id"]),
         (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "cannot be combined"]),
         (["--out", "X.npy"], ["'X.npy' is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),
@@ -225,8 +225,8 @@ def test_an_id_is_shown_as_it_was_given(word, number):
     [
         ("\n".join(map(str, range(1000, 1099))), ["100 rows and 99 ids", "ids.txt"]),
         ("\n".join(map(str, [*range(1000, 1099), 1007])), ["1007 occurs more than once", "ids.txt"]),
-        ("\n".join(["x", "y", *map(str, range(97)), "x"]), ["'x' is given more than once"]),
-        ("\n".join(map(str, [*range(1000, 1098), 17, 18])), ["2 of the ids", "17", "nothing was added"]),
+        ("\n".join(["x", "y", *map(str, range(97)), "x"]), ["the id 'x' occurs more than once"]),
+        ("\n".join(map(str, [*range(1000, 1098), 17, 18])), ["2 of the ids", "17", "Nothing was added"]),
     ],
 )
 def test_ids_are_checked_before_a_row_is_added(fails, place, more, tmp_path, monkeypatch, ids, words):
@@ -251,7 +251,7 @@ def test_a_bad_row_is_found_before_a_row_is_added(fails, place, more, monkeypatc
 def test_rows_of_another_width_are_refused(fails, place, tmp_path):
     np.save(tmp_path / "wide.npy", np.ones((3, 7)))
     fails(1, ["7 columns", "takes 6"], "index", "add", place, tmp_path / "wide.npy")
-    fails(2, ["--skip 3", "nothing"], "index", "add", place, tmp_path / "wide.npy", "--skip", 3, "--label", 0)
+    fails(2, ["--skip 3", "skips all of the 3 rows"], "index", "add", place, tmp_path / "wide.npy", "--skip", 3, "--label", 0)
 
 
 def test_a_second_writer_is_refused(fails, place, more):
@@ -319,7 +319,7 @@ def test_rows_are_removed_by_id_from_the_line_a_file_or_a_pipe(succeeds, place, 
 
 def test_an_unknown_id_removes_nothing(fails, place, tmp_path):
     before = contents(place)
-    fails(2, ["no row with the id 'x'", "base.index", "nothing"], "index", "remove", place, 5, "x")
+    fails(2, ["no row with the id 'x'", "base.index", "Nothing was removed"], "index", "remove", place, 5, "x")
     (tmp_path / "ids.txt").write_text("5\n200\n")
     fails(2, ["id 200", "ids.txt"], "index", "remove", place, "--ids", tmp_path / "ids.txt")
     fails(2, ["one of the two"], "index", "remove", place)

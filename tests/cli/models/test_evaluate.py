@@ -170,7 +170,7 @@ def test_the_confusion_matrix_is_drawn(succeeds, folder):
         (1, ["4 labels", "X.npy", "rows"], ["digits.mercer", "X.npy", "--labels", "few.npy"]),
         (1, ["ham, spam", "0, 1, 2, 3"], ["digits.mercer", "foreign.npz"]),
         (2, ["no directory"], ["digits.mercer", "X.npy", "--labels", "y.npy", "--plot", "nowhere/c.png"]),
-        (1, ["predicts numbers", "words"], ["numbers.mercer", "foreign.npz"]),
+        (1, ["predicts numbers", "labels of foreign.npz are not numbers"], ["numbers.mercer", "foreign.npz"]),
         (1, ["row 3", "no label", "--missing drop-rows"], ["numbers.mercer", "missing.npz"]),
     ],
 )

@@ -378,7 +378,7 @@ def test_models_of_icd_are_used_like_others(succeeds, fitted, digits):
         (2, ["not levels"], ["Xy.npz", "--solver", "icd", "--kernel", "linear", "--bins", "9", "--out", "m"]),
         (2, ["'logistic'", "squared_hinge"], ["Xy.npz", "--solver", "icd", "--loss", "logistic", "--out", "m"]),
         (2, ["'order'", "--solver icd"], ["Xy.npz", "--solver", "icd", "-p", "order=2", "--out", "m"]),
-        (1, ["whole numbers", "fractions"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--out", "m"]),
+        (1, ["needs integers", "fractions"], ["Xy.npz", "--solver", "icd", *NO_BINS, "--out", "m"]),
         (2, ["--probability", "numbers"], ["Xy.npz", "--task", "regress", "--probability", "--out", "m"]),
         (
             2,

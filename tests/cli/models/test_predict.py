@@ -118,7 +118,7 @@ def test_a_label_column_is_no_feature(succeeds, X):
         (2, ["cannot be combined"], ["two.mercer", "X.npy", "--scores", "--proba"]),
         (2, ["--probability"], ["two.mercer", "X.npy", "--proba"]),
         (2, ["numbers", "scores"], ["numbers.mercer", "X.npy", "--scores"]),
-        (2, ["cannot be told"], ["two.mercer", "X.npy", "--out", "p.mat"]),
+        (2, ["format of p.mat cannot be inferred"], ["two.mercer", "X.npy", "--out", "p.mat"]),
     ],
 )
 def test_each_mistake_has_its_sentence_and_code(fails, X, folder, code, words, arguments):

@@ -140,7 +140,7 @@ def test_later_tables_must_match(index):
     index.add(X[:3], data=TABLE)
     index.add(X[3:4], data={"mode": ["a"]}).add(X[4:5])
     assert index.data([3, 4]) == {**{key: [None, None] for key in TYPES}, "mode": ["a", None]}
-    with pytest.raises(InputError, match=r"knows no column 'moed'. Did you mean 'mode'\?"):
+    with pytest.raises(InputError, match=r"has no column 'moed'. Did you mean 'mode'\?"):
         index.add(X[5:6], data={"moed": ["a"]})
     with pytest.raises(InputError, match=r"keeps whole numbers in the column 'n', and row 0 .* has 1.5"):
         index.add(X[5:6], data={"n": [1.5]})

@@ -282,7 +282,8 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
             box.fill(text(map(str, row)))
             assert settled(tab) == str(model.predict([row])[0])
         row = rows()[7]
-        lines = [",".join(line) for line in (["digit", *names], ["seven", *map(str, row)], ["one", *map(str, rows()[1])])]
+        cells = [["digit", *names], ["seven", *map(str, row)], ["one", *map(str, rows()[1])]]
+        lines = [",".join(line) for line in cells]
         with tab.expect_response("**/v1/classify"):
             tab.set_input_files("#numbers-file", csv_file(lines[:2]))
         settled(tab)
@@ -463,7 +464,7 @@ def test_an_index_alone_is_searched_under_a_condition(tab):
         tab.wait_for_selector("#near li:nth-child(3):last-child")
         assert sorted(tab.locator("#near li .id").all_inner_texts()) == ["0", "2", "4"]
         tab.fill("#where", "n < 0")
-        tab.wait_for_selector("#near-empty:has-text('There is no such example.')")
+        tab.wait_for_selector("#near-empty:has-text('No example meets the condition.')")
         tab.fill("#where", "moed = 1")
         tab.wait_for_selector("#near-empty:has-text('Did you mean')")
         tab.complaints.clear()  # the browser notes every answer that is a refusal

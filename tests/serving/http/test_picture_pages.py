@@ -77,7 +77,7 @@ def test_an_uploaded_picture_gets_its_class_and_what_speaks_for_it(tab, url):
     assert tab.inner_text("#bars .best th") == "stripes"
     photo, overlay = (tab.locator(each).bounding_box() for each in ("#photo", "#overlay"))
     assert all(abs(photo[key] - overlay[key]) < 1 for key in photo)
-    tab.get_by_label("Lay it over the picture").uncheck()
+    tab.get_by_label("Show the explanation on the picture").uncheck()
     assert not tab.locator("#overlay").is_visible()
 
 
@@ -186,7 +186,7 @@ def test_a_table_is_searched_in_an_index_under_a_condition(tab, url, flowers):
     tab.wait_for_selector("#table-card:not([hidden])")
     assert tab.locator("#table tbody tr").count() == 20  # of 5 x 8
     with tab.expect_response("**/v1/models/alone/neighbors?*where*"):
-        tab.get_by_label("Only those for which").fill("kind = 'flat'")
+        tab.get_by_label("Only rows that meet").fill("kind = 'flat'")
     tab.wait_for_selector("#table tbody tr:has-text('tall')", state="detached")
     assert set(tab.locator("#table tbody td:last-child").all_inner_texts()) == {"flat"}
 
@@ -294,7 +294,7 @@ def test_a_slow_answer_is_waited_for_and_an_old_one_dropped(tab, url):
 
 def test_a_service_that_does_not_answer_in_time_says_so(tab, url):
     opened(tab, url)
-    message = "There was no answer within 10 s. Send a smaller picture."
+    message = "The request was not answered within 10 s. Send a smaller picture."
     answer = {"error": {"code": "timeout", "message": message}}
     tab.route("**/v1/classify?*", lambda route: route.fulfill(status=504, json=answer))
     tab.set_input_files("#file", {"name": "a.png", "mimeType": "image/png", "buffer": picture(striped())})

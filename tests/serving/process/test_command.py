@@ -143,7 +143,7 @@ def test_several_processes_share_one_mapped_file_count_and_reload_together_and_a
     ("arguments", "words", "code"),
     [
         (["none.mercer"], "There is no file none.mercer.", 2),
-        (["."], ". is a directory. Name the file of a model; the directory of an index goes with --index.", 2),
+        (["."], ". is a directory. Name a model file. Use --index for the directory of an index.", 2),
         (["1.mercer", "--token-file", "."], ". is a directory. Name the file of the token.", 2),
         (["1.mercer", "--index", "none"], "There is no index none.", 2),
         (["1.mercer", "--token-file", "lines"], "must hold the token", 1),

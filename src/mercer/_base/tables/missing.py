@@ -69,7 +69,7 @@ class CompletedSource(RowSource):
     def __init__(self, inner: RowSource, rules: InputRules, policy: str, means: Any):
         import numpy as np
 
-        self._inner, self._policy = inner, policy
+        self._inner = inner
         found = _Census(inner)
         self.means = self._fill = None
         if policy == "mean":

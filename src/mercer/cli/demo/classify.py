@@ -80,8 +80,8 @@ def classify(seed: int) -> Act:
         about=f"All learners with default parameters, on one thread; SVC also tuned by {_FOLDS}-fold cross-validation "
         f"over {settings} settings of scaling, C and gamma, which its time includes. Digits: images of "
         f"{digit.X.shape[1]} counts, {len(digit.y):,} to train on and {len(digit.y_test):,} to test on. Source code: "
-        f"given how often each of {code.X.shape[1]} characters occurs in {LENGTH} lines, which library are they from "
-        f"({libraries})? {len(code.y):,} pieces to train on, {len(code.y_test):,} from other files to test on.",
+        f"{LENGTH} lines as counts of {code.X.shape[1]} characters, labeled with their library ({libraries}). "
+        f"{len(code.y):,} pieces to train on, {len(code.y_test):,} from other files to test on.",
         columns=("data", "learner", "accuracy", "95 % interval", "training"),
         lines=[line for lines in found.values() for line in lines],
         headline=_headline(found[CODE]),

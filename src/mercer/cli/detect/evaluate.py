@@ -6,11 +6,10 @@ from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import pathname
-from mercer._base.tables import open_for_writing
 from mercer.cli.detect.files import annotated, load_detector
 from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, note_plot, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note_plot, print_table, progress, took, write_plot
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, DETECTOR, PHOTOS
 
 EXAMPLES = """
@@ -39,9 +38,7 @@ def evaluate(model, images, boxes, label, plot, settings: Settings) -> None:
         )
     with progress(settings) as watch:
         report = detector.evaluate(paths, found)
-    if plot is not None:
-        with open_for_writing(plot) as stream:
-            report.plot().figure.savefig(stream, format="png")
+    write_plot(plot, report.plot)
     document: dict[str, Any] = {
         "model": model,
         "images": report.n_images,

@@ -11,9 +11,9 @@ from mercer._base.progress import track
 from mercer._base.tables import ArgumentError
 from mercer.cli.detect.files import load_detector
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import lines_of, note, print_json, progress, took
+from mercer.cli.framework.output import lines_of, note, note_skipped, print_json, progress, took
 from mercer.cli.framework.shared import DETECTOR, IMAGES, STRICT
-from mercer.cli.images.files import note_skipped, paths_of
+from mercer.cli.images.files import paths_of
 
 EXAMPLES = """
 Print one line per object: file, xmin, ymin, xmax, ymax, score:
@@ -78,7 +78,7 @@ def run(model, files, out, threshold, strict, settings: Settings) -> None:
         print_json(about | {"images": answers, "skipped": list(skipped.values())})
     else:
         print(lines_of(lines).decode(), end="")
-    note_skipped(settings, skipped)
+    note_skipped(settings, list(skipped.values()), "image")
     _note_found(settings, n_found, len(answers), watch.seconds, out)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from mercer._base.parameters import Values, flag, pathname
 from mercer._base.parameters.detection import DETECTOR
-from mercer._base.tables import ArgumentError, open_for_writing
+from mercer._base.tables import ArgumentError
 from mercer.cli.detect.files import annotated
 from mercer.cli.framework.checks import as_argument, check_output, check_plot
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import note_plot, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note_plot, print_table, progress, took, write_plot
 from mercer.cli.framework.shared import BOX_LABEL, BOXES, MODEL_OUT, PHOTOS
 from mercer.cli.models.learning import save_model
 
@@ -52,13 +52,9 @@ def train(given, settings: Settings) -> None:
     with progress(settings) as watch:
         model.fit(paths, found)
     save_model(model, out)
-    if plot is not None:
-        with open_for_writing(plot) as stream:
-            model.plot_model().savefig(stream, format="png")
+    write_plot(plot, model.plot_model)
     document = _document(model, found, watch.seconds, out)
-    if settings.json:
-        print_json(document)
-    elif not settings.quiet:
+    if not answer_json(settings, document) and not settings.quiet:
         _print(settings, document)
     note_plot(settings, plot)
 

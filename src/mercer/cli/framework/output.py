@@ -6,11 +6,14 @@ __all__ = [
     "lines_of",
     "note",
     "note_plot",
+    "note_skipped",
+    "print_facts",
     "print_json",
     "print_table",
     "progress",
     "to_plain",
     "took",
+    "write_plot",
     "written_to",
 ]
 
@@ -21,14 +24,17 @@ import math
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from mercer._base.progress import took
+from mercer._base.tables import open_for_writing
 from mercer._base.terminal import escaped
 from mercer.cli.framework.options import Settings
 
+_NAMED = 20  # of what was skipped
 _WIDTH_OF_A_FILE = 120  # columns when the output is no terminal, so that tables are not cut at 80
 
 
@@ -48,7 +54,6 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     text_columns: int = 1,
-    stderr: bool = False,
 ) -> None:
     """Print a table; the first ``text_columns`` columns are words, the others numbers, set to the right."""
     from rich import box
@@ -60,10 +65,15 @@ def print_table(
         made.add_column(Text(escaped(column)), justify="left" if i < text_columns else "right", overflow="fold")
     for row in rows:
         made.add_row(*(Text(escaped(str(cell))) for cell in row))  # Text: brackets in a cell are no markup
-    out = console(stderr=stderr)
+    out = console()
     if not settings.quiet:
         out.print(escaped(title), style="bold", markup=False)
     out.print(made)
+
+
+def print_facts(settings: Settings, title: str, facts: Iterable[Sequence[Any]]) -> None:
+    """Print names and values as a table."""
+    print_table(settings, title, ["", "value"], facts, text_columns=2)
 
 
 def answer_json(settings: Settings, document: Any) -> bool:
@@ -96,9 +106,27 @@ def written_to(*places: Any) -> str:
     return f", written to {' and '.join(named)}" if named else ""
 
 
+def write_plot(plot: Path | None, draw: Callable[[], Any]) -> None:
+    """Write the figure that ``draw`` makes, or whose axes it makes, if there is a place for it."""
+    if plot is not None:
+        with open_for_writing(plot) as stream:
+            draw().figure.savefig(stream, format="png")
+
+
 def note_plot(settings: Settings, plot: Any) -> None:
     """Tell where a plot went, if there is one."""
     note(settings, "" if plot is None else f"Plot: {plot}")
+
+
+def note_skipped(settings: Settings, problems: Sequence[str], what: str) -> None:
+    """Name the records that were skipped, with the reason."""
+    if not problems or settings.quiet or settings.json:
+        return
+    lines = [f"Skipped {len(problems):,} {what}{'s' * (len(problems) != 1)}:"]
+    lines += [f"  {problem}" for problem in problems[:_NAMED]]
+    lines += [f"  and {len(problems) - _NAMED:,} more; --json names all"] if len(problems) > _NAMED else []
+    for line in lines:
+        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def lines_of(rows: Iterable[Iterable[Any]], format: str = "csv") -> bytes:

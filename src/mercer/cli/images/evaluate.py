@@ -9,9 +9,9 @@ from mercer._base.evaluation.figures import scores_by_class
 from mercer._base.parameters import pathname
 from mercer.cli.framework.checks import check_plot
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import progress
+from mercer.cli.framework.output import note_skipped, progress
 from mercer.cli.framework.shared import CLASS_FOLDER, IMAGE_MODEL, STRICT
-from mercer.cli.images.files import check_some_kept, folder_of_classes, load_image_model, note_skipped
+from mercer.cli.images.files import check_some_kept, folder_of_classes, load_image_model
 from mercer.cli.models.evaluate import give_figures, judged, picture_of_classes
 
 EXAMPLES = """
@@ -41,7 +41,7 @@ def evaluate(model, folder, plot, strict, settings: Settings) -> None:
     document |= {"skipped": list(skipped.values()), "seconds": watch.seconds}
     title = f"{model} on {document['images']} images of {folder}"
     give_figures(settings, title, document, plot, picture_of_classes(figures))
-    note_skipped(settings, skipped)
+    note_skipped(settings, list(skipped.values()), "image")
 
 
 def _judged(classifier, paths, truth, folder: str, strict: bool) -> tuple[dict[str, Any], dict[int, str]]:

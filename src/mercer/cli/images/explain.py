@@ -7,10 +7,10 @@ from typing import Any
 
 from mercer._base.errors import InputError, require_extra
 from mercer._base.parameters import REQUIRED, argument, flag, pathname, text
-from mercer._base.tables import ArgumentError, open_for_writing
+from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import check_output, exclude
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_table, progress, write_plot
 from mercer.cli.framework.shared import IMAGE_MODEL
 from mercer.cli.images.files import load_image_model
 
@@ -54,8 +54,7 @@ def explain(model, file, out, label, words, settings: Settings) -> None:
         raise InputError(f"{file} is a folder. Name a single image.")
     with progress(settings):
         found = classifier.locate_words(file) if words else classifier.explain(file, label)
-        with open_for_writing(out) as stream:
-            found.plot().savefig(stream, format="png")
+        write_plot(out, found.plot)
     about = {"model": model, "file": file}
     document = about | (_located(found) if words else _explained(found)) | {"out": str(out)}
     if answer_json(settings, document):

@@ -4,7 +4,6 @@ __all__ = [
     "check_some_kept",
     "folder_of_classes",
     "load_image_model",
-    "note_skipped",
     "pair_of",
     "paths_of",
     "said_command",
@@ -19,11 +18,7 @@ import typer
 
 from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError
-from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import console
 from mercer.cli.models.learning import load_fitted
-
-_NAMED = 20  # skipped images that a note names
 
 
 def load_image_model(path: str):
@@ -73,18 +68,6 @@ def check_some_kept(encoding, strict: bool) -> None:
     if not encoding.kept.any():
         what = "The image" if len(reasons) == 1 else f"None of the {len(reasons)} images"
         raise InputError(f"{what} can{'not' if len(reasons) == 1 else ''} be read. {reasons[0]}")
-
-
-def note_skipped(settings: Settings, skipped: dict[int, str]) -> None:
-    """Name the images that were skipped, with the reason."""
-    if not skipped or settings.quiet or settings.json:
-        return
-    lines = [f"Skipped {len(skipped)} image{'s' * (len(skipped) != 1)}:"]
-    lines += [f"  {reason}" for reason in list(skipped.values())[:_NAMED]]
-    if len(skipped) > _NAMED:
-        lines.append(f"  and {len(skipped) - _NAMED} more; --json names all")
-    for line in lines:  # not broken: a name stays in one piece
-        console(stderr=True).print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def pair_of(option: str, text: str) -> tuple[int, int]:

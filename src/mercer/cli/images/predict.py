@@ -10,9 +10,9 @@ from mercer._base.parameters import pathname
 from mercer._base.tables import ArgumentError, open_for_writing
 from mercer.cli.framework.checks import check_output, exclude
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import lines_of, note, print_json, progress, took, written_to
+from mercer.cli.framework.output import lines_of, note, note_skipped, print_json, progress, took, written_to
 from mercer.cli.framework.shared import IMAGE_MODEL, IMAGES, PROBA, SCORES, STRICT
-from mercer.cli.images.files import check_some_kept, load_image_model, note_skipped, paths_of
+from mercer.cli.images.files import check_some_kept, load_image_model, paths_of
 
 EXAMPLES = """
 Print the name and the class of each image:
@@ -55,7 +55,7 @@ def predict(model, files, out, scores, proba, strict, settings: Settings) -> Non
         lines: Any = [{"file": name, what: answer} for name, answer in zip(names, answers, strict=True)]
         skipped = {"skipped": list(encoding.skipped.values())}
         print_json(about | skipped | ({"answers": lines} if out is None else {"out": str(out)}))
-    note_skipped(settings, encoding.skipped)
+    note_skipped(settings, list(encoding.skipped.values()), "image")
     plural = "s" * (len(names) != 1)
     note(settings, f"{len(names)} image{plural} in {took(watch.seconds)}{written_to(out)}")
 

@@ -15,10 +15,10 @@ from mercer._base.parameters.vision import IMAGE_OPTIONS
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, check_folder, exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, note_skipped, print_facts, progress, took
 from mercer.cli.framework.parameters import parameters_of
 from mercer.cli.framework.shared import CLASS_FOLDER, MODEL_OUT, STRICT
-from mercer.cli.images.files import folder_of_classes, note_skipped, said_command
+from mercer.cli.images.files import folder_of_classes, said_command
 from mercer.cli.models.learning import save_model
 
 EXAMPLES = """
@@ -56,7 +56,7 @@ TRAIN = Group((
     texts("param", None, "Parameter of BagOfWords or FisherVectors, such as assignment=hnsw, n_nearest=5, terms=mean "
         "or power=1.", "NAME=VALUE", "-p", panel="Words"),
     _CACHE, STRICT,
-    pathname("report", None, "The report.", "HTML", shown="next to the model"),
+    pathname("report", None, "HTML report to write.", "HTML", shown="next to the model"),
     flag("no_report", "Do not write a report."),
 ))  # fmt: skip
 
@@ -87,7 +87,7 @@ def train(ctx: typer.Context, given, settings: Settings) -> None:
         return
     if not settings.quiet:  # the file is the result
         _print(settings, document)
-    note_skipped(settings, model.skipped_)
+    note_skipped(settings, list(model.skipped_.values()), "image")
 
 
 def _page(out: Path, report: Path | None, no_report: bool) -> Path | None:
@@ -230,6 +230,6 @@ def _print(settings: Settings, document: dict[str, Any]) -> None:
         ["peak memory", f"{document['peak_bytes'] / 2**20:,.0f} MiB" if document["peak_bytes"] else "not known"],
         ["written to", f"{document['out']}, {document['bytes'] / 2**20:.2g} MiB"],
     ]
-    print_table(settings, f"Classifier of the images in {document['folder']}", ["", "value"], rows, text_columns=2)
+    print_facts(settings, f"Classifier of the images in {document['folder']}", rows)
     if "report" in document:
         note(settings, f"Report: {document['report']}")

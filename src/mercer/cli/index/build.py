@@ -10,7 +10,7 @@ from mercer._base.parameters.search import INDEX as PARAMETERS
 from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_json, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_facts, print_json, progress, took
 from mercer.cli.framework.parameters import named_values
 from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP, KERNEL_PARAM
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
@@ -145,7 +145,7 @@ def _print_plan(settings: Settings, index, found: dict[str, Any]) -> None:
     if answer_json(settings, found | {"parameters": index.get_params(deep=False), "plan": index.plan_}):
         return
     rows = [*facts_of_plan(index), ["fitted on", f"{found['fitted_on']:,} rows, in {took(found['fit_seconds'])}"]]
-    print_table(settings, f"Plan for {found['rows']:,} rows of {found['data']}", ["", "value"], rows, text_columns=2)
+    print_facts(settings, f"Plan for {found['rows']:,} rows of {found['data']}", rows)
 
 
 def _print_built(settings: Settings, index, place: str, found: dict[str, Any]) -> None:
@@ -159,4 +159,4 @@ def _print_built(settings: Settings, index, place: str, found: dict[str, Any]) -
         ["added in", took(found["add_seconds"])],
     ]
     rows = [*facts_of_plan(index), *facts_of_rows(index, place), *times]
-    print_table(settings, f"Index of {found['data']} in {place}", ["", "value"], rows, text_columns=2)
+    print_facts(settings, f"Index of {found['data']} in {place}", rows)

@@ -7,12 +7,12 @@ from typing import Any
 
 from mercer._base.errors import InputError
 from mercer._base.parameters import argument, integer, integers, pathname, text
-from mercer._base.tables import ArgumentError, format_of, open_for_writing
+from mercer._base.tables import ArgumentError, format_of
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
 from mercer.cli.framework.checks import check_file, check_plot
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress
+from mercer.cli.framework.output import note, note_plot, print_json, print_table, progress, write_plot
 from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import ids_of_column, known_ids
 from mercer.cli.models.learning import blaming
@@ -67,9 +67,7 @@ def evaluate(files, k, ranks, truth, n_queries, plot, rules, settings: Settings)
     if queries.shape[0] < data.shape[0]:
         note(settings, f"The first {queries.shape[0]} of {data.shape[0]} queries; use --rows for more.")
     _point_out_selves(settings, found)
-    if plot is not None:
-        with open_for_writing(plot) as stream:
-            plot_recall(found, f"{queries.shape[0]:,} queries of {data.name}").savefig(stream, format="png")
+    write_plot(plot, lambda: plot_recall(found, f"{queries.shape[0]:,} queries of {data.name}"))
     _print(settings, found, data.name, queries.shape[0], plot)
 
 

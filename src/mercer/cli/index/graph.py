@@ -9,7 +9,7 @@ from mercer._base.parameters import choice, flag, integer, number, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
+from mercer.cli.framework.output import note, print_facts, print_json, progress, took, written_to
 from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.limits import check_limit
@@ -104,6 +104,6 @@ def _tell(settings: Settings, place: str, found, files: dict[str, Any]) -> None:
             ["edges", f"{len(found.values):,}"],
             ["components", f"{len(sizes):,}, of {shown} rows"],
         ]
-        print_table(settings, f"Graph of {place}", ["", "value"], counts, text_columns=2)
+        print_facts(settings, f"Graph of {place}", counts)
     written = " and ".join(file for file in (files["out"], files["components_out"]) if file not in (None, "-"))
     note(settings, f"{took(files['seconds'])}{written_to(written or None)}")

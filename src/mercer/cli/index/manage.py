@@ -5,7 +5,7 @@ __all__ = ["COMPACT_EXAMPLES", "REMOVE_EXAMPLES", "STATS_EXAMPLES", "compact", "
 from mercer._base.parameters import argument, flag, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_json, print_table, progress
+from mercer.cli.framework.output import answer_json, note, print_facts, print_json, progress
 from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
 from mercer.cli.index.parts.files import bytes_on_disk, open_index
@@ -61,7 +61,7 @@ def stats(place, verify, settings: Settings) -> None:
             print_json({"index": place} | described(index, place) | ({"verified": True} if verify else {}))
             return
         rows = [*facts_of_plan(index), *facts_of_rows(index, place)]
-    print_table(settings, place, ["", "value"], [*rows, *([["verified", "yes"]] if verify else [])], text_columns=2)
+    print_facts(settings, place, [*rows, *([["verified", "yes"]] if verify else [])])
 
 
 @options((DIR,), examples=COMPACT_EXAMPLES, settings=COMMON)

@@ -12,7 +12,7 @@ from mercer._base.parameters import REQUIRED, choice, flag, integer, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import exclude
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import answer_json, note, print_table, progress, took
+from mercer.cli.framework.output import answer_json, note, print_facts, progress, took
 from mercer.cli.framework.shared import DIR, TABLE
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.ids import read_ids
@@ -145,5 +145,5 @@ def push(given, settings: Settings) -> None:
         ["method", graph if found["method"] == "hnsw" else "exact"],
         ["fingerprint", found["fingerprint"]],
     ]
-    print_table(settings, f"{given.place} in {found['name']} of {found['place']}", ["", "value"], facts, text_columns=2)
+    print_facts(settings, f"{given.place} in {found['name']} of {found['place']}", facts)
     note(settings, f"Pushed in {took(watch.seconds)}.")

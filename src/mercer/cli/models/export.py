@@ -7,7 +7,7 @@ from pathlib import Path
 from mercer._base.parameters import argument
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
-from mercer.cli.framework.output import answer_json, print_table
+from mercer.cli.framework.output import answer_json, print_facts
 from mercer.cli.framework.shared import LEARNER_MODEL
 from mercer.cli.models.learning import load_model
 
@@ -19,13 +19,13 @@ EXAMPLES = """
 
 @options((
     LEARNER_MODEL,
-    argument("out", "ONNX", "The file to write.", Path),
+    argument("out", "ONNX", "ONNX file to write.", Path),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def export(model, out, settings: Settings) -> None:
     """Write a fitted classifier or regressor as ONNX, which other languages and runtimes execute.
 
-    The input X takes rows of float32. Classifiers answer label, scores and probabilities, regressors predictions.
-    A model that has no form in ONNX is refused with the reason.
+    The input X takes rows of float32. The outputs are label, scores and probabilities of a classifier, or the
+    predictions of a regressor. If a model cannot be written as ONNX, the command fails and gives the reason.
     """
     from mercer import to_onnx
 
@@ -46,4 +46,4 @@ def export(model, out, settings: Settings) -> None:
         ["outputs", ", ".join(found["outputs"])],
         ["written to", f"{out}, {found['bytes']:,} bytes, opset {found['opset']}"],
     ]
-    print_table(settings, f"{model} as ONNX", ["", "value"], rows, text_columns=2)
+    print_facts(settings, f"{model} as ONNX", rows)

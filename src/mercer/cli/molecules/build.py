@@ -9,16 +9,16 @@ from mercer._base.parameters.molecules import FINGERPRINTS, SIMILARITY
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import print_json, print_table, progress, took
+from mercer.cli.framework.output import note_skipped, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import note_skipped
+from mercer.cli.framework.tables import tell_index
 from mercer.cli.molecules.files import FILES, READING, facts_of, read_encoded
 
 BUILD_EXAMPLES = """
   mercer molecules build library.smi --out library.index
   mercer molecules build part1.sdf.gz part2.csv --smiles structure --out library.index --strict
 
-Binary fingerprints, as most programs have them; atom pairs; fingerprints of your own:
+Use binary fingerprints, atom pairs, or fingerprints that you computed:
   mercer molecules build library.csv --out ecfp4.index --binary
   mercer molecules build library.csv --out pairs.index --fingerprint atom-pair --n-bits 16384
   mercer molecules build library.smi --out own.index --fingerprints rows.npz
@@ -35,10 +35,10 @@ LIBRARY = Group((SIMILARITY, *FINGERPRINTS), Values, panel="Settings of the libr
 @options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o")),
          examples=BUILD_EXAMPLES, reading=READING, library=LIBRARY, settings=COMMON)  # fmt: skip
 def build(files, out, reading, library, settings: Settings) -> None:
-    """Read files of molecules, make their fingerprints, and put them into a new index.
+    """Read files of molecules, compute fingerprints, and write them to a new index.
 
-    Names, properties and columns of the files stay beside the molecules. A molecule that RDKit cannot read is named by
-    its file and line, and skipped.
+    The index also stores the names, properties and columns of the files. A molecule that RDKit cannot read is reported
+    with its file and line, and skipped.
     """
     from mercer.molecules import MoleculeIndex
     from mercer.search import check_new_place
@@ -50,7 +50,7 @@ def build(files, out, reading, library, settings: Settings) -> None:
             said = next((name for name in usual if library[name] != usual[name]), None)
             if said is not None:
                 raise ArgumentError(
-                    f"--fingerprints are yours, so --{said.replace('_', '-')} has no use. Leave it out."
+                    f"--{said.replace('_', '-')} has no effect with --fingerprints. Omit one of the two."
                 )
             library = library | {"fingerprint": "given"}
         index = MoleculeIndex(**library)
@@ -63,9 +63,9 @@ def build(files, out, reading, library, settings: Settings) -> None:
 
 @options((DIR, FILES), examples=ADD_EXAMPLES, reading=READING, settings=COMMON)
 def add(place, files, reading, settings: Settings) -> None:
-    """Add molecules to an index, under the settings that it has; they are on the disk when the command ends.
+    """Add molecules to an index, with its settings. They are on disk when the command ends.
 
-    Columns that the index does not have are left out.
+    Columns that the index does not have are ignored.
     """
     from mercer.molecules import MoleculeIndex
 
@@ -79,22 +79,17 @@ def add(place, files, reading, settings: Settings) -> None:
 def _tell(settings: Settings, index, place: str, molecules, seconds: float, what: str) -> None:
     stats = index.stats()
     note_skipped(settings, molecules.problems, "molecule")
-    if settings.json:
-        head = {"index": place, "added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
-        print_json(head | {name: stats[name] for name in stats if name != "path"})
-    elif not settings.quiet:
+    if settings.json or not settings.quiet:
         rows = [["added", f"{len(molecules):,} molecules, in {took(seconds)}"], *facts_of(stats)]
-        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+        head = {"added": len(molecules), "seconds": seconds, "skipped": molecules.problems}
+        tell_index(settings, what, place, stats, rows, **head)
 
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
 def info(place, settings: Settings) -> None:
-    """What an index of molecules holds, and how they are compared."""
+    """Print the size of an index of molecules, its fingerprints, similarity and columns."""
     from mercer.molecules import MoleculeIndex
 
     with MoleculeIndex.open(place, verify=False) as index:
         stats = index.stats()
-    if settings.json:
-        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
-    else:
-        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)
+    tell_index(settings, "Index", place, stats, facts_of(stats))

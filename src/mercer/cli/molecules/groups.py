@@ -21,18 +21,19 @@ PICK_EXAMPLES = """
 _SHOWN = 20  # clusters or molecules printed
 
 
-@options((DIR, CUTOFF, choice("method", "butina components", "butina", "butina: around molecules with many neighbors; "
-                              "components: all that a chain of neighbors joins."), TABLE_OUT, TABLE_FORMAT),
+@options((DIR, CUTOFF, choice("method", "butina components", "butina", "How clusters are formed: around molecules "
+                              "with many neighbors (butina), or by linking all neighbors (components)."),
+          TABLE_OUT, TABLE_FORMAT),
          examples=CLUSTER_EXAMPLES, settings=COMMON)  # fmt: skip
 def cluster(place, min_score, method, out, out_format, settings: Settings) -> None:
-    """Clusters of a library, in memory that grows with the pairs of neighbors.
+    """Cluster the molecules of a library; memory grows with the number of similar pairs.
 
-    The table has a line for each molecule: its cluster (0 is the first that was made, by the molecule with the most
-    neighbors), whether it is the center, and its columns.
+    The table has one line per molecule: its cluster, whether it is the center, and its columns. Cluster 0 is the first
+    one found, around the molecule with the most neighbors.
     """
     from mercer.molecules import MoleculeIndex
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         found = index.cluster(min_score, method)
         ids = range(len(found.labels))
@@ -58,18 +59,18 @@ def cluster(place, min_score, method, out, out_format, settings: Settings) -> No
     )
 
 
-@options((DIR, integer("n", REQUIRED, "Molecules to pick.", "N", "-n", least=1), TABLE_OUT, TABLE_FORMAT,
-          pathname("grid", None, "Draw them (png, svg).", "FILE")),
+@options((DIR, integer("n", REQUIRED, "Number of molecules to pick.", "N", "-n", least=1), TABLE_OUT, TABLE_FORMAT,
+          pathname("grid", None, "Picture of the picked molecules to write (png, svg).", "FILE")),
          examples=PICK_EXAMPLES, settings=COMMON)  # fmt: skip
 def pick(place, n, out, out_format, grid, settings: Settings) -> None:
-    """Molecules that are far apart, by MaxMin: each next one is the least similar to all picked before.
+    """Pick a diverse subset by MaxMin: each next molecule is the one least similar to those already picked.
 
-    The first one is drawn by --seed. The table has a line for each, in the order in which they were picked, with the
-    similarity to the most similar one before.
+    --seed determines the first molecule. The table lists the molecules in the order in which they were picked, each
+    with its similarity to the most similar earlier one.
     """
     from mercer.molecules import MoleculeIndex, draw_grid
 
-    said = "" if out is None else table_format(out, out_format, settings)
+    said = table_format(out, out_format, settings)
     check_folder(grid)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         ids, similarity = index.pick(n, random_state=settings.seed)
@@ -77,8 +78,7 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
     known = [None if value != value else value for value in similarity.tolist()]
     made = {"id": ids.tolist(), "rank": list(range(1, n + 1)), "similarity": known}
     table = made | _others(columns, made)
-    if out is not None:
-        write_table(out, table, said)
+    write_table(out, table, said)
     if grid is not None:
         names = columns.get("name") or ids.tolist()
         draw_grid(

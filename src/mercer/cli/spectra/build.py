@@ -8,16 +8,16 @@ from mercer._base.parameters import REQUIRED, Values, pathname
 from mercer._base.parameters.spectra import CLEANING, MATCHING
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, Group, Settings, options
-from mercer.cli.framework.output import print_json, print_table, progress, took
+from mercer.cli.framework.output import note_skipped, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import note_skipped
+from mercer.cli.framework.tables import tell_index
 from mercer.cli.spectra.files import FILES, FORMAT, STRICT, facts_of, note_left_out, read_files
 
 BUILD_EXAMPLES = """
   mercer spectra build library.msp --out library.index
   mercer spectra build part1.msp.gz part2.mgf --out library.index --strict
 
-Tolerance in millionths; the cosine of matchms, without any cleaning:
+Give the tolerance in ppm; compare by the cosine of matchms, without cleaning:
   mercer spectra build library.msp --out ppm.index --tolerance 10 --unit ppm
   mercer spectra build library.msp --out cosine.index --similarity cosine --tolerance 0.1 \\
     --noise 0 --merge 0 --precursor-window none
@@ -34,9 +34,9 @@ LIBRARY = Group((*MATCHING, *CLEANING), Values, panel="Settings of the library a
 @options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o"), FORMAT, STRICT),
          examples=BUILD_EXAMPLES, library=LIBRARY, settings=COMMON)  # fmt: skip
 def build(files, out, format, strict, library, settings: Settings) -> None:
-    """Read files of spectra, clean them, and put them into a new index.
+    """Read files of spectra, clean the spectra, and write them to a new index.
 
-    MS1 scans of a run are left out. A record that cannot be read is named and skipped.
+    MS1 scans are skipped. A record that cannot be read is reported and skipped.
     """
     from mercer.search import check_new_place
     from mercer.spectra import SpectrumIndex
@@ -53,7 +53,7 @@ def build(files, out, format, strict, library, settings: Settings) -> None:
 
 @options((DIR, FILES, FORMAT, STRICT), examples=ADD_EXAMPLES, settings=COMMON)
 def add(place, files, format, strict, settings: Settings) -> None:
-    """Add spectra to an index, under the settings that it has; they are on the disk when the command ends."""
+    """Add spectra to an index, with its settings. They are on disk when the command ends."""
     from mercer.spectra import SpectrumIndex
 
     started = time.perf_counter()
@@ -68,24 +68,18 @@ def _tell(settings: Settings, index, place: str, spectra, added: int, seconds: f
     stats = index.stats()
     left_out = len(spectra) - added
     note_skipped(settings, spectra.problems, "record")
-    if settings.json:
-        head = {"index": place, "read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
-        print_json(head | {"skipped": spectra.problems} | {name: stats[name] for name in stats if name != "path"})
-        return
     note_left_out(settings, left_out)
-    if not settings.quiet:
+    if settings.json or not settings.quiet:
         rows = [["added", f"{added:,} spectra, in {took(seconds)}"], *facts_of(stats)]
-        print_table(settings, f"{what} {place}", ["", "value"], rows, text_columns=2)
+        head = {"read": len(spectra), "added": added, "ms1_scans": left_out, "seconds": seconds}
+        tell_index(settings, what, place, stats, rows, **head, skipped=spectra.problems)
 
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
 def info(place, settings: Settings) -> None:
-    """What an index of spectra holds, and the settings of its cleaning."""
+    """Print the size of an index of spectra and its cleaning settings."""
     from mercer.spectra import SpectrumIndex
 
     with SpectrumIndex.open(place, verify=False) as index:
         stats = index.stats()
-    if settings.json:
-        print_json({"index": place} | {name: stats[name] for name in stats if name != "path"})
-    else:
-        print_table(settings, f"Index {place}", ["", "value"], facts_of(stats), text_columns=2)
+    tell_index(settings, "Index", place, stats, facts_of(stats))

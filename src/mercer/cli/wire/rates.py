@@ -5,10 +5,9 @@ __all__ = ["EXAMPLES", "rates"]
 from pathlib import Path
 
 from mercer._base.parameters import integer, integers, number, pathname, text
-from mercer._base.tables import open_for_writing
 from mercer.cli.framework.checks import as_argument, check_plot
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
-from mercer.cli.framework.output import note_plot, print_json, print_table, progress
+from mercer.cli.framework.output import note_plot, print_json, print_table, progress, write_plot
 from mercer.cli.framework.shared import C_OR_AUTO, DATA, LABELS
 from mercer.cli.models.learning import blaming, missing_facts, open_classes, whole
 
@@ -54,9 +53,7 @@ def rates(x, labels, bits, codes, block_size, splits, train_size, C, plot, rules
             X, y, bits, **named, block_size=block_size, n_splits=splits, train_size=train_size,
             Cs=10 if C == "auto" else [C], random_state=settings.seed,
         )  # fmt: skip
-    if plot is not None:
-        with open_for_writing(plot) as stream:
-            found.plot().savefig(stream, format="png")
+    write_plot(plot, found.plot)
     _print(settings, found, data, splits, plot)
 
 

@@ -21,10 +21,11 @@ def check_combination(reduction):
         )
     if reduction.alpha is not None and reduction.method not in ("auto", "convex"):
         raise InputError("ConvexReduction uses alpha only with method='convex'. Use n_dims or tolerance.")
-    if reduction.pairs != "auto" and reduction.method not in ("auto", "convex"):
+    is_convex = reduction.method == "convex" or (reduction.method == "auto" and reduction.alpha is not None)
+    if reduction.pairs != "auto" and not is_convex:
         raise InputError(
             f"ConvexReduction uses pairs only with method='convex'; got pairs={reduction.pairs!r} with "
-            f"method={reduction.method!r}. Remove pairs."
+            f"method={reduction.method!r}. Remove pairs, or set method='convex'."
         )
     _check_kernel(get_kernel(reduction.kernel), reduction.pairs)
 

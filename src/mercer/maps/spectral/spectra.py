@@ -15,7 +15,7 @@ is in closed form; periods minimize the error on a stated distribution instead o
 be found by least squares.
 """
 
-__all__ = ["PERIODS", "WINDOWS", "Spectrum", "best_period", "coefficients", "relative_error", "spectrum_of"]
+__all__ = ["PERIODS", "Spectrum", "best_period", "coefficients", "relative_error", "spectrum_of"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,8 +36,6 @@ from mercer.kernels import (
     PowerMean,
     SumKernel,
 )
-
-WINDOWS = ("rectangular", "uniform", "least-squares")
 
 # Periods for orders 1, 2, 3, ... Minimizers of `relative_error`; printed by benchmarks/fits/homogeneous_periods.py.
 PERIODS: dict[tuple[type, str], tuple[float, ...]] = {

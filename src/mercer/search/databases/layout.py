@@ -14,8 +14,6 @@ from mercer.search.rows.vectors import VectorFormat
 
 FORMAT = 1  # of the layout, the artifact and the bytes of rows
 DTYPES = ("float32", "float16")
-METHODS = ("hnsw", "exact")
-ID_TYPES = ("numbers", "texts")
 METRICS = ("inner product", "distance")
 KEPT = ("float32", "float16", "uint8")
 

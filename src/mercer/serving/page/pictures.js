@@ -39,7 +39,7 @@ function open(card) {
   const detects = card.task === "detection";
   element("title").textContent = detects ? "Find objects in a picture" : "Show it a picture";
   document.title = `${element("title").textContent} · Mercer`;
-  const does = detects ? "draws a box around each object that the model finds" : "tells its class, and why";
+  const does = detects ? "draws a box around each object" : "names its class, and explains it";
   element("lead").textContent = `The service looks at your picture and ${does}. Pictures are not stored.`;
   element("of-images").hidden = detects;
   element("of-boxes").hidden = !detects;
@@ -157,7 +157,7 @@ function showClass({ labels, classes, scores, explanation }) {
   showOverlay();
   element("bars").hidden = element("bars-hint").hidden = false;
   element("bars-hint").textContent = `The longer a bar, the more the model leans to that class. Laid over the picture: ${
-    explanation.measure === "additive" ? "shares of the score" : "what the score loses without each part"
+    explanation.measure === "additive" ? "shares of the score" : "loss of score without each part"
   } of ${visible(explanation.label)}.`;
   showBars(element("bars"), classes, scores[0]);
   return label;
@@ -191,8 +191,8 @@ function showObjects({ boxes, scores, parts, threshold, width, height }) {
     showBars(element("bars"), names, scores, (score) => score.toPrecision(3), Math.min(threshold, ...scores));
   }
   element("bars-hint").hidden = false;
-  const few = "Nothing scores more. Lower the threshold to see what comes next.";
-  const many = "Width × height and left upper corner in pixels, and the score. Thin boxes are parts.";
+  const few = "No object has a higher score. Lower the minimum score to see more.";
+  const many = "Width × height and upper left corner in pixels, and the score. Thin boxes are parts.";
   element("bars-hint").textContent = boxes.length ? many : few;
   return found;
 }

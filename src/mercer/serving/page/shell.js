@@ -114,21 +114,21 @@ export function offerFile(link, name, text, type) {
 export function complain(error, again) {
   if (error instanceof FingerprintError) {
     const reload = () => location.reload();
-    notice("The model behind this page has changed. Load the page again to go on.", "Load again", reload);
+    notice("The model of this page has changed. Reload the page to continue.", "Load again", reload);
   } else if (error instanceof ServiceError && error.status === null) {
-    notice("The service cannot be reached. What you entered is kept, and the page keeps asking.", "Ask now", again);
+    notice("The service cannot be reached. The page keeps your input and tries again.", "Ask now", again);
     later(again, AGAIN);
   } else if (error instanceof ServiceError && error.status === 401) {
     quiet();
-    if (access.token !== null) element("token-text").textContent = "The service did not accept this password.";
+    if (access.token !== null) element("token-text").textContent = "The service did not accept this token.";
     element("token-form").hidden = false;
     element("token").focus();
   } else if (error instanceof ServiceError && [502, 503].includes(error.status)) {
-    notice("The service is busy. The page asks again in a moment.", "Ask now", again);
+    notice("The service is busy. The page tries again in a moment.", "Ask now", again);
     later(again, AGAIN);
   } else if (error instanceof ServiceError) {
     const id = error.requestId ? ` (request ${error.requestId})` : "";
-    notice(`The service did not answer this: ${reason(error)}${id}`, "Try again", again);
+    notice(`The request failed: ${reason(error)}${id}`, "Try again", again);
   } else {
     notice(error.message);
   }

@@ -16,7 +16,7 @@ export async function askTable(table, card, where) {
   const searches = card.task === "search";
   const body = new Blob([table.text]);
   const limit = card.limits.max_table_bytes;
-  if (body.size > limit) throw new Error(`The table has ${bytesOf(body.size)}; the service takes ${bytesOf(limit)}.`);
+  if (body.size > limit) throw new Error(`The table has ${bytesOf(body.size)}; the maximum is ${bytesOf(limit)}.`);
   const answer = await (searches ? client.neighborsTable(body, { k: NEAR, where }) : client.labelTable(body));
   const rows = csvRows(answer, separatorOf(answer.split("\n", 1)[0]) ?? ",");
   const hasHeading = searches || rows[0].at(-1).startsWith("predicted");
