@@ -272,7 +272,8 @@ def test_gz_is_read_and_a_bomb_of_gz_is_refused(tmp_path):
 
 
 def test_what_is_no_file_of_spectra_is_refused_in_a_sentence(tmp_path):
-    for path, words in ((tmp_path / "none.msp", "does not exist"), (written(tmp_path, "a.docx", "x"), "cannot be told"),
+    for path, words in ((tmp_path / "none.msp", "does not exist"), (written(tmp_path, "a.docx", "x"), "cannot be "
+        "inferred"),
                         (written(tmp_path, "a.json", "{"), "not valid JSON")):  # fmt: skip
         with pytest.raises(InputError, match=words):
             read_spectra(path)

@@ -265,7 +265,7 @@ def test_named_columns_are_brought_into_the_order_of_the_model(javascript, rng):
     assert missing == 'Required columns are missing: "c".'
     assert twice == 'Column names must be unique; repeated: "b".'
     assert short == "A row needs a value for each of the 3 columns, got 2."
-    assert unknown == 'Columns that the model was not fitted on: "size". Leave them out.'
+    assert unknown == 'Unknown columns: "size". Remove them.'
 
 
 class Changing(Service):

@@ -320,9 +320,9 @@ def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
             box.fill(mixed.replace("pixel 5,", "pixel five,").replace('"pixel 5"', '"pixel five"'))
             tab.get_by_role("alert").get_by_text('missing: "pixel 5".').wait_for()
             box.fill(mixed.replace("digit", "name"))
-            tab.get_by_role("alert").get_by_text('not fitted on: "name".').wait_for()
+            tab.get_by_role("alert").get_by_text('Unknown columns: "name".').wait_for()
             box.fill(mixed.replace("digit", "pixel 5"))
-            tab.get_by_role("alert").get_by_text('more than once: "pixel 5".').wait_for()
+            tab.get_by_role("alert").get_by_text('repeated: "pixel 5".').wait_for()
 
 
 def test_ids_and_labels_that_do_not_show_are_escaped(tab):

@@ -148,7 +148,7 @@ def test_the_threshold_is_that_of_the_detector_until_another_is_said(tab, url):
     assert tab.get_attribute("#threshold", "placeholder") == "-0.250"
     assert tab.messages[-1].url.endswith("/v1/models/bars/detect")
     with tab.expect_response("**/detect?threshold=50.*"):
-        tab.get_by_label("Report objects").fill("50")
+        tab.get_by_label("Minimum score").fill("50")
     tab.get_by_text("Nothing scores more").wait_for()
     assert tab.inner_text("#verdict") == "no objects"
 

@@ -496,7 +496,7 @@ export function placesOf(columns, wanted, width, others = []) {
   const known = new Set([...wanted, ...others]);
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length) {
-    throw new RangeError(`Columns that the model was not fitted on: ${told(unknown)}. Leave them out.`);
+    throw new RangeError(`Unknown columns: ${told(unknown)}. Remove them.`);
   }
   return wanted.map((name) => where.get(name));
 }
