@@ -209,7 +209,7 @@ def test_what_cannot_be_asked_is_refused():
         (lambda: index.search("CCO"), "list of SMILES"),
         (lambda: index.pairs(0.0), "`min_score` must be a number > 0"),
         (lambda: index.pick(5), "needs n from 1 to 4"),
-        (lambda: index.pick(2, first=[9]), "each once"),
+        (lambda: index.pick(2, first=[9]), "different numbers from 0 to 3"),
         (lambda: index.cluster(0.5, "k-means"), "methods"),
         (lambda: cluster([0], [5], 3), "not among 0 to 2"),
         (lambda: maxmin(sparse.eye_array(3), 2, kernel="chi2"), "maxmin supports the kernels"),

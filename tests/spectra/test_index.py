@@ -130,7 +130,7 @@ def test_a_damaged_file_of_sorted_peaks_is_named_and_can_be_deleted(tmp_path, mo
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=f"{path.name}.*delete it"):
+    with pytest.raises(ModelFileError, match=f"{path.name}.*Delete it"):
         SpectrumIndex.open(tmp_path / "index")
     path.unlink()
     with SpectrumIndex.open(tmp_path / "index") as index:

@@ -141,7 +141,7 @@ def test_without_names_on_either_side_columns_are_taken_by_position(named):
         assert service.get("/v1/model").json["columns"] is None
         given = {"rows": rows(NAMES).to_numpy().tolist(), "columns": list("abcd")}
         assert service.post("/v1/classify", given).json["labels"] == plain.predict(rows(NAMES).to_numpy()).tolist()
-        assert b"by position, got 3 columns" in service.post("/v1/classify", {"rows": [[1]], "columns": [*"abc"]}).body
+        assert b"by position; got 3" in service.post("/v1/classify", {"rows": [[1]], "columns": [*"abc"]}).body
         assert b"has no column names" in service.post("/v1/classify", {"rows": [{"a": 1}]}).body
 
 
@@ -174,7 +174,7 @@ def test_the_client_takes_data_frames_by_name(coded):
     assert client.other_columns == ["label", "id"]
     with pytest.raises(ValueError, match=r"unknown columns: 'size', 'gr\\xf6sse'\. Remove them"):
         client.classify(rows(NAMES).assign(size=1, größse=2).rename(columns={"größse": "grösse"}))
-    with pytest.raises(ValueError, match=r"each column of the model once; missing: 'width', 'gr\\xf6\\xdfe'\."):
+    with pytest.raises(ValueError, match=r"every column of the model exactly once; missing: 'width', 'gr\\xf6\\xdfe'\."):
         client.classify(rows(["height", "depth"]))
     with pytest.raises(ValueError, match="there more than once: 'width'"):
         client.neighbors(rows([*NAMES, "width"]))

@@ -125,7 +125,7 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(monkeypatch):
     from mercer.serving.http.faults import Fault
 
     monkeypatch.setattr("zlib.decompress", None)
-    with pytest.raises(Fault, match="more than the 100 allowed"):
+    with pytest.raises(Fault, match="more than the maximum of 100"):
         check_picture(PNG, png_of(11, 11), 100)
     check_picture(PNG, png_of(10, 10), 100)
     check_picture(f"{JPEG}; quality=1", picture(striped(), "JPEG"), 48 * 40)

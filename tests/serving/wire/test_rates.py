@@ -135,5 +135,5 @@ def test_bad_input_is_named(change, message):
 
 
 def test_a_point_that_is_not_there_is_said(found):
-    with pytest.raises(InputError, match="no point of 'qjl-3'"):
+    with pytest.raises(InputError, match="no point for 'qjl-3'"):
         found.at("qjl-3")
