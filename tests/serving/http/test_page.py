@@ -256,7 +256,7 @@ def test_a_password_is_asked_for_and_used(tab, model):
     with served(model, token="open sesame") as url:
         opened(tab, url)
         for password in ("sesame, open", "open sesame"):
-            tab.get_by_label("password").fill(password)
+            tab.locator("#token").fill(password)
             tab.get_by_role("button", name="Use it").click()
             if password == "sesame, open":
                 draw(tab, ONE)

@@ -85,7 +85,7 @@ def test_another_class_can_be_explained(tab, url):
     opened(tab, url)
     given(tab, picture(striped()))
     with tab.expect_response("**/v1/classify?*label=noise*"):
-        tab.get_by_label("Show what speaks for").select_option("noise")
+        tab.get_by_label("Explain the class").select_option("noise")
     tab.get_by_text("of noise").wait_for()
     assert tab.inner_text("#verdict") == "stripes"
 
@@ -149,7 +149,7 @@ def test_the_threshold_is_that_of_the_detector_until_another_is_said(tab, url):
     assert tab.messages[-1].url.endswith("/v1/models/bars/detect")
     with tab.expect_response("**/detect?threshold=50.*"):
         tab.get_by_label("Minimum score").fill("50")
-    tab.get_by_text("Nothing scores more").wait_for()
+    tab.get_by_text("No object has a higher score").wait_for()
     assert tab.inner_text("#verdict") == "no objects"
 
 
@@ -271,7 +271,7 @@ def test_a_picture_waits_for_its_token(tab):
         opened(tab, address)
         tab.set_input_files("#file", {"name": "a.png", "mimeType": "image/png", "buffer": picture(striped())})
         tab.wait_for_selector("#token:focus")
-        tab.get_by_label("password").fill(TOKEN)
+        tab.locator("#token").fill(TOKEN)
         tab.keyboard.press("Enter")
         assert answered(tab) == "stripes"
     tab.complaints.clear()  # 401, as wanted
@@ -308,7 +308,7 @@ def test_a_service_that_does_not_answer_in_time_says_so(tab, url):
 @pytest.mark.parametrize("model", ["kinds", "bars", "flowers", "alone"])
 def test_nothing_sticks_out_and_text_can_be_read_at_two_widths_in_both_schemes(tab, url, flowers, model):
     opened(tab, url, model)
-    tab.get_by_text("Ask from a program").click()
+    tab.locator("#code-card summary").click()
     if model in ("kinds", "bars"):
         given(tab, picture(scenes(1)[0][0]))
     else:
@@ -328,7 +328,7 @@ def test_nothing_sticks_out_and_text_can_be_read_at_two_widths_in_both_schemes(t
 @pytest.mark.parametrize("model", ["kinds", "bars", "flowers", "alone"])
 def test_the_code_on_the_page_runs_as_it_is(tab, url, model, tmp_path):
     opened(tab, url, model)
-    tab.get_by_text("Ask from a program").click()
+    tab.locator("#code-card summary").click()
     codes = dict(
         zip(tab.locator("#code h3").all_inner_texts(), tab.locator("#code pre").all_inner_texts(), strict=True)
     )
@@ -358,7 +358,7 @@ def in_browser(script):
 def test_bits_and_rows_are_offered_as_code_too(tab):
     with served(chi2_model()) as address:
         opened(tab, address)
-        tab.get_by_text("Ask from a program").click()
+        tab.locator("#code-card summary").click()
         text = tab.locator("#code").inner_text()
         assert "raw=True" in text
         assert str([1] * len(digits()[0][0])).replace(" ", "") in text.replace(" ", "")

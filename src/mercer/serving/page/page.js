@@ -330,7 +330,7 @@ function showNearest(found) {
   element("near-empty").hidden = some;
   if (found instanceof ServiceError) element("near-empty").textContent = reason(found);
   else if (found) element("near-empty").textContent = "No example meets the condition.";
-  else element("near-empty").textContent = "The service found no examples.";
+  else element("near-empty").textContent = "The search for similar examples failed.";
   element("near-hint").hidden = !some;
   if (!some) {
     element("near").replaceChildren();
