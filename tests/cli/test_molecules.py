@@ -103,7 +103,7 @@ def test_fingerprints_of_ones_own_lie_beside_the_molecules(files, succeeds, fail
     assert [hit["name"] for hit in found["hits"]] == ["a", "b"]
     assert "your own" in succeeds("molecules", "info", files / "own")
     fails(1, ["Pass the fingerprints of these molecules too"], *search)
-    fails(2, ["--n-bits has no effect"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
+    fails(2, ["--n-bits has no use"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,6 @@ def test_a_model_of_molecules_makes_the_fingerprints_itself(files, succeeds, fai
     assert told["accuracy"] == np.mean(model.predict(SMILES) == truth)
     assert "MoleculeFingerprints" in succeeds("inspect", files / "m.mercer")
     fails(2, ["--drop does not apply to molecules"], *fit, "--kernel", "min-max", "--drop", "mass")
-    fails(2, ["--radius applies to molecules"], "fit", files / "library.csv", "--label", "active", "--out", files / "m",
-          "--radius", 3)  # fmt: skip
+    rows = ("fit", files / "library.csv", "--label", "active", "--out", files / "m")
+    fails(2, ["--radius applies to molecules only"], *rows, "--radius", 3)
     fails(2, ["no column 'none'"], *fit[:5], "none", *fit[6:])

@@ -156,7 +156,7 @@ def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path)
         result = invoke(verb, tmp_path / "model.mercer", tmp_path / "rows.csv")
         assert result.exit_code == 2
         assert "encodes text (column 'city')" in result.stderr
-        assert "Use the model from Python, with a data frame" in result.stderr
+        assert "Use it from Python, with a data frame" in result.stderr
         assert "--drop" not in result.stderr
     from mercer.serving.model.served import load_served
 

@@ -256,13 +256,17 @@ def test_a_password_is_asked_for_and_used(tab, model):
     with served(model, token="open sesame") as url:
         opened(tab, url)
         for password in ("sesame, open", "open sesame"):
-            tab.get_by_label("password").fill(password)
+            tab.locator("#token").fill(password)
             tab.get_by_role("button", name="Use it").click()
             if password == "sesame, open":
                 draw(tab, ONE)
                 tab.get_by_text("did not accept").wait_for()
         assert settled(tab) == "1"
     tab.complaints.clear()  # 401, as wanted
+
+
+def csv_file(lines):
+    return {"name": "rows.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()}
 
 
 def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
@@ -278,14 +282,18 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
             box.fill(text(map(str, row)))
             assert settled(tab) == str(model.predict([row])[0])
         row = rows()[7]
-        lines = (["digit", *names], ["seven", *map(str, row)], ["one", *map(str, rows()[1])])
-        table = "\n".join(map(",".join, lines))
-        file = {"name": "rows.csv", "mimeType": "text/csv", "buffer": table.encode()}
+        cells = [["digit", *names], ["seven", *map(str, row)], ["one", *map(str, rows()[1])]]
+        lines = [",".join(line) for line in cells]
         with tab.expect_response("**/v1/classify"):
-            tab.set_input_files("#numbers-file", file)
+            tab.set_input_files("#numbers-file", csv_file(lines[:2]))
         settled(tab)
         assert_sent(tab, model, row)
-        assert tab.inner_text("#numbers-count") == "the first of 2 rows; left out: digit"
+        assert tab.inner_text("#numbers-count") == "64 of 64 numbers; left out: digit"
+        tab.set_input_files("#numbers-file", csv_file(lines))
+        tab.wait_for_selector("#table tbody tr")
+        predicted = tab.locator("#table tbody tr td:last-child").all_inner_texts()
+        assert predicted == [str(label) for label in model.predict([row, rows()[1]])]
+        assert tab.inner_text("#numbers-count") == "2 rows of 64 numbers; left out: digit"
 
 
 def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
@@ -446,7 +454,7 @@ def test_an_index_alone_is_searched_under_a_condition(tab):
         tab.goto(address)
         tab.wait_for_selector("main:not([hidden])")
         assert not tab.is_visible("#answer-card")
-        assert "n (integer), mode (text)" in tab.inner_text("#where-help")
+        assert "n (integer), mode (text). As in: n >= 1 and mode = 'abc'." in tab.inner_text("#where-help")
         tab.fill("#numbers", " ".join(map(str, X[7])))
         tab.wait_for_selector("#near li")
         tab.wait_for_selector("main[data-state=answered]")

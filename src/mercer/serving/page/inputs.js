@@ -8,6 +8,7 @@ import { placesOf } from "./mercer-client.js";
 import { acceptDrops, element, thumbOf } from "./shell.js";
 import { csvRows, separatorOf, visible } from "./text.js";
 
+const BINARY = /[\u0000-\u0008\u000e-\u001f]/; // what no text has
 const LONGEST_TEXT = 200_000; // characters that are shown for editing; a longer table is sent as it is
 
 /**
@@ -79,6 +80,7 @@ function openImage(card, input, changed) {
   };
   element("image-file").addEventListener("change", (event) => read(event.target.files[0]));
   acceptDrops(element("image-drop"), read);
+  acceptDrops(document.body, read); // which would leave the page otherwise
   return {
     title: "Show it an image",
     lead: "Your browser turns the image into a few bits. Only these are sent, and the answer comes from them alone.",
@@ -128,7 +130,10 @@ function openVector(card, changed) {
     read();
   };
   const open = async (file) => {
-    if (file) enter((await file.text()).replace(/^\ufeff/, "").trim(), file.name);
+    if (!file) return;
+    const text = (await file.text()).replace(/^\ufeff/, "").trim();
+    if (BINARY.test(text)) changed(null, `${visible(file.name)} is not a text file. Choose a csv file.`);
+    else enter(text, file.name);
   };
   box.addEventListener("input", () => {
     kept = null;
@@ -139,6 +144,7 @@ function openVector(card, changed) {
     event.target.value = ""; // so that the same file may be chosen again
   });
   acceptDrops(box, open);
+  acceptDrops(document.body, open); // which would leave the page otherwise
   return {
     title: "Enter numbers, or drop a table",
     lead: "Your browser turns the numbers into a few bits. Only these are sent, and the answer comes from them alone. A "

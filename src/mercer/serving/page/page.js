@@ -21,7 +21,7 @@ import {
   showCode,
 } from "./shell.js";
 import { askTable, hideTable } from "./tables.js";
-import { visible } from "./text.js";
+import { bytesOf, visible } from "./text.js";
 
 const NEAR = 8; // examples that are shown
 const PAUSE = 120; // milliseconds after a change before it is sent
@@ -105,8 +105,17 @@ function searches(card) {
 function openWhere(columns) {
   const names = Object.entries(columns ?? {}).map(([name, type]) => `${visible(name)} (${type})`);
   element("where-row").hidden = element("where-help").hidden = !names.length;
-  element("where-help").textContent = `Columns: ${names.join(", ")}. As in: year >= 2020 and mode = 'positive'.`;
+  element("where-help").textContent = `Columns: ${names.join(", ")}. As in: ${conditionOn(columns ?? {})}.`;
   element("where").addEventListener("input", () => changed(state.row, null, state.table));
+}
+
+/** An example of a condition: on the first two columns. */
+function conditionOn(columns) {
+  const leaf = ([name, type]) => {
+    const quotedName = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+    return `${visible(quotedName)} ${{ text: "= 'abc'", boolean: "= true" }[type] ?? ">= 1"}`;
+  };
+  return Object.entries(columns).slice(0, 2).map(leaf).join(" and ");
 }
 
 function openRates() {
@@ -211,7 +220,7 @@ async function answerRow(number) {
 /** The same of a table. */
 async function answerTable(number) {
   showNothing();
-  const bytes = strong(`${new Blob([state.table.text]).size} bytes`);
+  const bytes = strong(bytesOf(new Blob([state.table.text]).size));
   element("bytes").replaceChildren("Sent ", bytes, ", the table as it is");
   const told = await askTable(state.table, state.card, element("where").value.trim());
   element("near-empty").textContent = "For a table, neighbors are in the table below.";
@@ -246,7 +255,7 @@ async function byBits(number) {
 function byRow() {
   const { columns } = state.card;
   const body = JSON.stringify({ rows: [state.row], ...(columns && { columns }) });
-  element("bytes").replaceChildren("Sent ", strong(`${new Blob([body]).size} bytes`), ", the numbers as text");
+  element("bytes").replaceChildren("Sent ", strong(bytesOf(new Blob([body]).size)), ", the numbers as text");
   return (path) => clientFor().request("POST", path, body, "application/json");
 }
 
@@ -309,8 +318,9 @@ function showSent(code, embedding) {
 
 function showBytes(sent) {
   const raw = 4 * state.card.n_features;
-  const rest = sent < raw ? ` instead of ${raw}` : `; the numbers would be ${raw}`;
-  element("bytes").replaceChildren("Sent ", strong(`${sent} bytes`), rest);
+  const numbers = raw.toLocaleString("en-US");
+  const rest = sent < raw ? ` instead of ${numbers}` : `; the numbers would be ${numbers}`;
+  element("bytes").replaceChildren("Sent ", strong(bytesOf(sent)), rest);
   element("share-part").setAttribute("width", `${Math.min(100, (100 * sent) / raw).toFixed(1)}%`);
 }
 
@@ -320,7 +330,7 @@ function showNearest(found) {
   element("near-empty").hidden = some;
   if (found instanceof ServiceError) element("near-empty").textContent = reason(found);
   else if (found) element("near-empty").textContent = "No example meets the condition.";
-  else element("near-empty").textContent = "The service found no examples.";
+  else element("near-empty").textContent = "The search for similar examples failed.";
   element("near-hint").hidden = !some;
   if (!some) {
     element("near").replaceChildren();

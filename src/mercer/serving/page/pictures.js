@@ -17,12 +17,14 @@ import {
   showCode,
   thumbOf,
 } from "./shell.js";
-import { visible } from "./text.js";
+import { bytesOf, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SLOW = 300; // milliseconds before the page says that it waits
 const PAUSE = 300; // milliseconds after a change of the threshold before it is sent
 const PATIENCE = 60; // seconds
+const LEAST = [320, 400]; // width and height, in CSS pixels, of which a picture fills one
+const LETTERS = 14; // CSS pixels
 const TAKEN = ["image/png", "image/jpeg"]; // other formats are turned into JPEG
 const FOUND = "found"; // in place of a class: the one that is found
 
@@ -90,6 +92,9 @@ function show(picture) {
   state.picture = { ...picture, url: URL.createObjectURL(picture.blob) };
   element("photo").src = state.picture.url;
   element("photo").alt = visible(picture.name);
+  const larger = Math.min(LEAST[0] / picture.width, LEAST[1] / picture.height);
+  if (larger > 1) element("photo").width = Math.round(larger * picture.width);
+  else element("photo").removeAttribute("width");
   element("seen").hidden = false;
   clear();
   ask();
@@ -112,7 +117,7 @@ async function ask() {
   const slow = setTimeout(() => {
     element("busy").hidden = false;
   }, SLOW);
-  kept.textContent = `Sent ${picture.blob.size} bytes${picture.note}: ${visible(picture.name)}`;
+  kept.textContent = `Sent ${bytesOf(picture.blob.size)}${picture.note}: ${visible(picture.name)}`;
   element("main").dataset.state = "asking";
   try {
     const client = clientFor({ timeout: PATIENCE });
@@ -170,7 +175,7 @@ function showObjects({ boxes, scores, parts, threshold, width, height }) {
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("aria-label", `${found} in a picture of ${width} by ${height} pixels`);
   svg.removeAttribute("hidden");
-  const size = Math.max(width, height) / 40;
+  const size = (LETTERS * width) / (element("photo").clientWidth || width);
   const drawn = boxes.flatMap((box, i) => [
     ...parts[i].map((part) => rectangle(part, "part")),
     rectangle(box, "object"),

@@ -39,7 +39,8 @@ export async function begin(open, ask) {
     card = await clientFor({ retries: 2 }).model();
     all = await clientFor({ retries: 2 }).models();
   } catch (error) {
-    complain(error, () => begin(open, ask));
+    if (model !== null && error.status === 404) noSuchModel(error);
+    else complain(error, () => begin(open, ask));
     return;
   }
   if (element("main").dataset.opened) return; // asked twice
@@ -57,6 +58,13 @@ export async function begin(open, ask) {
   element("token-form").hidden = !card.needs_token;
   open(card);
   element("main").hidden = false;
+}
+
+/** The address names a model that the service does not have. */
+function noSuchModel(error) {
+  element("title").textContent = "No such model";
+  element("lead").textContent = "The address of this page names a model that is not served here.";
+  notice(reason(error), "Open the first", () => (location.href = home));
 }
 
 function showModels({ models, default: first }, now) {
