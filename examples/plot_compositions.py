@@ -115,7 +115,7 @@ axes.grid(axis="x", color="#dddddd", linewidth=0.6)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# A map gives Bray-Curtis at linear cost. Whether Bray-Curtis is the right measure for a diagnosis is another question:
+# A map gives Bray-Curtis at linear cost. Bray-Curtis is not the best measure for every diagnosis:
 # compare it with log-ratios on your own samples, as here, before you rely on it.
 #
 # Neighbors without a matrix

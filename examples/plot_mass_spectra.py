@@ -13,7 +13,7 @@ under that kernel, through codes of 16 bytes per spectrum, and ranks the best ca
 # ---------------
 #
 # :func:`mercer.datasets.load_massbank` reads 54,791 spectra of MassBank if you have the file. If not, made-up spectra
-# of the same form take their place: they show how the code works, and say nothing about real spectra.
+# of the same form take their place. They show how the code works, but allow no conclusions about real spectra.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -63,7 +63,7 @@ axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 
 # Search
 # ------
 #
-# The index learns an embedding and a code. It scans 16 bytes per spectrum, and keeps the rows for the exact values
+# The index learns an embedding and a code. It scans 16 bytes per spectrum, and stores the rows for the exact values
 # at the end.
 
 index = KernelIndex("jensen-shannon", bytes_per_item=16, effort="low", random_state=0).fit(weighted).add(weighted)

@@ -38,7 +38,7 @@ try:
 except MercerError as error:
     made_up = make_fingerprints(random_state=0)
     X, active, scaffold, smiles = made_up.data, made_up.active, made_up.scaffold, None
-    claim = "made-up fingerprints: nothing follows from these numbers"
+    claim = "made-up fingerprints: these numbers allow no conclusions"
     print(f"{type(error).__name__}: {len(active):,} made-up fingerprints. Nothing follows from the numbers below.")
 
 binary = X.copy()

@@ -32,7 +32,7 @@ PAGES_WITH_CODE = [
     page for page in PAGES if "\n```python\n" in page.read_text(encoding="utf-8") and page.name != "benchmarks.md"
 ]
 # pages whose blocks need not show what they print
-SILENT = {"docs/searching.md", "docs/learning.md", "docs/serving.md"}
+SILENT = {"docs/searching.md", "docs/learning.md"}
 PIECES = {"jit.py", "byte_lanes.py", "lanes.py", "sweep.py"}  # of _native: what loops are made of, tested through them
 SERVERS = {"postgresql.md": "postgres", "milvus.md": "milvus"}  # pages that need one, and its fixture
 

@@ -11,7 +11,7 @@ NOTE = """
 .. note::
 
    The data set was missing when this page was built, and made-up rows took its place. The page shows how the code
-   works; nothing follows from its numbers.
+   works; its numbers allow no conclusions.
 
 """
 

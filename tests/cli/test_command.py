@@ -187,9 +187,8 @@ def test_what_nobody_foresaw_is_still_one_sentence(command, monkeypatch, tmp_pat
     (tmp_path / "f").touch()
     result = command("inspect", tmp_path / "f")
     assert result.exit_code == 1
-    assert result.stderr == (
-        "mercer: Unexpected ZeroDivisionError: over lines. Run again with --debug to see the traceback.\n"
-    )
+    advice = "Run again with --debug to see the traceback."
+    assert result.stderr == f"mercer: Unexpected ZeroDivisionError: over lines. {advice}\n"
 
 
 @pytest.mark.parametrize(

@@ -451,11 +451,11 @@ def test_rows_are_those_of_python(succeeds, options, transformer):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rows", "test", "--out", "r.npy", "-p", "size=3"], "HOG has no parameter size. Its parameters are"),
+        (["rows", "test", "--out", "r.npy", "-p", "size=3"], "no parameter size. Its parameters are cell_size,"),
         (["rows", "test", "--out", "r.npy", "--grid", "2x2"], "--grid works with centrist and color"),
         (["rows", "test", "--out", "r.npy", "--size", "64"], "--size must have the form ROWSxCOLUMNS"),
         (["rows", "test", "--out", "train"], "train is a directory"),
-        (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no parameter words."),
+        (["train", "train", "--out", "t.mercer", "-p", "words=3"], "BagOfWords has no parameter words. Its parameters"),
         (["train", "train", "--out", "t.mercer", "-p", "n_nearest=0"], "n_nearest"),
         (["train", "train", "--out", "t.mercer", "--encoder", "fisher", "--reduce", "2", "--reduce-by", "merge"],
          "cannot be merged"),

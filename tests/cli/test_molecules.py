@@ -102,8 +102,8 @@ def test_fingerprints_of_ones_own_lie_beside_the_molecules(files, succeeds, fail
     found = succeeds(*search, "-k", 1, "--fingerprints", files / "X.npz", "--json")
     assert [hit["name"] for hit in found["hits"]] == ["a", "b"]
     assert "your own" in succeeds("molecules", "info", files / "own")
-    fails(1, ["give those of the molecules too"], *search)
-    fails(2, ["--n-bits has no use"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
+    fails(1, ["Pass the fingerprints of these molecules too"], *search)
+    fails(2, ["--n-bits has no effect"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_fingerprints_of_ones_own_lie_beside_the_molecules(files, succeeds, fail
         (1, "No molecule can be read", ["build", "empty.smi", "--out", "new"]),
         (2, "format of hits.xyz", ["search", "index", "query.smi", "--out", "hits.xyz"]),
         (1, "svg file", ["search", "index", "query.smi", "--grid", "hits.pdf"]),
-        (1, "needs min_score above 0", ["search", "index", "query.smi", "--all"]),
+        (1, "needs min_score > 0", ["search", "index", "query.smi", "--all"]),
     ],
 )
 def test_mistakes_are_named(index, files, fails, monkeypatch, code, said, arguments):
@@ -144,6 +144,6 @@ def test_a_model_of_molecules_makes_the_fingerprints_itself(files, succeeds, fai
     assert told["accuracy"] == np.mean(model.predict(SMILES) == truth)
     assert "MoleculeFingerprints" in succeeds("inspect", files / "m.mercer")
     fails(2, ["--drop does not apply to molecules"], *fit, "--kernel", "min-max", "--drop", "mass")
-    fails(2, ["--radius applies to molecules"], "fit", files / "library.csv", "--label", "active", "--out", files / "m",
-          "--radius", 3)  # fmt: skip
+    rows = ("fit", files / "library.csv", "--label", "active", "--out", files / "m")
+    fails(2, ["--radius applies to molecules only"], *rows, "--radius", 3)
     fails(2, ["no column 'none'"], *fit[:5], "none", *fit[6:])

@@ -82,7 +82,7 @@ def test_the_result_is_right_and_one_warning_says_what_to_do(accident, read, mon
         first, second = read(), read()
         assert [first(np.ones(3)), first(np.ones(3, dtype="f4")), second(np.ones(3))] == [3.0, 3.0, 3.0]
     (message,) = [str(warning.message) for warning in said]
-    assert message.startswith("Mercer cannot keep compiled code on disk")
+    assert message.startswith("Mercer cannot store compiled code on disk")
     assert "Set NUMBA_CACHE_DIR" in message
 
 

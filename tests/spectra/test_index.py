@@ -130,7 +130,7 @@ def test_a_damaged_file_of_sorted_peaks_is_named_and_can_be_deleted(tmp_path, mo
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=f"{path.name}.*delete it"):
+    with pytest.raises(ModelFileError, match=f"{path.name}.*Delete it"):
         SpectrumIndex.open(tmp_path / "index")
     path.unlink()
     with SpectrumIndex.open(tmp_path / "index") as index:
@@ -181,7 +181,7 @@ def test_a_damaged_file_is_refused_or_searched_without_harm(tmp_path_factory, da
 @pytest.mark.parametrize(("words", "act"), [
     ("tolerance", lambda index: SpectrumIndex(tolerance=0.0)),
     ("similarity.*one of", lambda index: SpectrumIndex("dot")),
-    ("min_score above 0", lambda index: index.search(library(2), None)),
+    ("min_score > 0", lambda index: index.search(library(2), None)),
     ("mode", lambda index: index.search(library(2), mode="close")),
     ("no such column", lambda index: index.search(library(2), where="mass > 3")),
     ("shape", lambda index: index.search([[1, 2, 3]])),

@@ -144,9 +144,9 @@ def test_the_same_spectra_in_two_dialects_have_the_same_metadata(data_dir):
 def test_a_bad_record_is_named_by_its_number_and_skipped(tmp_path):
     bad = "NAME: bad\nNum Peaks: 3\n41.0 1\n42.0 x\n43.0 2\n\n"
     path = written(tmp_path, "a.msp", "NAME: a\nNum Peaks: 1\n40 1\n\n" + bad + "NAME: c\nNum Peaks: 2\n40 1\n")
-    with pytest.warns(SkippedSpectraWarning, match="Left out 2 of 3 records") as told:
+    with pytest.warns(SkippedSpectraWarning, match="Skipped 2 of 3 records") as told:
         spectra = read_spectra(path)
-    assert "record 2 has a peak that is no number" in str(told[0].message)
+    assert "record 2 has a peak that is not a number" in str(told[0].message)
     assert "record 3 announces 2 peaks and has 1" in spectra.problems[1]
     assert spectra.column("name") == ["a"]
     with pytest.raises(InputError, match="record 2"):
@@ -159,7 +159,7 @@ def test_mgf_knows_parameters_of_all_and_goes_on_behind_a_record_without_end(tmp
     with pytest.warns(SkippedSpectraWarning):
         spectra = read_spectra(written(tmp_path, "a.mgf", text))
     assert spectra[0].metadata == {"name": "b", "charge": 2, "retention_time": 25.0, "file": "a.mgf", "scan": 7}
-    assert [problem.rpartition(": ")[2].startswith("record") for problem in spectra.problems] == [True, False]
+    assert [problem.rpartition(": ")[2].startswith("record") for problem in spectra.problems] == [True, True]
     assert "record 3" in spectra.problems[1]
 
 
@@ -232,7 +232,7 @@ def mzml(arrays, length):
 def test_numpress_is_refused_by_name(term, tmp_path):
     small = base64.b64encode(zlib.compress(np.array([100.0]).tobytes())).decode()
     text = mzml([small, small], 1).replace("MS:1000574", term)
-    with pytest.raises(InputError, match="record 1 has peaks packed by MS-Numpress"):
+    with pytest.raises(InputError, match="record 1 has peaks compressed with MS-Numpress"):
         read_spectra(written(tmp_path, "a.mzML", text), strict=True)
 
 
@@ -272,7 +272,8 @@ def test_gz_is_read_and_a_bomb_of_gz_is_refused(tmp_path):
 
 
 def test_what_is_no_file_of_spectra_is_refused_in_a_sentence(tmp_path):
-    for path, words in ((tmp_path / "none.msp", "does not exist"), (written(tmp_path, "a.docx", "x"), "cannot be told"),
+    for path, words in ((tmp_path / "none.msp", "does not exist"), (written(tmp_path, "a.docx", "x"), "cannot be "
+        "inferred"),
                         (written(tmp_path, "a.json", "{"), "not valid JSON")):  # fmt: skip
         with pytest.raises(InputError, match=words):
             read_spectra(path)

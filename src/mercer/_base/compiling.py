@@ -9,8 +9,7 @@ import time
 
 LONG = 1.5  # seconds of compilation after which something is said
 WORD = (
-    "Compiling loops for this processor; this happens at first use only. The machine code is kept on disk, and later "
-    "runs start at once."
+    "Compiling loops for this processor. This happens on first use only; later runs load the compiled code from disk."
 )
 logger = logging.getLogger("mercer")
 

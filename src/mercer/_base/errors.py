@@ -22,7 +22,7 @@ from importlib import import_module
 
 
 class MercerError(Exception):
-    """Base class of every error that Mercer raises on purpose."""
+    """Base class of all errors that Mercer raises deliberately."""
 
 
 class InputError(MercerError, ValueError):
@@ -30,7 +30,7 @@ class InputError(MercerError, ValueError):
 
 
 class ModelFileError(MercerError, ValueError):
-    """A model file that is damaged, altered, too new or not a model file. The message names file and reason."""
+    """The model file is damaged, altered, too new, or not a model file. The message names the file and the reason."""
 
 
 class NotSaveableError(MercerError, TypeError):

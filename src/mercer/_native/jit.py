@@ -93,8 +93,8 @@ def _warn_once(error):
     if not _warned:
         _warned = True
         warnings.warn(
-            f"Mercer cannot keep compiled code on disk ({error}); loops are compiled again in every process. "
-            "Set NUMBA_CACHE_DIR to a folder that can be written.",
+            f"Mercer cannot store compiled code on disk ({error}), so every process compiles the loops again. Set "
+            f"NUMBA_CACHE_DIR to a writable folder.",
             RuntimeWarning,
             stacklevel=4,
         )

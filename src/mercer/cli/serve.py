@@ -16,30 +16,30 @@ from mercer.cli.framework.options import COMMON, Group, Settings, options
 from mercer.cli.framework.output import note, print_json
 
 EXAMPLES = """
-On this machine only; the page is at the address that is printed:
+Serve a model on this machine; open the printed address in a browser:
   mercer serve digits.mercer
   mercer serve digits.mercer --index digits.index --port 9000
 
-Photographs: classes with what speaks for them, or boxes around objects:
+Serve an image classifier, which shows an explanation, or a detector, which draws boxes:
   mercer serve scenes.mercer
   mercer serve person.mercer
 
-Several models and indexes, each under a name; page and routes have all of them:
+Serve several models and indexes, each under a name:
   mercer serve digits=digits.mercer people=person.mercer --index flowers=flowers.index
 
-An index alone, searched over HTTP and on the page:
+Serve an index without a model:
   mercer serve --index digits.index
 
-A library of mass spectra, for lists of peaks pasted on the page or sent as JSON:
+Serve a library of mass spectra; send lists of peaks as JSON, or paste them into the page:
   mercer serve --spectra library.index
 
-With the labels of the rows that are found; their file is that of the rows, or lists ids and labels:
+Return the labels of neighbors too; the file holds the labels of the rows, or lists ids and labels:
   mercer serve digits.mercer --index digits.index --index-labels train.npz
 
-For others, with a token, in four processes that share the model:
+Serve other machines, with a token, from four processes that share the model:
   mercer serve digits.mercer --host 0.0.0.0 --token-file token.txt --workers 4
 
-Load the files again after one was replaced, without losing a request:
+Reload replaced files without losing a request:
   kill -HUP PID
 """
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -53,22 +53,24 @@ LIMITS = Group((
     integer("max_rows", 4096, "Maximum number of rows per request; a csv table may have more.", least=1),
     integer("max_neighbors", 100, "Maximum number of rows found per query.", "K",
         "--max-neighbors --max-neighbours", least=1),
-    number("timeout", 10.0, "Time limit for reading a body, and again for answering it.", "SECONDS", least=0.001),
+    number("timeout", 10.0, "Time limit for reading a request, and again for answering it.", "SECONDS", least=0.001),
     integer("concurrency", 256, "Maximum number of concurrent requests per process.", least=1),
 ), panel="Limits")  # fmt: skip
 SERVE = Group((
-    argument("models", "[NAME=]MODEL...", "Files of fitted models: of tables, bits or pictures. Several need names, or "
-        "take those of their files.", kind=list, default=None, shown=False),
-    texts("index", None, "Index to search. One of the name of a model is served beside it.", "[NAME=]DIR"),
-    texts("spectra", None, "Library of spectra, made by mercer spectra build.", "[NAME=]DIR"),
+    argument("models", "[NAME=]MODEL...", "Model files, for tables, bits or pictures. If you serve several, the name "
+        "of "
+        "each is NAME, or else its file name.", kind=list, default=None, shown=False),
+    texts("index", None, "Directory of an index to search; give it the name of a model to serve the two together.",
+        "[NAME=]DIR"),
+    texts("spectra", None, "Library of spectra, written by mercer spectra build.", "[NAME=]DIR"),
     text("host", "127.0.0.1", "Address to listen on.", "ADDRESS"),
     integer("port", 8321, "Port to listen on; 0 picks a free port.", least=0, most=65535),
-    integer("workers", 1, "Number of processes; several map one model file.", least=1),
+    integer("workers", 1, "Number of processes; they share the memory of the model.", least=1),
     text("token_file", None, "File with the token that every POST must carry.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
-    text("allow_origin", None, "Origin whose pages may send requests too, as https://host.", "ORIGIN"),
-    texts("index_labels", None, "Labels of the rows of the index: csv lines of id, label; for row numbers as ids also "
-        "npy, or npz with a member y.", "[NAME=]FILE"),
+    text("allow_origin", None, "Origin whose pages may send requests, such as https://host.", "ORIGIN"),
+    texts("index_labels", None, "Labels of the rows of the index: a csv file of ids and labels, or, if the ids are row "
+        "numbers, npy, or npz with a member y.", "[NAME=]FILE"),
     flag("show_rows", "Return the rows of neighbors to clients that ask for them."),
     flag("access_log", "Log each request as a JSON line on standard error.", "--access-log/--no-access-log",
         default=True),
@@ -77,11 +79,12 @@ SERVE = Group((
 
 @options(examples=EXAMPLES, given=SERVE, limits=LIMITS, settings=COMMON)
 def serve(given, limits, settings: Settings) -> None:
-    """Serve fitted models, indexes and libraries of spectra over HTTP: a page, JSON, csv, pictures, or bits.
+    """Serve fitted models, indexes and libraries of spectra over HTTP, with a page for the browser.
 
-    The address is printed when the service answers. With several, NAME=FILE names each; /v1/models/NAME/classify asks
-    one, and /v1/classify the first. SIGHUP, or a POST to /v1/reload with the token, loads the files again and keeps the
-    old model if the new one is broken. SIGINT and SIGTERM finish the requests in progress and end the service.
+    Requests carry rows as JSON or csv, pictures, or bits. The command prints the address once the service is ready. To
+    serve several models, name each with NAME=FILE: /v1/models/NAME/classify uses that model and /v1/classify the first.
+    SIGHUP, or a POST to /v1/reload with the token, reloads the files; if a new file is damaged, the service keeps the
+    old model. SIGINT and SIGTERM let current requests finish and then stop the service.
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
@@ -92,17 +95,19 @@ def serve(given, limits, settings: Settings) -> None:
         "spectra": _sources(given.spectra, "library", os.path.isdir),
     }
     if all(source is None for source in sources.values()):
-        raise ArgumentError("Name the file of a model, an index with --index, or a library with --spectra.")
+        raise ArgumentError("Give a model file, an index with --index, or a library with --spectra.")
     labels = _sources(given.index_labels, "file of labels", os.path.exists)
     if labels is not None and sources["index"] is None:
-        raise ArgumentError("--index-labels labels the rows of an index. Name the index with --index.")
+        raise ArgumentError("--index-labels requires --index, the index whose rows it labels.")
     _check(sources, labels)
     from mercer.serving import ServiceSettings
     from mercer.serving import serve as run
 
     token = token_of(settings, given.token_file)
     if token is None and host not in _LOOPBACK:
-        note(settings, f"There is no token: whoever reaches {host} may ask. Set one with --token-file.")
+        note(
+            settings, f"The service has no token, so anyone who can reach {host} can use it. Set one with --token-file."
+        )
     with as_argument():
         said = {name: given[name] for name in ("allow_origin", "show_rows")}
         chosen = ServiceSettings(token=token, index_labels=labels, mmap=workers > 1, **said, **limits)
@@ -129,7 +134,7 @@ def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) 
     for each, pair in zip(texts, pairs, strict=True):
         name, path = (Path(each).stem, each) if pair is None else (pair[1], pair[2])
         if name in found:
-            raise ArgumentError(f"Two things are called {name}: give each {kind} a name of its own, as NAME={path}.")
+            raise ArgumentError(f"The name {name} is used twice. Give each {kind} its own name, as in NAME={path}.")
         found[name] = path
     return found
 
@@ -137,13 +142,13 @@ def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) 
 def _check(sources: dict[str, Any], labels: Any) -> None:
     """Refuse what is not there."""
     for path in _paths(sources["model"]):
-        check_file(path, "Name the file of a model; the directory of an index goes with --index.")
+        check_file(path, "Name a model file. Use --index for the directory of an index.")
     for path in _paths(sources["index"]):
         if not os.path.isdir(path):
-            raise ArgumentError(f"There is no index {path}. Make one with mercer index build.")
+            raise ArgumentError(f"There is no index {path}. Build one with mercer index build.")
     for path in _paths(sources["spectra"]):
         if not os.path.isdir(path):
-            raise ArgumentError(f"There is no library {path}. Make one with mercer spectra build.")
+            raise ArgumentError(f"There is no library {path}. Build one with mercer spectra build.")
     for path in _paths(labels):
         check_file(path, "Name the file of the labels.")
 
@@ -163,5 +168,5 @@ def token_of(settings: Settings, path: str | None) -> str | None:
 
     token, is_open = read_token(path)
     if is_open:
-        note(settings, f"Others than you may read {path}. Use chmod 600 {path}.")
+        note(settings, f"Other users can read {path}. Run chmod 600 {path}.")
     return token

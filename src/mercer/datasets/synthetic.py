@@ -17,8 +17,8 @@ def make_spectra(n_compounds=400, bin_width=0.1, *, random_state=0):
     """Spectra in the form of :func:`load_massbank`: compounds of six classes, each at several collision energies.
 
     A class has 60 fragments of its own; a compound takes 8 of them and 8 that are its own alone. A fragment's intensity
-    is exp(base + slope * energy + noise), so that one compound looks different at low and at high energy; what is below
-    a thousandth of the strongest is not seen.
+    is exp(base + slope * energy + noise), so that one compound looks different at low and at high energy; peaks below a
+    thousandth of the strongest are dropped.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def read_boxes(path, label=None):
 
     See Also
     --------
-    PartDetector : what learns from them.
+    PartDetector : learns from these boxes.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def boxes_of(files, table, source="the boxes"):
     ----------
     files : paths of images, from the folder that the table starts at
     table : dict of read_boxes
-    source : what errors call the table
+    source : name of the table in error messages
 
     Examples
     --------

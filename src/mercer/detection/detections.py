@@ -15,7 +15,7 @@ class Detections:
     ----------
     boxes : (n, 4), xmin ymin xmax ymax in pixels
     scores : (n,)
-    components : (n,), which view it is
+    components : (n,), the component of each detection
     parts : (n, P, 4), boxes of the parts
     """
 
@@ -32,7 +32,7 @@ class Detections:
         return np.column_stack([self.boxes, self.scores]).astype(dtype or np.float64, copy=False)
 
     def tolist(self):
-        """The lines of the array as lists."""
+        """Convert to one list per detection."""
         return np.asarray(self).tolist()
 
     def plot(self, image, ax=None):

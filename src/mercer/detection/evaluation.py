@@ -21,13 +21,13 @@ class DetectionReport:
 
     Attributes
     ----------
-    ap : average precision, the area under precision against recall, made to fall (VOC 2010 on)
+    ap : average precision, the area under the monotone precision-recall curve (VOC 2010 on)
     ap_11_point : mean of the precision at recalls 0, 0.1, ..., 1 (VOC 2007)
     log_average_miss_rate : geometric mean of the miss rate at nine rates of false positives per image from 0.01 to 1
     recall, precision : after each detection, best first
     miss_rate, false_positives_per_image : after each detection
     scores : of the detections, best first
-    n_objects, n_images : what was looked for, and where
+    n_objects, n_images : number of annotated objects and of images
     """
 
     ap: float
@@ -42,13 +42,13 @@ class DetectionReport:
     n_images: int
 
     def at(self, threshold):
-        """(precision, recall) of the detections that score more than a threshold, (0, 0) if there are none."""
+        """Return (precision, recall) of the detections above a threshold, (0, 0) if there are none."""
         n = int((self.scores > threshold).sum())
         return (float(self.precision[n - 1]), float(self.recall[n - 1])) if n else (0.0, 0.0)
 
     @property
     def best_threshold(self):
-        """Above this score precision and recall are best together (the largest F1); 0 if no detection is right."""
+        """The threshold with the largest F1; 0 if no detection is correct."""
         f1 = self.recall * self.precision / np.maximum(self.recall + self.precision, 1e-12)
         if not f1.any():
             return 0.0
@@ -72,7 +72,7 @@ def average_precision(recall, precision, rule="area"):
 
     Examples
     --------
-    One right detection before a wrong one, of two objects:
+    A correct detection before a wrong one, for two objects:
 
     >>> average_precision(np.array([0.5, 0.5]), np.array([1.0, 0.5]))
     0.5
@@ -101,7 +101,7 @@ def evaluate_detections(found, truth, least=0.5):
 
     Examples
     --------
-    One image with two objects, of which the first is found, and something else:
+    An image with two objects: one is found, and one detection is wrong:
 
     >>> import numpy as np
     >>> truth = [np.array([[0.0, 0.0, 10.0, 10.0], [50.0, 50.0, 60.0, 60.0]])]

@@ -1,6 +1,6 @@
-"""Rows of numbers from things of a laboratory: peaks of mass spectra, molecules.
+"""Converts spectra and molecules to feature vectors.
 
-Images have a package of their own, :mod:`mercer.vision`.
+For images, see :mod:`mercer.vision`.
 """
 
 from mercer.features.entropy_weighting import SpectralEntropyWeighting

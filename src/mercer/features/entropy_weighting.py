@@ -39,7 +39,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
     Notes
     -----
-    Rows may be dense or CSR; nothing is learned from them but their width. Empty rows stay empty.
+    Rows may be dense or CSR. Only their width is recorded. Empty rows stay empty.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class SpectralEntropyWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X):
-        """The weighted rows, dense or CSR as X is, float32 or float64."""
+        """Return the weighted rows, dense or CSR like X, in float32 or float64."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if sparse.issparse(X):

@@ -18,7 +18,7 @@ _PURPOSE = "Computing fingerprints of molecules"
 class MoleculeFingerprints(TransformerMixin, BaseEstimator):
     """Compute fingerprints of molecules from SMILES [rogers10extended] with RDKit.
 
-    A fragment of a molecule has a number, and is counted in the column ``number % n_bits``: the scores of two such rows
+    The hash of a fragment modulo ``n_bits`` is its column: the scores of two such rows
     are those of RDKit's own fingerprints of this size. Fragments that share a column count together; with 2**20
     columns few do, and sparse rows take no more memory for it.
 
@@ -60,7 +60,7 @@ class MoleculeFingerprints(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The fingerprints of SMILES, a CSR array of float32; one that RDKit refuses is refused with its number.
+        """Compute the fingerprints of SMILES, a CSR array of float32. A SMILES that RDKit cannot read raises an error.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class SumKernel(_Composite):
 
     @classmethod
     def of(cls, *terms):
-        """Sum of kernels; sums among them are taken apart."""
+        """Sum of kernels; nested sums are flattened."""
         kernels, weights = [], []
         for term in terms:
             if not isinstance(term, Kernel):
@@ -171,7 +171,7 @@ class ProductKernel(_Composite):
 
     @classmethod
     def of(cls, *factors):
-        """Product of kernels; products among them are taken apart."""
+        """Product of kernels; nested products are flattened."""
         kernels = []
         for factor in factors:
             kernels += factor.kernels if isinstance(factor, ProductKernel) else (factor,)

@@ -46,7 +46,7 @@ def _without_self(scores, indices):
 
 
 class MatrixSummary:
-    """Facts about a matrix that passes by in blocks of rows."""
+    """Summary of a matrix that is processed in blocks of rows."""
 
     def __init__(self, shape: tuple[int, int], gram: bool):
         self.shape = shape

@@ -106,7 +106,7 @@ class MinMax(_SharedPart):
 
     Examples
     --------
-    Of fragments that occur twice, once and never, against once, once and twice:
+    Compare fragments that occur twice, once and never with once, once and twice:
 
     >>> MinMax()([[2.0, 1.0, 0.0]], [[1.0, 1.0, 2.0]]).tolist()
     [[0.4]]
@@ -124,7 +124,7 @@ class DotTanimoto(_Share):
 
     Examples
     --------
-    Of fragments that occur twice, once and never, against once, once and twice:
+    Compare fragments that occur twice, once and never with once, once and twice:
 
     >>> DotTanimoto()([[2.0, 1.0, 0.0]], [[1.0, 1.0, 2.0]]).round(3).tolist()
     [[0.375]]

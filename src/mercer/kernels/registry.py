@@ -93,7 +93,7 @@ def needs_non_negative(resolve):
 
 
 def in_words(kernel):
-    """A kernel, or its ``repr``, as people say it: the name, and arguments that somebody has chosen.
+    """Describe a kernel, or its ``repr``, in words: its name and its chosen arguments.
 
     >>> in_words("Chi2(signed=False)"), in_words("ExpChi2(gamma=0.51234)"), in_words("Linear() + RBF(gamma=1.0)")
     ('chi2 kernel', 'exp-chi2 kernel (gamma=0.5123)', 'kernel Linear() + RBF(gamma=1.0)')

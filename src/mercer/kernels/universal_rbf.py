@@ -53,7 +53,7 @@ def slope_of_share(ratio):
 
 @kernel_class
 class UniversalRBF(Kernel):
-    """K(x, y) = 1/2 - g(|x - y|), the kernel that universal bits stand for; of blocks, the mean over blocks. (18)
+    """K(x, y) = 1/2 - g(|x - y|), the kernel that universal bits approximate; the mean over blocks, if any. (18)
 
     Close to exp(-|x - y|^2 pi^2 / (2 delta^2)) / 2, a Gaussian of width delta / pi, but steep at the origin, where g is
     linear: between 4 / pi^2 and 1/2 times the Gaussian. (22)
@@ -84,7 +84,7 @@ class UniversalRBF(Kernel):
 
     @property
     def step(self):
-        """delta, or 1 where that is left open."""
+        """delta, or 1 if it is None."""
         return 1.0 if self.delta is None else self.delta
 
     def with_widths(self, width_of):

@@ -13,7 +13,7 @@ DISTANCE_ROWS = 1000  # rows whose mean distance gives a kernel its width
 
 
 def resolve_kernel(kernel, X, n_jobs=None):
-    """The kernel that a parameter stands for on rows X.
+    """Get the kernel of a parameter, with the width measured on rows X.
 
     An open width of exp(-gamma D) becomes gamma = 1 over the mean of D between different rows, so that the scale of the
     data does not matter. For RBF that is near to what scikit-learn calls ``gamma="scale"``. Parts of sums, products and
@@ -38,7 +38,7 @@ def resolve_kernel(kernel, X, n_jobs=None):
 
 
 def closed(kernel):
-    """The kernel with 1 for every open width: what it computes when it is called directly.
+    """The kernel with width 1 wherever the width is None, as when it is called directly.
 
     >>> closed(get_kernel("laplacian"))
     Laplacian(gamma=1.0)

@@ -197,7 +197,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         ----------
         X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : classes, shape (n,), or an indicator matrix of labels; of a source that has labels, these by default
-        sample_weight : None, or how much each row counts
+        sample_weight : None, or the weight of each row
         groups : None, or for each row the group that it belongs to (a compound, a patient), shape (n,)
             An automatic fit scores each row with models trained on other groups.
         """
@@ -257,7 +257,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     @property
     def columns_(self):
-        """How the classes became columns of scores, and how scores become classes: a ``ClassColumns``."""
+        """``ClassColumns`` that convert classes to columns of scores, and scores to classes."""
         if not hasattr(self, "multi_class_"):
             check_is_fitted(self)
         return class_columns(self.multi_class_, len(self.classes_))

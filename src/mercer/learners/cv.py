@@ -109,7 +109,7 @@ class KernelClassifierCV(KernelClassifier):
         ----------
         X : array-like, sparse matrix, memory-mapped array or source of rows, shape (n, d)
         y : classes, shape (n,), or an indicator matrix of labels
-        sample_weight : None, or how much each row counts, in the scores of the folds too
+        sample_weight : None, or the weight of each row, also in the scores of the folds
         """
         self._check_parameters()
         with self._working():

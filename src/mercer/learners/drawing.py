@@ -19,7 +19,7 @@ class DrawsItself:
         ----------
         features : None, or column numbers or names
             None takes the (at most 12) columns whose functions vary most.
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------
@@ -38,7 +38,7 @@ class DrawsItself:
 
         Parameters
         ----------
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------

@@ -100,7 +100,7 @@ class KernelRegressor(RegressorMixin, KernelLearner):
         ----------
         X : array-like, sparse matrix, memory-mapped array, source of rows, Dask array or data frame, shape (n, d)
         y : numbers, shape (n,) or (n, targets)
-        sample_weight : None, or how much each row counts
+        sample_weight : None, or the weight of each row
         groups : None, or for each row the group that it belongs to, shape (n,); as in :class:`KernelClassifier`
         """
         self._check_parameters()

@@ -19,7 +19,7 @@ from mercer.spaces import MapPredictor, as_rows
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of the maps: a scikit-learn transformer that knows the kernel it approximates.
+    """Base class of the maps: a scikit-learn transformer that approximates a kernel.
 
     A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``encode_rows(X)``, the
     features of validated rows as a dense array or a CSR matrix. Both also take Dask collections.
@@ -40,7 +40,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return narrow(self.encode_rows(self._checked(X, reset=False)))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the features: of a map that encodes columns one by one ``mz_12~chi2_0``, with the column's name.
+        """Names of the features. Maps that encode columns one by one use column names, as in ``mz_12~chi2_0``.
 
         Parameters
         ----------

@@ -62,14 +62,13 @@ class MapQuality:
 
 @dataclass(frozen=True)
 class ApproximationReport:
-    """What :func:`approximation_report` found: ``print(report)``, ``report.as_dict()``, ``report.plot("report.png")``.
+    """Result of :func:`approximation_report`; print it, plot it, or convert it with ``as_dict``.
 
     Attributes
     ----------
     maps : dict, name -> MapQuality
     n_rows : number of rows that were compared with each other
-    k : neighbors counted by the recall
-        number of neighbors that the recall counts
+    k : number of neighbors that the recall counts
 
     Examples
     --------
@@ -87,7 +86,7 @@ class ApproximationReport:
     k: int
 
     def as_dict(self):
-        """Plain numbers, ready for JSON."""
+        """Convert to plain numbers that JSON can hold."""
         lines = {}
         for name, quality in self.maps.items():
             lines[name] = {key: value for key, value in asdict(quality).items() if key not in ("exact", "approximate")}

@@ -20,14 +20,14 @@ from mercer.kernels import BrayCurtis, DotTanimoto, Linear, MinMax
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which cluster each molecule is in.
+    """The cluster of each molecule.
 
     Attributes
     ----------
     labels : ndarray of int64
         The number of the cluster of each molecule.
     centers : ndarray of int64
-        The molecule that each cluster was made around: the one with the most neighbors.
+        The center of each cluster: the molecule with the most neighbors.
     """
 
     labels: np.ndarray
@@ -48,7 +48,7 @@ class Clusters:
 
 
 def cluster(first, second, n, method="butina"):
-    """Clusters of ``n`` molecules, by the pairs of them that are similar enough.
+    """Cluster ``n`` molecules, given the pairs of similar ones.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def cluster(first, second, n, method="butina"):
     ([0, 0, 0, 1, 1, 2], [1, 4, 5])
     """
     if method not in ("butina", "components"):
-        raise InputError(f"cluster knows the methods 'butina' and 'components', got {method!r:.80}.")
+        raise InputError(f"cluster needs method to be 'butina' or 'components'; got {method!r:.80}.")
     first, second = (np.asarray(each, dtype=np.int64) for each in (first, second))
     if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < n):
-        raise InputError(f"cluster got a pair of molecules that are not among 0 to {n - 1}.")
+        raise InputError(f"cluster needs pairs of molecules from 0 to {n - 1}.")
     ones = np.ones(2 * len(first), dtype=bool)
     pairs = np.concatenate([first, second]), np.concatenate([second, first])
     near = sparse.csr_array((ones, pairs), shape=(n, n))
@@ -104,7 +104,7 @@ def _components(near, n):
 
 
 def maxmin(X, n, kernel=None, first=(), random_state=0):
-    """``n`` rows that are far apart: each next one is the one whose most similar picked row is the least similar.
+    """Pick ``n`` diverse rows by MaxMin: each next row is the one least similar to its most similar picked row.
 
     This is the MaxMin algorithm [ashton02identification], computed exactly: the sequence is that of RDKit's
     MaxMinPicker from the same first molecules, but for ties, of which the lowest number is taken here. Time grows
@@ -114,11 +114,11 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
     ----------
     X : CSR matrix of fingerprints
     n : int
-        How many rows, those in ``first`` included.
+        Number of rows to pick, including those in ``first``.
     kernel : MinMax, DotTanimoto, BrayCurtis or Linear, or None
-        What rows are compared by; None: MinMax. Linear stands for the cosine.
+        Kernel that compares rows. None uses MinMax; Linear stands for the cosine.
     first : sequence of int
-        Rows that are picked already; if there are none, one is drawn.
+        Rows already picked. If empty, the first one is drawn at random.
     random_state : int
         Seed of that draw.
 
@@ -137,7 +137,7 @@ def maxmin(X, n, kernel=None, first=(), random_state=0):
         )
     picked = [int(row) for row in first] or [int(np.random.default_rng(random_state).integers(n_rows))]
     if len(set(picked)) < len(picked) or not 0 <= min(picked) <= max(picked) < n_rows:
-        raise InputError(f"maxmin needs first molecules from 0 to {n_rows - 1}, each once.")
+        raise InputError(f"maxmin needs first to be different numbers from 0 to {n_rows - 1}.")
     values_of = _one_with_all(X, kernel)
     nearest, similarity = np.full(n_rows, -np.inf), [np.nan] * len(picked)
     for row in picked:
@@ -173,5 +173,5 @@ def _one_with_all(X, kernel):
         return np.divide((1 + twice) * common, over, out=np.ones(n_rows), where=over > 0)
 
     if not isinstance(kernel, (MinMax, BrayCurtis, DotTanimoto, Linear)):
-        raise InputError(f"maxmin compares by MinMax, DotTanimoto, BrayCurtis or Linear, not by {kernel!r:.80}.")
+        raise InputError(f"maxmin supports the kernels MinMax, DotTanimoto, BrayCurtis and Linear, not {kernel!r:.80}.")
     return values

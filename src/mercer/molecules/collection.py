@@ -18,7 +18,7 @@ class Molecules:
         ``name`` is shown with a hit. A column that is called as one of every answer (id, rank, query, similarity,
         distance) gets an underscore behind its name.
     places, numbers : where each was read, as texts for messages, and as numbers of records from 0; or None
-    problems : what could not be read, a sentence each
+    problems : molecules that could not be read, one sentence each
 
     Examples
     --------
@@ -43,12 +43,12 @@ class Molecules:
 
     @classmethod
     def of(cls, molecules, who="Molecules"):
-        """These, or a list of SMILES."""
+        """Convert a list of SMILES to Molecules."""
         if isinstance(molecules, cls):
             return molecules
         texts = None if isinstance(molecules, (str, bytes)) or not hasattr(molecules, "__iter__") else list(molecules)
         if texts is None or not all(isinstance(text, str) for text in texts):
-            raise InputError(f"{who} takes Molecules or a list of SMILES, got {molecules!r:.80}.")
+            raise InputError(f"{who} needs Molecules or a list of SMILES; got {molecules!r:.80}.")
         return cls(texts)
 
     def __len__(self):
@@ -68,11 +68,11 @@ class Molecules:
         return Molecules(taken(self.smiles), columns, taken(self.places), self.problems, taken(self.numbers))
 
     def column(self, name):
-        """The values of a column, None for all where there is no such column."""
+        """The values of a column; all None if there is no such column."""
         return list(self.columns.get(name, [None] * len(self)))
 
     def place(self, row):
-        """Where a molecule was read."""
+        """The file and line of a molecule."""
         return self.places[row] if self.places else f"molecule {row} (counted from 0)"
 
     def data(self):
@@ -87,7 +87,7 @@ class Molecules:
         ----------
         fingerprints : MoleculeFingerprints
         strict : bool
-            Whether to stop at one that RDKit does not understand.
+            Raise an error for a SMILES that RDKit cannot read.
         """
         X, understood = fingerprints.understood(self.smiles)
         wrong = [

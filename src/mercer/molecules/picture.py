@@ -24,9 +24,9 @@ def draw_grid(smiles, legends, path, per_row=6):
     """
     kind = Path(path).suffix.lower()
     if kind not in (".png", ".svg"):
-        raise InputError(f"A picture of molecules is a .png or .svg file, got {str(path)!r:.80}.")
+        raise InputError(f"A picture of molecules must be a .png or .svg file; got {str(path)!r:.80}.")
     if len(smiles) > MOST:
-        raise InputError(f"A picture has room for {MOST:,} structures, and {len(smiles):,} were asked for.")
+        raise InputError(f"A picture shows at most {MOST:,} structures; got {len(smiles):,}.")
     chem = require_extra("rdkit.Chem", "molecules", "Drawing molecules")
     drawing = require_extra("rdkit.Chem.Draw.rdMolDraw2D", "molecules", "Drawing molecules")
     log = require_extra("rdkit.rdBase", "molecules", "Drawing molecules")

@@ -16,9 +16,9 @@ from mercer.molecules.reading.tables import named_column
 
 
 class MoleculeRows(ArraySource):
-    """Rows of numbers, as `mercer.open_rows` gives them, of molecules. Those that cannot be read are left out.
+    """Fingerprints of a file of molecules, as a source of rows like `mercer.open_rows`. Unreadable ones are skipped.
 
-    ``kept`` has the numbers of the records that are there, ``problems`` a sentence for each of the others.
+    ``kept`` holds the numbers of the readable records, and ``problems`` one sentence for each other record.
     """
 
     @classmethod
@@ -37,7 +37,7 @@ class MoleculeRows(ArraySource):
         n_records = len(molecules) + len(molecules.problems)
         molecules, X = molecules.fingerprints(fingerprints)
         if not len(molecules):
-            raise InputError(f"{path} holds no molecule that can be read. {' '.join(molecules.problems[:1])}")
+            raise InputError(f"{path} holds no readable molecule. {' '.join(molecules.problems[:1])}")
         y, unlabelled = (None, None) if label is None else settle_labels(_labels(_column(molecules, label, path)))
         ids = None if id is None else whole_ids(_labels(_column(molecules, id, path)), path)
         rules = InputRules(max_unpacked=max_unpacked)

@@ -129,7 +129,7 @@ class KernelIndex(Placed):
         check_index(self)
 
     def fit(self, X, y=None):
-        """Learn embedding and code from rows, without adding them; from a sample of a Dask collection.
+        """Learn embedding and code from rows, without adding them. A Dask collection is sampled.
 
         ``y`` is ignored.
         """
@@ -150,11 +150,11 @@ class KernelIndex(Placed):
         ----------
         X : array-like or sparse matrix of shape (n, d), or a Dask array or data frame, whose chunks are added in turn
         ids : sequence of n integers or texts, or None
-            The caller's own, each once. None: integers after the largest so far.
+            Unique ids. None assigns consecutive integers after the largest one.
         data : dict of sequences, data frame, Arrow table or None
-            Columns beside the rows, with a value for each: integers, floats, texts, booleans, dates and
-            timestamps, any of them missing (None, NaN, NaT). The first call with ``data`` says which columns there are;
-            rows that were there before have no values. Later calls may leave columns out, and add none.
+            Columns to store with the rows, one value per row: integers, floats, strings, booleans, dates and
+            timestamps; None, NaN and NaT are missing values. The first call with ``data`` defines the columns;
+            earlier rows have missing values. Later calls may omit columns, but not add any.
         """
         if is_dask(X):
             return add_chunks(self, X, ids, data)
@@ -168,7 +168,7 @@ class KernelIndex(Placed):
         return self
 
     def update(self, X, ids, data=None):
-        """Replace the rows of ids that are in the index, in one step; columns that ``data`` leaves out stay."""
+        """Replace the rows of existing ids, in one step. Columns that ``data`` omits keep their values."""
         rows, who = self.rows_, "KernelIndex.update"
         X = rows.as_kept(rows.model.validated(X))
         ids = rows.new_ids(() if ids is None else ids, X.shape[0], who)
@@ -183,7 +183,7 @@ class KernelIndex(Placed):
         return self
 
     def refit(self):
-        """Learn embedding and code again from the kept rows, and encode them again."""
+        """Learn embedding and code again from the stored rows, and encode the rows again."""
         rows = self.rows_
         rows.check_kept("KernelIndex.refit")
         if not len(rows):
@@ -227,7 +227,7 @@ class KernelIndex(Placed):
             For ``exact="probable"``: the expected share of the nearest rows that is found; a lower share is faster. The
             certificate states the share measured on stored rows.
         rerank : bool
-            Compute the exact kernel for the best candidates; otherwise, the estimates of the codes or the graph rank
+            Compute the exact kernel for the best candidates; otherwise, estimates of the codes or the graph rank
             them.
         recall : float or None
             Target share of the true nearest rows, such as 0.95, 0.99 or 0.999. The number of candidates is the number
@@ -240,7 +240,7 @@ class KernelIndex(Placed):
 
         Returns
         -------
-        ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
+        ids : array of shape (m, k), nearest first, ties by id; -1 (None for string ids) if fewer were found
         values : float64 array of shape (m, k), similarities or distances
         """
         rows, Q = self._asked(Q, "KernelIndex.search")
@@ -260,7 +260,8 @@ class KernelIndex(Placed):
         return rows.ids.at(positions), values
 
     def data(self, ids, as_frame=False):
-        """The columns of some rows, as a dictionary of lists in the order of ``ids``, or as a data frame with the ids.
+        """Return the columns of some rows, as a dictionary of lists in the order of ``ids``, or as a data frame with
+        the ids.
 
         Missing values are None in the lists.
         """
@@ -272,7 +273,7 @@ class KernelIndex(Placed):
 
     @property
     def columns_(self):
-        """The columns beside the rows, with their types: integer, float, text, boolean, date or timestamp."""
+        """Names and types of the columns stored with the rows: integer, float, text, boolean, date or timestamp."""
         return {column.name: column.type for column in self.rows_.data}
 
     def kneighbors(self, X, n_neighbors=5, return_distance=True):
@@ -306,9 +307,10 @@ class KernelIndex(Placed):
         return in_lists(Q.shape[0], queries, rows.ids.at(positions), values)
 
     def exact_values(self, Q, positions):
-        """Similarities or distances of rows at positions of ``rows_``, in every bit as an exact search reports them.
+        """Return similarities or distances of rows at positions of ``rows_``, equal to those of an exact search in
+        every bit.
 
-        ``positions`` has a line for each query; where it is -1 the value is NaN.
+        ``positions`` has one row per query; the value of position -1 is NaN.
         """
         rows, Q = self._asked(Q, "KernelIndex.exact_values")
         rows.check_kept("KernelIndex.exact_values")
@@ -338,7 +340,7 @@ class KernelIndex(Placed):
 
     @property
     def kernel_(self):
-        """The kernel that rows are compared by, with widths that were left open measured."""
+        """The kernel that compares rows, with its measured width."""
         return self.rows_.model.kernel_
 
     @property
@@ -348,19 +350,19 @@ class KernelIndex(Placed):
 
     @property
     def feature_names_in_(self):
-        """The names of the columns that the model was fitted on; an AttributeError if it knows none."""
+        """Names of the columns on which the model was fitted; raises AttributeError if there are none."""
         return self.model_.feature_names_in_
 
     @property
     def plan_(self):
-        """What was chosen and why; ``recall`` has the curves of `search` that were measured."""
+        """The settings that were chosen, and why; ``recall`` holds the measured curves of `search`."""
         rows = self.rows_
         curves = [curve.document for curve in rows.derived.known.curves]
         chosen = {**rows.model.plan_, "recall": curves} if curves else rows.model.plan_
         return IndexPlan(chosen, self, len(rows))
 
     def stats(self):
-        """Size, memory, and how the rows fit the model, as a dictionary."""
+        """Return size, memory, and the share of rows that differ from the training sample, as a dictionary."""
         return statistics(self, self.rows_)
 
     def __sklearn_tags__(self):

@@ -57,7 +57,7 @@ PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}  # first byt
 
 
 class ServiceError(Exception):
-    """A service refused a request (`status`, `code` and `request_id` say more) or was not reached (status None)."""
+    """The service refused a request (see `status`, `code` and `request_id`) or could not be reached (status None)."""
 
     status = code = request_id = None
 
@@ -193,14 +193,14 @@ def pack_message(codes, n_bits, fingerprint):
     codes = np.ascontiguousarray(codes, dtype=np.uint8)
     if codes.ndim != 2 or not len(codes) or codes.shape[1] != -(-n_bits // 8):
         raise ValueError(
-            f"pack_message needs one row or more of {-(-n_bits // 8)} bytes, got an array of shape {codes.shape}."
+            f"pack_message needs at least one row of {-(-n_bits // 8)} bytes, got an array of shape {codes.shape}."
         )
     head = struct.pack("<4sB3x8sII", b"MRCW", 1, bytes.fromhex(fingerprint)[:8], n_bits, len(codes))
     return head + struct.pack("<I", zlib.crc32(codes.tobytes(), zlib.crc32(head))) + codes.tobytes()
 
 
 class Client:
-    """Classifies, detects and searches with a service. Of rows it sends bits only, unless ``raw`` says otherwise.
+    """Client of a service that classifies, detects and searches. It sends bits instead of rows unless ``raw`` is set.
 
     Rows are an array, or a data frame (anything with ``columns`` and ``to_numpy``). Columns of a frame are taken by
     name, in the order of the model: all that it knows must be there, each once. The other columns of its training
@@ -215,19 +215,19 @@ class Client:
     Parameters
     ----------
     url : str
-        Where the service is, "http://localhost:8321".
+        Address of the service, such as "http://localhost:8321".
     token : str or None
-        Bearer token, if the service wants one.
+        Bearer token, if the service needs one.
     timeout, retries : number, int
-        Seconds without an answer after which an attempt has failed; how often it is repeated.
+        Seconds after which an unanswered attempt fails, and the number of further attempts.
     bits : int or None
-        Bits of a row, one of the rates of the service. None: the longest code.
+        Bits per row, one of the rates of the service. None uses the longest code.
     fingerprint : str or None
-        The only embedding that may be used. None: the first one that is fetched.
+        Fingerprint of the only embedding to accept. None accepts the first one fetched.
     model : str or None
-        Name of the model to ask, one of those that `models` lists. None: the first.
+        Name of the model to use, one of those that `models` lists. None uses the first.
     raw : bool
-        Whether `classify` and `neighbors` send the numbers themselves. Needed by models that make no bits.
+        Send rows as numbers in `classify` and `neighbors`, which models without bits require.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class Client:
         if self._place.scheme not in ("http", "https") or not self._place.hostname:
             raise ValueError(f"Client needs a url that starts with http:// or https://, got {url!r}.")
         if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
-            raise ValueError(f"Client needs a timeout of seconds above 0, or None, got {timeout!r}.")
+            raise ValueError(f"Client needs a timeout > 0 in seconds, or None; got {timeout!r}.")
         self._timeout, self._retries, self._pinned = timeout, _count(retries, "retries", 0), fingerprint
         self._query = "" if bits is None else f"?bits={_count(bits, 'bits', 1)}"
         self._base = "/v1" if model is None else f"/v1/models/{urllib.parse.quote(model, safe='')}"
@@ -252,7 +252,7 @@ class Client:
         if token is not None:
             token = token.strip()  # of the line end of its file
             if not (token.isascii() and token.isprintable()):
-                raise ValueError("Client needs a token of printable ASCII characters.")  # which is not shown
+                raise ValueError("Client needs a token made of printable ASCII characters.")  # which is not shown
             self._headers["Authorization"] = f"Bearer {token}"
         self._embedding, self._columns, self._others, self._model = None, None, [], None
         self._local = threading.local()
@@ -263,32 +263,32 @@ class Client:
         return self._embedding or self.refresh()
 
     def refresh(self):
-        """Fetch the embedding and use it from now on. A fingerprint that was given must still be met."""
+        """Fetch the embedding again and use it from now on. It must still match a given fingerprint."""
         self._embedding, self._columns, self._others, self._model = self._fetched(self._pinned)
         return self._embedding
 
     @property
     def columns(self):
-        """The names of the columns in the order of the model, or None if it knows none."""
+        """Column names in the order of the model, or None if it has none."""
         return self._columns if self.embedding else None
 
     @property
     def other_columns(self):
-        """The names of columns that may come with those of the model, such as its label; they are left out."""
+        """Names of columns that rows may also have, such as the label; the client ignores them."""
         return self._others if self.embedding else []
 
     def models(self):
-        """The names of the models of the service, the first one first."""
+        """Names of the models of the service, the default first."""
         return [each["name"] for each in self._request("GET", "/v1/models")["models"]]
 
     def model(self):
-        """The card of the model, a dict."""
+        """Description of the model, a dict."""
         return self._request("GET", f"{self._base}/model")
 
     def classify(self, X):
         """Classification(labels (n,), classes (c,), scores as the service gives them, bits, model) of rows.
 
-        Of a model that gives a row several labels, or none, each of ``labels`` is a list.
+        For a model with several labels per row, each entry of ``labels`` is a list.
         """
         return _classification(self._sent("/classify", X))
 
@@ -301,26 +301,26 @@ class Client:
     neighbours = neighbors  # as it was called until 0.1
 
     def label_table(self, table, scores=False):
-        """The bytes of a csv file, a path or bytes, with a column ``predicted`` at its end, and scores of the classes.
+        """Return a csv file (given by its path or bytes) with a last column ``predicted``, and optionally scores.
 
-        The table itself is sent, not its bits.
+        Sends the table itself, not bits.
         """
         path = f"{self._base}/classify?scores={int(bool(scores))}"
         return self._request("POST", path, _content(table), CSV, csv=True)
 
     def neighbors_table(self, table, k=10):
-        """The nearest rows of each row of a csv file, a path or bytes: the bytes of a csv with a line for each."""
+        """Return the nearest rows of each row of a csv file, as a csv with one line per neighbor."""
         path = f"{self._base}/neighbors?k={_count(k, 'k', 1)}"
         return self._request("POST", path, _content(table), CSV, csv=True)
 
     def classify_pictures(self, pictures):
-        """Classification of pictures, each the path or the bytes of a PNG or JPEG file."""
+        """Classify pictures, each the path or the bytes of a PNG or JPEG file."""
         return _classification([self._looked_at("/classify", picture) for picture in pictures])
 
     def explain(self, picture, label=None):
-        """What speaks for the class of a picture, or for another: a dict with ``label``, ``measure`` and ``overlay``.
+        """Explain the predicted class of a picture, or another: a dict with ``label``, ``measure`` and ``overlay``.
 
-        ``overlay`` is a PNG to lay over the picture: blue speaks for the class, orange against it.
+        ``overlay`` is a PNG to lay over the picture: blue parts count for the class, orange parts against it.
         """
         query = {"explain": 1} if label is None else {"explain": 1, "label": label}
         found = self._looked_at(f"/classify?{urllib.parse.urlencode(query)}", picture)["explanation"]
@@ -329,7 +329,7 @@ class Client:
     def detect(self, picture, threshold=None):
         """Detection(boxes (n, 4), scores (n,), parts (n, P, 4), threshold, width, height, model) in a picture.
 
-        Boxes are xmin ymin xmax ymax in pixels, best first. Without a threshold that of the detector is used.
+        Boxes are xmin ymin xmax ymax in pixels, best first. The default threshold is that of the detector.
         """
         query = "" if threshold is None else f"?threshold={float(threshold):.9f}"
         found = self._looked_at(f"/detect{query}", picture)
@@ -350,7 +350,9 @@ class Client:
         for fingerprint, whose in ((answer.get("fingerprint"), "which it states"), (wanted, "which is expected")):
             if fingerprint is not None and fingerprint != embedding.fingerprint:
                 is_not = f"has the fingerprint {embedding.fingerprint}, not {fingerprint}, {whose}"
-                raise FingerprintError(f"The embedding of the service {is_not}. To accept it, refresh() or pin it.")
+                raise FingerprintError(
+                    f"The embedding of the service {is_not}. To accept it, call refresh() or pin it."
+                )
         return embedding, answer.get("columns"), answer.get("other_columns") or [], answer.get("model")
 
     def _sent(self, path, X):
@@ -388,7 +390,7 @@ class Client:
         """Another model answers: its embedding is the same, and its columns must be too."""
         _, found, _, model = self._fetched(embedding.fingerprint)
         if found != columns:
-            raise FingerprintError("The service has a model of other columns now. To accept it, refresh().")
+            raise FingerprintError("The service now has a model with different columns. To accept it, call refresh().")
         self._model = model
 
     def _answers(self, path, rows, body, media):
@@ -450,7 +452,7 @@ def _count(value, name, least):
             return operator.index(value)
     except TypeError:
         pass
-    raise ValueError(f"Client needs {name} as a whole number from {least} on, got {value!r}.")
+    raise ValueError(f"Client needs {name} to be an integer >= {least}; got {value!r}.")
 
 
 def _content(source):
@@ -471,13 +473,13 @@ def _in_order(frame, columns, others):
     if columns is None:
         return frame.to_numpy()
     counts = collections.Counter(frame.columns)
-    for what, times in (("missing", 0), ("there more than once", 2)):
+    for what, times in (("missing", 0), ("repeated", 2)):
         wrong = [name for name in columns if min(counts[name], 2) == times]
         if wrong:
-            raise ValueError(f"Client needs each column of the model once; {what}: {_names(wrong)}.")
+            raise ValueError(f"Client needs every column of the model exactly once; {what}: {_names(wrong)}.")
     unknown = [name for name in counts if name not in {*columns, *others}]
     if unknown:
-        raise ValueError(f"Client got columns that the model was not fitted on: {_names(unknown)}. Leave them out.")
+        raise ValueError(f"Client got unknown columns: {_names(unknown)}. Remove them.")
     return frame[list(columns)].to_numpy()
 
 
@@ -528,7 +530,7 @@ def _checked(specification):
         need(name, type(s[name]) is type(allowed[0]) and s[name] in allowed, f"one of {allowed}")
 
     def need_whole(name, low, high):
-        need(name, type(s[name]) is int and low <= s[name] <= high, f"a whole number from {low} to {high}")
+        need(name, type(s[name]) is int and low <= s[name] <= high, f"an integer from {low} to {high}")
 
     need_one("format", "mercer-embedding")
     need_whole("version", 1, 1)
@@ -542,7 +544,7 @@ def _checked(specification):
     need_whole("blocks", 1, min(1 << 24, ((1 << 32) - 1) // (s["projections"] * s["bits"])))
     need_whole("step", 1, 1 << 50)
     need_one("dither", True, s["kind"] == "universal")
-    need("exponent", (s["exponent"] is None) != (s["scale"] is None), "a number, or null beside a scale,")
+    need("exponent", (s["exponent"] is None) != (s["scale"] is None), "a number, or null with a scale,")
     if s["exponent"] is not None:
         need_whole("exponent", -1022, 1023)
     for name, length in (("scale", "features"), ("center", "features"), ("offsets", "projections")):
@@ -550,10 +552,10 @@ def _checked(specification):
     if s["offsets"] is not None:
         o = _doubles(s, "offsets", "projections")
         whole = not (o % 1).any() and abs(o).max() < 2.0**52 and s["kind"] != "universal"
-        need("offsets", whole, "whole numbers below 2^52, and none for universal codes,")
+        need("offsets", whole, "integers below 2^52, none for universal codes,")
     if s["matrix"] == "learned":
         whole = _numbers(s, "entries", "<i2", s["projections"], s["features"])
-        need("entries", whole.min() > -32768, "whole numbers from -32767 to 32767")
+        need("entries", whole.min() > -32768, "integers from -32767 to 32767")
     return s
 
 

@@ -27,7 +27,7 @@ KERNEL_ROWS, KERNEL_VALUES = 1024, 2**22  # rows and kernel values per task
 
 @predictor_class
 class CellTree:
-    """Which cell a row lies in.
+    """Tree that assigns rows to cells.
 
     Parameters
     ----------

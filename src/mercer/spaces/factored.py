@@ -286,7 +286,7 @@ class BlockFactor(_Factored):
 
 @inner_class
 class Factor(_Factored):
-    """H = F'F from F itself: K_ZZ of landmarks through a rank-revealing factor.
+    """H = F'F, given by F: K_ZZ of landmarks through a rank-revealing factor.
 
     Parameters
     ----------

@@ -282,7 +282,7 @@ class BlockDiagonal(InnerProduct):
 
 
 def block_diag(*parts):
-    """The inner product of rows side by side; block diagonals among the parts are taken apart.
+    """The inner product of rows side by side; nested block diagonals are flattened.
 
     >>> block_diag(Identity(2), block_diag(Identity(3), Identity(1))).slices
     (slice(0, 2, None), slice(2, 5, None), slice(5, 6, None))

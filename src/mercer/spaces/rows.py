@@ -366,7 +366,7 @@ class StackedRows(Rows):
 
 
 def as_rows(X):
-    """Rows as they are, a sparse matrix as CSRRows, an array as DenseRows.
+    """Convert an array to DenseRows and a sparse matrix to CSRRows; return rows unchanged.
 
     >>> as_rows([[1.0, 0.0], [0.0, 2.0]])
     DenseRows(2 x 2, 32 bytes)
@@ -377,7 +377,7 @@ def as_rows(X):
 
 
 def hstack(*parts):
-    """Rows side by side. Parts are rows, arrays or sparse matrices; stacks among them are taken apart.
+    """Concatenate rows side by side. Parts are rows, arrays or sparse matrices; nested stacks are flattened.
 
     >>> hstack([[1.0, 2.0]], [[3.0]]).scores([1.0, 1.0, 1.0]).tolist()
     [6.0]

@@ -17,7 +17,7 @@ _MATCHMS = "matchms"  # of no extra: it asks for a scipy older than the one that
 
 
 class Spectrum(NamedTuple):
-    """One spectrum: its peaks by ascending m/z, and what is known of it."""
+    """One spectrum: its peaks by ascending m/z, and its metadata."""
 
     mz: np.ndarray
     intensity: np.ndarray
@@ -34,7 +34,7 @@ class Spectra:
     columns : mapping of names to one value per spectrum, None where there is none
         The names are those of ``Spectra.NAMES``: name, precursor_mz, adduct, charge, ion_mode, formula, smiles,
         inchikey, retention_time (seconds), collision_energy, ms_level, spectrum_id, file and scan.
-    problems : what :func:`read_spectra` left out, a sentence each
+    problems : records that :func:`read_spectra` skipped, one sentence each
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Spectra:
 
     def _check(self):
         if self.mz.ndim != 1 or self.mz.shape != self.intensity.shape:
-            raise InputError("Spectra needs as many intensities as m/z, in arrays of one dimension.")
+            raise InputError("Spectra needs mz and intensity to be vectors of equal length.")
         ends = self.offsets
         if ends.ndim != 1 or not len(ends) or ends[0] or ends[-1] != len(self.mz) or (np.diff(ends) < 0).any():
             raise InputError("Spectra needs ascending offsets from 0 to the number of peaks.")
@@ -67,7 +67,7 @@ class Spectra:
         for name, values in self.columns.items():
             if name not in NAMES:
                 hint = did_you_mean(name, NAMES)
-                raise InputError(f"Spectra knows no column {name!r:.80}. {hint}The columns are {', '.join(NAMES)}.")
+                raise InputError(f"Spectra has no column {name!r:.80}. {hint}The columns are {', '.join(NAMES)}.")
             if isinstance(values, str) or len(values) != len(self):
                 raise InputError(f"Spectra has {len(self)} spectra, and the column {name!r} other values.")
         number = np.repeat(np.arange(len(self)), np.diff(ends))
@@ -79,13 +79,13 @@ class Spectra:
 
     @classmethod
     def from_peaks(cls, peaks, **columns):
-        """Of arrays of shape (peaks, 2), m/z and intensity, in any order; columns as of the class."""
+        """Create spectra from arrays of shape (peaks, 2), m/z and intensity, in any order, with columns as above."""
         tables = []
         for row, table in enumerate(peaks):
             try:
                 table = np.asarray(table, dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise InputError(f"Spectrum {row} is no array of numbers: {error}.") from error
+                raise InputError(f"Spectrum {row} is not an array of numbers: {error}.") from error
             if table.size and (table.ndim != 2 or table.shape[1] != 2):
                 raise InputError(f"Spectrum {row} needs shape (peaks, 2), m/z and intensity; got {table.shape}.")
             tables.append(table.reshape(-1, 2))
@@ -94,7 +94,7 @@ class Spectra:
 
     @classmethod
     def from_text(cls, text, **columns):
-        """One spectrum of a text with an m/z and an intensity in each line; columns as of the class."""
+        """Create one spectrum from text with an m/z and an intensity per line, with columns as above."""
         found = next(read_peak_list(text.splitlines()))
         if isinstance(found, BadRecord):
             raise InputError(f"The list of peaks {found}.")
@@ -103,7 +103,7 @@ class Spectra:
 
     @classmethod
     def from_records(cls, records, problems=()):
-        """Of (pairs of names and values as a file has them, m/z, intensities)."""
+        """Create spectra from records: pairs of names and values as in a file, m/z, intensities."""
         records = list(records)
         rows = [harmonized(pairs) for pairs, _, _ in records]
         columns = {name: [row.get(name) for row in rows] for name in NAMES if any(name in row for row in rows)}
@@ -114,18 +114,19 @@ class Spectra:
 
     @classmethod
     def from_matchms(cls, spectra):
-        """Of objects like matchms' ``Spectrum``: with ``peaks.mz``, ``peaks.intensities`` and ``metadata``."""
+        """Create spectra from ``Spectrum`` objects of matchms."""
         records = []
         for row, each in enumerate(spectra):
             try:
                 pairs = list(dict(each.metadata).items())
                 records.append((pairs, np.asarray(each.peaks.mz, float), np.asarray(each.peaks.intensities, float)))
             except (AttributeError, TypeError, ValueError) as error:
-                raise InputError(f"from_matchms needs spectra of matchms; {row} is {type(each).__name__}.") from error
+                message = f"from_matchms needs spectra of matchms; number {row} is {type(each).__name__}."
+                raise InputError(message) from error
         return cls.from_records(records)
 
     def to_matchms(self):
-        """A list of matchms' ``Spectrum``."""
+        """Convert to a list of ``Spectrum`` objects of matchms."""
         try:
             matchms = import_module(_MATCHMS)
         except ModuleNotFoundError as error:
@@ -134,12 +135,12 @@ class Spectra:
 
     @classmethod
     def of(cls, spectra, who="Spectra"):
-        """Anything that can be spectra: these, objects of matchms, or a list of arrays of shape (peaks, 2)."""
+        """Convert Spectra, objects of matchms, or a list of arrays of shape (peaks, 2) to Spectra."""
         if isinstance(spectra, cls):
             return spectra
         if isinstance(spectra, (str, bytes, Mapping)) or not hasattr(spectra, "__iter__"):
             raise InputError(
-                f"{who} takes Spectra, spectra of matchms or arrays of shape (peaks, 2), got {spectra!r:.80}."
+                f"{who} needs Spectra, spectra of matchms, or arrays of shape (peaks, 2); got {spectra!r:.80}."
             )
         spectra = list(spectra)
         if spectra and all(isinstance(each, Spectrum) for each in spectra):
@@ -172,11 +173,11 @@ class Spectra:
         return Spectra(self.mz[places], self.intensity[places], offsets, columns, self.problems)
 
     def column(self, name):
-        """The values of a column, None for all where there is no such column."""
+        """The values of a column; all None if there is no such column."""
         return list(self.columns.get(name, [None] * len(self)))
 
     def labels(self):
-        """What each spectrum is called: its name, else file and scan, else its id, else None."""
+        """Label of each spectrum: its name, or else file and scan, or else its id, or else None."""
         parts = (self.column(name) for name in ("name", "file", "scan", "spectrum_id"))
         return [
             name or (" ".join(filter(None, (file, f"scan {scan}"))) if scan is not None else spectrum_id)
@@ -185,13 +186,13 @@ class Spectra:
 
     @property
     def ms1_scans(self):
-        """Whether each spectrum is a scan of level 1 without a name, which is not of one compound."""
+        """Whether each spectrum is a scan of level 1 without a name."""
         parts = zip(self.column("ms_level"), self.column("name"), strict=True)
         return np.array([level == 1 and name is None for level, name in parts], dtype=bool)
 
     @property
     def precursor_mz(self):
-        """Of every spectrum, NaN where there is none."""
+        """Precursor m/z of every spectrum, NaN if unknown."""
         if "precursor_mz" not in self.columns:
             return np.full(len(self), np.nan)
         return np.array([value or np.nan for value in self.columns["precursor_mz"]], dtype=np.float64)

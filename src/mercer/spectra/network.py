@@ -19,7 +19,7 @@ NO_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])  # l
 
 
 def network_edges(first, second, scores, n_spectra, *, top_k=10, max_component=100):
-    """The pairs that are edges of a molecular network [wang16sharing], and the component of every spectrum.
+    """Select the pairs that are edges of a molecular network [wang16sharing], and find the component of every spectrum.
 
     An edge is kept if its score reaches the ``top_k``-th best of either end; equal scores stay together. As long as a
     component has more than ``max_component`` spectra, its edges within 0.02 of the lowest score in it are taken out.

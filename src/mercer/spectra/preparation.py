@@ -10,7 +10,7 @@ from mercer.spectra.settings import Settings
 
 
 def clean_spectra(spectra, **settings):
-    """Spectra without noise, with peaks that are apart, and with intensities that sum to 1.
+    """Clean spectra: drop noise, merge close peaks, and scale intensities to sum 1.
 
     In this order: peaks above precursor - ``precursor_window`` are left out; from the strongest on, peaks within
     ``merge`` are taken together at their mean m/z until all gaps are at least so large; peaks below ``noise`` times the

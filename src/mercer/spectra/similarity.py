@@ -15,7 +15,7 @@ MODES = {"identity": loops.FRAGMENTS, "open": loops.FRAGMENTS, "loss": loops.LOS
 
 
 def spectral_similarity(first, second, mode="open", clean=True, **settings):
-    """How alike the spectra of each pair are: first[i] and second[i].
+    """Compute the similarity of spectra in pairs: first[i] and second[i].
 
     Two peaks match if their m/z differ by at most ``tolerance``, each peak once. With f(x) = x log2 x, the spectral
     entropy similarity [li21spectral] of intensities a and b that sum to 1 is
@@ -51,12 +51,12 @@ def spectral_similarity(first, second, mode="open", clean=True, **settings):
     who = "spectral_similarity"
     settings = Settings(**settings).check(who)
     if mode not in MODES:
-        raise InputError(f"{who} knows the modes {', '.join(MODES)}, got {mode!r:.80}.")
+        raise InputError(f"{who} needs mode to be one of {', '.join(MODES)}; got {mode!r:.80}.")
     if not clean:
         settings = Settings(settings.similarity, settings.tolerance, settings.unit, "none", 0.0, 0.0, 0, settings.power)
     first, second = Spectra.of(first, who), Spectra.of(second, who)
     if len(first) != len(second):
-        raise InputError(f"{who} compares pairs, got {len(first)} and {len(second)} spectra.")
+        raise InputError(f"{who} compares spectra in pairs; got {len(first)} and {len(second)} spectra.")
     (mz_a, a, offsets_a), (mz_b, b, offsets_b) = prepared(first, settings), prepared(second, settings)
     rows = np.arange(len(first))
     scores, matched = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)

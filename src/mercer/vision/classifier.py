@@ -249,7 +249,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return TrainingReport(self, images, np.asarray(y), encoding, predicted, scores, figures, seconds)
 
     def cross_validate(self, rows, y):
-        """Classify rows by classifiers that were learned without them: those of the fit, with the C it has chosen.
+        """Classify each row by a classifier trained without it, with the C of the fit.
 
         The words are those of the fit.
 
@@ -273,7 +273,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[scores.argmax(axis=1)], scores
 
     def n_folds(self, y):
-        """Parts of a cross-validation: ``cv``, and as many as the smallest class has images at most."""
+        """Number of cross-validation folds: ``cv``, or fewer if the smallest class has fewer images."""
         return min(int(self.cv), int(np.unique(y, return_counts=True)[1].min()))
 
     # ------------------------------------------------------------------------------------------------------- fitting

@@ -160,5 +160,5 @@ def test_a_pipeline_that_encodes_words_says_that_python_is_to_be_asked(tmp_path)
         assert "--drop" not in result.stderr
     from mercer.serving.model.served import load_served
 
-    with pytest.raises(mercer.InputError, match=r'encodes words \(column "city"\).*from Python'):
+    with pytest.raises(mercer.InputError, match=r'encodes text \(column "city"\).*from Python'):
         load_served(tmp_path / "model.mercer")

@@ -29,6 +29,6 @@ def test_the_written_model_answers_like_the_one_of_the_file(succeeds):
 
 def test_a_model_without_such_a_form_is_refused_and_nothing_is_written(fails, tmp_path):
     mercer.save(mercer.Chi2(), "kernel.mercer")
-    fails(1, ["to_onnx writes", "not Chi2"], "export", "kernel.mercer", "m.onnx")
+    fails(1, ["to_onnx needs", "not Chi2"], "export", "kernel.mercer", "m.onnx")
     fails(2, ["no directory"], "export", "kernel.mercer", "nowhere/m.onnx")
     assert not (tmp_path / "m.onnx").exists()

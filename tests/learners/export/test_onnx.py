@@ -142,7 +142,7 @@ def test_the_file_knows_the_names_of_the_columns_and_the_plan(digits):
         (lambda X, y: KernelClassifier(map=mercer.SparseMap("rbf", n_landmarks=20)).fit(X, y), "SparseMap"),
         (lambda X, y: KernelClassifier(map=SparseAdditiveMap("chi2")).fit(X, y), "grids of the intersection"),
         (lambda X, y: IntersectionSVC(binning="adaptive", bins=9).fit(X, y), "adaptive bins"),
-        (lambda X, y: KernelClassifier(lambda A, B: A @ B.T).fit(X, y), "has no operators for the kernel"),
+        (lambda X, y: KernelClassifier(lambda A, B: A @ B.T).fit(X, y), "does not support the kernel"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_reason(make, reason, digits, tmp_path):

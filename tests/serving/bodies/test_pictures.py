@@ -91,21 +91,23 @@ def jpeg_of(width, height):
 
 GOOD = picture(striped())
 HOSTILE = {
-    "a bomb": (png_of(15_000, 15_000, b"\0" * 10**6), PNG, 413, "15000 x 15000 pixels, more than the 60,000 allowed"),
-    "a long side": (png_of(2**31 - 1, 1), PNG, 413, f"a side may have {LONGEST_SIDE}"),
-    "no pixels": (png_of(0, 7), PNG, 422, "does not say its size"),
+    "a bomb": (png_of(15_000, 15_000, b"\0" * 10**6), PNG, 413, "15000 x 15000 pixels, more than the maximum of "
+        "60,000"),
+    "a long side": (png_of(2**31 - 1, 1), PNG, 413, f"the maximum for a side is {LONGEST_SIDE}"),
+    "no pixels": (png_of(0, 7), PNG, 422, "its size is missing"),
     "a jpeg bomb": (jpeg_of(9_000, 9_000), JPEG, 413, "9000 x 9000 pixels"),
     "truncated": (GOOD[: len(GOOD) // 2], PNG, 422, "The picture is damaged or incomplete"),
-    "truncated in its header": (GOOD[:20], PNG, 422, "does not say its size"),
-    "a jpeg without a frame": (b"\xff\xd8\xff\xe0\x00\x04ab", JPEG, 422, "does not say its size"),
-    "a jpeg that loops": (b"\xff\xd8" + b"\xff" * 5000, JPEG, 422, "does not say its size"),
+    "truncated in its header": (GOOD[:20], PNG, 422, "its size is missing"),
+    "a jpeg without a frame": (b"\xff\xd8\xff\xe0\x00\x04ab", JPEG, 422, "its size is missing"),
+    "a jpeg that loops": (b"\xff\xd8" + b"\xff" * 5000, JPEG, 422, "its size is missing"),
     "data missing": (png_of(40, 40), PNG, 422, "The picture is damaged or incomplete"),
     "another format": (picture(striped(), "GIF"), PNG, 415, "says PNG, but the body is no PNG file"),
     "a jpeg called png": (picture(striped(), "JPEG"), PNG, 415, "says PNG, but the body is no PNG file"),
     "a format not taken": (picture(striped(), "GIF"), "image/gif", 415, "image/png or image/jpeg"),
     "rows": (b'{"rows": [[1]]}', "application/json", 415, "takes pictures"),
     "nothing": (b"", PNG, 415, "is no PNG file"),
-    "too many bytes": (GOOD + b"\0" * 200_000, PNG, 413, "A body may have 200000 bytes. Send a smaller picture."),
+    "too many bytes": (GOOD + b"\0" * 200_000, PNG, 413, "The maximum size of a body is 200000 bytes. Send a smaller "
+        "picture."),
 }  # fmt: skip
 
 
@@ -123,7 +125,7 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(monkeypatch):
     from mercer.serving.http.faults import Fault
 
     monkeypatch.setattr("zlib.decompress", None)
-    with pytest.raises(Fault, match="more than the 100 allowed"):
+    with pytest.raises(Fault, match="more than the maximum of 100"):
         check_picture(PNG, png_of(11, 11), 100)
     check_picture(PNG, png_of(10, 10), 100)
     check_picture(f"{JPEG}; quality=1", picture(striped(), "JPEG"), 48 * 40)
@@ -152,5 +154,5 @@ def test_models_say_what_they_are_asked_with(service):
 
 def test_an_index_of_rows_cannot_stand_beside_a_model_of_pictures():
     index = KernelIndex("chi2", random_state=0).fit(np.ones((4, 3))).add(np.ones((4, 3)))
-    with pytest.raises(InputError, match="under a name of its own"):
+    with pytest.raises(InputError, match="under its own name"):
         create_app(pictures_model(), index=index)

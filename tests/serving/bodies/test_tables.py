@@ -92,19 +92,23 @@ def test_the_nearest_rows_of_a_table_are_a_table(service, table):
 
 HEAD = '"width, cm",height,depth\n'
 REFUSED = {
-    "no text": (b"\xff\xfe\x00", 400, "not text in UTF-8"),
+    "no text": (b"\xff\xfe\x00", 400, "not UTF-8 text"),
     "nothing": ("\n \n", 422, "no rows"),
-    "a heading alone": (HEAD, 422, "a heading and no rows"),
+    "a heading alone": (HEAD, 422, "a header but no rows"),
     "a word": (HEAD + "1,2,3\n1,x,3\n", 422, 'Line 3 has no finite number in column "height"'),
     "an infinity": (HEAD + "1,inf,3\n", 422, "Line 2 has no finite number"),
     "an underscore": (HEAD + "1,1_0,3\n", 422, "Line 2 has no finite number"),
-    "an empty cell": (HEAD + "1,,3\n", 422, "Line 2 has an empty cell, which this model does not take"),
+    "an empty cell": (HEAD + "1,,3\n", 422, "Line 2 has an empty cell, which this model does not accept"),
     "a short line": (HEAD + "1,2,3\n1,2\n", 422, "Line 3 has 2 cells; the first line has 3"),
-    "an open quote": (HEAD + '1,2,"3\n', 400, "look at its quotes"),
-    "an unknown column": ('"width, cm",height,depth,age\n1,2,3,4\n', 422, 'not fitted on: "age"'),
+    "an open quote": (HEAD + '1,2,"3\n', 400, "Check its quotes"),
+    "an unknown column": ('"width, cm",height,depth,age\n1,2,3,4\n', 422, 'Unknown columns: "age"'),
     "a missing column": ("height,depth\n1,2\n", 422, 'missing: "width, cm"'),
-    "another width": ("1,2\n", 422, "must have 3 columns, got 2"),
-    "too long": (HEAD + "0.123,0.123,0.123\n" * 2000, 413, "A body may have 20000 bytes. Send the table in parts."),
+    "another width": ("1,2\n", 422, "must have 3 columns; got 2"),
+    "too long": (
+        HEAD + "0.123,0.123,0.123\n" * 2000,
+        413,
+        "The maximum size of a body is 20000 bytes. Send the table in parts.",
+    ),
 }
 
 
@@ -116,7 +120,7 @@ def test_what_is_no_table_of_this_model_is_refused_in_a_sentence(service, text, 
 
 
 def test_a_client_tells_why_a_table_was_refused(service):
-    with pytest.raises(ServiceError, match="a heading and no rows") as caught:
+    with pytest.raises(ServiceError, match="a header but no rows") as caught:
         Client(service.url).label_table(HEAD.encode())
     assert caught.value.status == 422
 
@@ -126,7 +130,7 @@ def test_a_client_that_is_raw_sends_numbers_with_their_names(service, model, tab
     X = table[0][NAMES[::-1]]
     assert client.classify(X).labels.tolist() == model.predict(table[0]).tolist()
     assert client.neighbors(X[:3], k=1).ids.ravel().tolist() == [0, 1, 2]
-    with pytest.raises(ServiceError, match="takes no bits"):
+    with pytest.raises(ServiceError, match="cannot read bits"):
         Client(service.url).classify(X)
 
 

@@ -262,10 +262,10 @@ def test_named_columns_are_brought_into_the_order_of_the_model(javascript, rng):
         rows = (rng.normal(size=(20, 3)) * 100).tolist()
         *answers, missing, twice, short, unknown = javascript(NAMED, {"url": url, "rows": rows})
     assert answers[0] == answers[1] == answers[2]
-    assert missing == 'Columns that the model takes are missing: "c".'
-    assert twice == 'Columns must have different names; more than once: "b".'
+    assert missing == 'Required columns are missing: "c".'
+    assert twice == 'Column names must be unique; repeated: "b".'
     assert short == "A row needs a value for each of the 3 columns, got 2."
-    assert unknown == 'Columns that the model was not fitted on: "size". Leave them out.'
+    assert unknown == 'Unknown columns: "size". Remove them.'
 
 
 class Changing(Service):

@@ -156,7 +156,7 @@ def test_the_line_end_of_a_token_file_does_not_matter(service, url):
 def test_no_rows_are_refused_before_anything_is_sent(service, url):
     client = Client(url)
     assert client.embedding.n_bits == 20
-    with pytest.raises(ValueError, match="one row or more"):
+    with pytest.raises(ValueError, match="at least one row"):
         client.classify(np.zeros((0, 3)))
     assert len(service.requests) == 1
 
@@ -261,11 +261,11 @@ def test_an_address_that_is_none_is_refused(url):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"bits": "many"}, "bits as a whole number from 1 on, got 'many'"),
-        ({"bits": 0}, "bits as a whole number from 1 on, got 0"),
-        ({"retries": -1}, "retries as a whole number from 0 on, got -1"),
-        ({"timeout": 0}, "timeout of seconds above 0, or None, got 0"),
-        ({"timeout": "long"}, "timeout of seconds above 0, or None, got 'long'"),
+        ({"bits": "many"}, "bits to be an integer >= 1; got 'many'"),
+        ({"bits": 0}, "bits to be an integer >= 1; got 0"),
+        ({"retries": -1}, "retries to be an integer >= 0; got -1"),
+        ({"timeout": 0}, "timeout > 0 in seconds, or None; got 0"),
+        ({"timeout": "long"}, "timeout > 0 in seconds, or None; got 'long'"),
     ],
     ids=str,
 )
@@ -276,7 +276,7 @@ def test_a_setting_that_is_none_is_refused(wrong, message):
 
 def test_a_number_of_neighbors_that_is_none_is_not_sent(service, url):
     for k in (2.5, "three", 0):
-        with pytest.raises(ValueError, match="k as a whole number from 1 on"):
+        with pytest.raises(ValueError, match="k to be an integer >= 1"):
             Client(url).neighbors(X, k)
 
 

@@ -92,15 +92,15 @@ def test_bits_are_searched_under_a_condition_too(both):
         ("where=", {}, "where", "at the end: expected a column name"),
         ("filter=1", {}, "parameters", 'There is no parameter "filter". There are k, where, exact, recall, rows.'),
         ("were=n%3D1", {}, "parameters", "Did you mean 'where'?"),
-        ("k=1&k=2", {}, "parameters", "there twice"),
+        ("k=1&k=2", {}, "parameters", "more than once"),
         ("k=1", {"where": "n = 1"}, "keys", '"ids"'),
         ("k=1", {"ids": []}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [True]}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [10**9]}, "ids", "found no row with the id 1000000000"),
-        ("exact=yes", {}, "exact", "whole number"),
+        ("exact=yes", {}, "exact", "integer"),
         ("recall=most", {}, "recall", "recall must be a number"),
-        ("recall=1.5", {}, "recall", "above 0 and at most 1"),
-        ("recall=0.9&exact=1", {}, "recall", "leave recall out"),
+        ("recall=1.5", {}, "recall", "> 0 and <= 1"),
+        ("recall=0.9&exact=1", {}, "recall", "Remove recall"),
     ],
 )
 def test_what_is_not_understood_is_refused(alone, query, body, code, message):
@@ -133,5 +133,5 @@ def test_an_index_alone_says_what_it_is_and_classifies_nothing(alone):
     assert alone.post("/v1/classify", {"rows": X[:1].tolist()}).code == "no-model"
     assert alone.get("/v1/embedding").code == "raw-only"
     assert 'task="search"' in alone.get("/metrics").body.decode()
-    with pytest.raises(mercer.InputError, match="nothing to serve: give a model"):
+    with pytest.raises(mercer.InputError, match=r"nothing to serve\. Give a model"):
         Running(None)

@@ -132,11 +132,11 @@ def test_sources_are_brought_together_by_their_names(tmp_path):
     ("arguments", "words"),
     [
         ({}, "nothing to serve"),
-        ({"model": {"a": 1, "b": 2}, "index": 3}, "Several models are served"),
-        ({"model": {"../a": 1}}, "must begin with a letter or digit"),
-        ({"model": {"a": 1}, "spectra": {"a": 2}}, "needs a name of its own"),
-        ({"model": {"a": 1}, "labels": {"b": 2}}, 'labels for "b", and no index'),
-        ({"index": {"a": 1, "b": 2}, "labels": "c"}, "Labels belong to one index"),
+        ({"model": {"a": 1, "b": 2}, "index": 3}, "The service has several models"),
+        ({"model": {"../a": 1}}, "must start with a letter or digit"),
+        ({"model": {"a": 1}, "spectra": {"a": 2}}, "library of spectra another name"),
+        ({"model": {"a": 1}, "labels": {"b": 2}}, 'labels for "b", but no index'),
+        ({"index": {"a": 1, "b": 2}, "labels": "c"}, "index_labels must name its index"),
     ],
 )
 def test_names_that_do_not_fit_are_refused(arguments, words):

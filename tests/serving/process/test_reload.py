@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_used_leaves_the_old_model(files, place, name):
             replace(place, files / f"{name}.mercer")
         answer = running.post("/v1/reload", {}, Authorization=BEARER)
         assert (answer.status, answer.code) == (409, "reload-failed")
-        assert "The old model goes on." in answer.json["error"]["message"]
+        assert "The service keeps the old model." in answer.json["error"]["message"]
         assert running.get("/v1/model").json == before
         assert running.post("/v1/classify", {"rows": X[:1].tolist()}, Authorization=BEARER).status == 200
         assert b'mercer_reloads_total{outcome="failed"} 1.0' in running.get("/metrics").body

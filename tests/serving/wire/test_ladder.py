@@ -57,7 +57,7 @@ def test_delta_is_chosen_by_cross_validation_not_by_the_rule_alone(digits):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (WireClassifier(KernelPCA()), "takes a UniversalEmbedding, a QuantizedJL or a CompactEmbedding"),
+        (WireClassifier(KernelPCA()), "to be a UniversalEmbedding, QuantizedJL or CompactEmbedding"),
         (WireClassifier(EMBEDDINGS["universal"], rates=[65]), "rates of 1 to 64 projections"),
         (WireClassifier(EMBEDDINGS["universal"], rates=[]), "rates of 1 to 64 projections"),
     ],

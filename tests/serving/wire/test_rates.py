@@ -121,10 +121,10 @@ def test_words_are_shared_by_blocks():
     [
         ({"codes": ["magic"]}, "has the codes unquantised"),
         ({"codes": ["universal-0"]}, "has the codes unquantised"),
-        ({"bits": []}, "bits as whole numbers"),
-        ({"bits": [0]}, "bits as whole numbers"),
-        ({"block_size": 5}, "divides the 64 columns of X, got 5"),
-        ({"block_size": 0}, "divides the 64 columns of X, got 0"),
+        ({"bits": []}, "bits to be integers"),
+        ({"bits": [0]}, "bits to be integers"),
+        ({"block_size": 5}, "divide the 64 columns of X; got 5"),
+        ({"block_size": 0}, "divide the 64 columns of X; got 0"),
         ({"codes": ["qjl-3"]}, "none of the codes qjl-3 in 8 bits"),
         ({"test": (X[:, :3], y)}, "test rows of 64 columns"),
     ],
@@ -135,5 +135,5 @@ def test_bad_input_is_named(change, message):
 
 
 def test_a_point_that_is_not_there_is_said(found):
-    with pytest.raises(InputError, match="no point of 'qjl-3'"):
+    with pytest.raises(InputError, match="no point for 'qjl-3'"):
         found.at("qjl-3")

@@ -38,11 +38,11 @@ def save(model: Any, path: str | os.PathLike) -> None:
     ------
     NotSaveableError
         If a part has no safe representation: a function, a random generator, an estimator that is not listed. The
-        message names the attribute and says what to do.
+        message names the attribute and the remedy.
 
     See Also
     --------
-    load : the way back.
+    load : reads the file.
 
     Examples
     --------

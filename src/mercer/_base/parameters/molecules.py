@@ -14,8 +14,9 @@ FINGERPRINTS = (
         "collide.", least=16, most=2**20),
 )  # fmt: skip
 SIMILARITY = choice("similarity", "tanimoto dot-tanimoto dice cosine", "tanimoto", "Similarity of two fingerprints: "
-    "tanimoto divides the sum of minima by the sum of maxima; dot-tanimoto is <x, y> / (<x, x> + <y, y> - <x, y>), the "
-    "same for binary fingerprints; dice; cosine.")  # fmt: skip
+    "sum of minima over sum of maxima (tanimoto), <x, y> / (<x, x> + <y, y> - <x, y>) (dot-tanimoto), dice, or "
+    "cosine. The "
+    "first two are equal for binary fingerprints.")  # fmt: skip
 MOLECULE_INDEX = (
     SIMILARITY,
     FINGERPRINTS[0].but(words=(*FINGERPRINTS[0].words, "given")),

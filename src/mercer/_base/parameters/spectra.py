@@ -23,11 +23,11 @@ MATCHING = (
 )  # fmt: skip
 SPECTRUM_INDEX = (*MATCHING, *CLEANING, N_JOBS)
 SEARCH = (
-    choice("mode", "identity open loss hybrid", "open", "What is compared: spectra with the same precursor (identity), "
-        "all spectra (open), neutral losses (loss), or peaks first and then losses (hybrid; the modified cosine if the "
-        "similarity is cosine)."),
+    choice("mode", "identity open loss hybrid", "open", "What to compare: peaks of spectra with the same precursor "
+        "(identity), peaks of all spectra (open), neutral losses (loss), or peaks and then losses (hybrid). With the "
+        "cosine, hybrid is the modified cosine."),
     number("min_score", 0.0, "Minimum score of a hit.", "S", least=0, most=1),
     integer("min_matched_peaks", 1, "Minimum number of matched peaks of a hit.", least=1),
-    number("precursor_tolerance", 0.01, "Maximum difference of precursors in an identity search, in Da.", "DA",
+    number("precursor_tolerance", 0.01, "Maximum precursor difference in an identity search, in Da.", "DA",
         least=0),
 )  # fmt: skip

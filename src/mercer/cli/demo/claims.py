@@ -1,6 +1,6 @@
 """Sentences computed from the numbers of a run, losses included."""
 
-__all__ = ["HOW", "Difference", "best", "compared", "difference", "faster"]
+__all__ = ["HOW", "Difference", "best", "capital", "compared", "difference", "faster"]
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,6 +47,15 @@ def compared(ours: Line, theirs: Line, name: str | None = None) -> str:
     found = difference(ours, theirs)
     shares = f"{100 * ours.share:.1f} % vs {100 * theirs.share:.1f} %"
     return f"{found.sentence(ours.method, name or theirs.method)} ({shares}, ± {found.error:.1f})"
+
+
+def capital(words: str) -> str:
+    """Words as the beginning of a sentence; what follows the first letter stays as it is.
+
+    >>> capital("exact chi2 beats SVC")
+    'Exact chi2 beats SVC'
+    """
+    return words[:1].upper() + words[1:]
 
 
 def best(lines: Iterable[Line]) -> Line:

@@ -31,7 +31,8 @@ def compress(seed: int) -> Act:
     return Act(
         title="Compress and send",
         about=f"The same digits, {len(task.y):,} to train on and {len(task.y_test):,} to test on: as numbers, as codes "
-        "on which a classifier learns without decoding them, and as bits that a client can send instead of its rows.",
+        "on which a classifier learns without decoding them, and as bits that a client can send instead of its rows. "
+        "The kernel is fixed, so that only what is stored differs; act 2 shows what choosing one adds.",
         columns=("data", "stored or sent as", "bytes per row", "accuracy", "95 % interval"),
         lines=[*rows, *codes, *bits],
         headline=_headline(rows, codes),

@@ -27,7 +27,7 @@ EXAMPLES = """
 """
 ACTS: tuple[Callable[[int], Act], ...] = (search, classify, compress)
 
-OPTIONS = (pathname("out", "mercer-demo.html", "The page to write.", "HTML", "-o"),)
+OPTIONS = (pathname("out", "mercer-demo.html", "HTML page to write.", "HTML", "-o"),)
 
 
 @options(OPTIONS, examples=EXAMPLES, settings=COMMON)
@@ -48,7 +48,7 @@ def demo(out, settings: Settings) -> None:
                 acts.append(make(settings.seed))
         except MissingExtraError as error:
             missing.append(str(error))
-            note(settings, f"Act left out: {error}")
+            note(settings, f"Skipped this act: {error}")
             continue
         if not settings.json:
             _print(len(acts), acts[-1], settings)

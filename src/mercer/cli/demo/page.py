@@ -9,7 +9,7 @@ from mercer import __version__
 from mercer._base.html.page import document
 from mercer._base.html.pieces import cards, escape, section, table
 from mercer.cli.demo.act import Act, Line, interval, milliseconds
-from mercer.cli.demo.claims import HOW
+from mercer.cli.demo.claims import HOW, capital
 
 _ALIKE = 0.01  # shares that differ by less are not drawn, but times are
 _STYLE = """
@@ -66,7 +66,8 @@ def _dots(data: str, lines: list[Line]) -> str:
     shares = [line.share for line in lines]
     by_time = max(shares) - min(shares) < _ALIKE
     rows = _times(lines) if by_time else _shares(lines)
-    title = f"{escape(data)}: {'time of a query, logarithmic scale' if by_time else 'share right, with 95 % intervals'}"
+    measure = "time of a query, logarithmic scale" if by_time else "share right, with 95 % intervals"
+    title = f"{escape(capital(data))}: {measure}"
     return f'<h3>{title}</h3><div class="dots">{"".join(rows)}</div>'
 
 

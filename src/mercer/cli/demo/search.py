@@ -5,12 +5,13 @@ __all__ = ["search"]
 import time
 
 from mercer.cli.demo.act import Act, Line, milliseconds
-from mercer.cli.demo.claims import best, compared, faster
+from mercer.cli.demo.claims import best, capital, compared, faster
 
 BYTES = 16  # of a code
 SPECTRA, HISTOGRAMS = 200_000, 40_000  # rows of the made-up libraries
 _K, _ASKED = 10, 20  # neighbors, and queries asked one by one
-_DRAWN = 6  # questions on the page
+_DRAWN = 6  # queries on the page
+_SHOWN = ("Euclidean distance", "cosine", "chi2 index")  # whose first hits are drawn there
 
 SNIPPET = """from mercer import KernelIndex
 
@@ -32,9 +33,10 @@ def search(seed: int) -> Act:
         title="Search",
         about=f"{len(patches.rows):,} patches of two photographs, each a histogram of 512 colors. The queries are the "
         "same patches with 30 % covered by the other photograph. An answer is right if the first hit is the patch "
-        f"itself. Speed is measured on two made-up libraries, {SPECTRA:,} sparse spectra and {HISTOGRAMS:,} "
-        "histograms; there, right is the share of the ten nearest rows that brute force finds, too.",
-        columns=("data", "compared by", "right", "bytes per row", "one query"),
+        "itself. Vector databases usually compare by Euclidean distance or cosine; chi2 is made for histograms. "
+        f"Speed is measured on two made-up libraries, {SPECTRA:,} sparse spectra and {HISTOGRAMS:,} histograms, with "
+        "queries that are not in them; there, right is the share of the ten nearest rows that is found.",
+        columns=("data", "compared by", "right", "bytes scanned per row", "one query"),
         lines=[*found.values(), *spectra, *histograms],
         headline=_headline(found),
         claims=_claims(found, spectra, histograms),
@@ -57,7 +59,6 @@ def _find_patches(patches, seed: int):
     import numpy as np
 
     from mercer import Chi2, Hellinger, KernelIndex
-    from mercer._base.html.pieces import pixels_uri
 
     X, Q = patches.rows, patches.questions
     index = KernelIndex("chi2", bytes_per_item=BYTES, random_state=seed).fit(X).add(X)
@@ -77,16 +78,30 @@ def _find_patches(patches, seed: int):
         seconds = _of_one([lambda i=i, ask=ask: ask(Q[i : i + 1]) for i in range(_ASKED)])
         n_bytes = BYTES if "index" in name or "codes" in name else X[0].nbytes
         lines[name] = Line(f"{len(X):,} patches", name, answers[name] == truth, seconds, n_bytes, "chi2" in name)
-    drawn = np.random.default_rng(seed).choice(len(X), _DRAWN, replace=False)
-    said = "Six queries drawn at random, with the patch to find and the first hits"
+    return lines, [_where_they_differ(lines, answers, patches, seed)]
+
+
+def _where_they_differ(lines: dict[str, Line], answers, patches, seed: int) -> tuple[str, list[tuple[str, str]]]:
+    """Queries that either cosine or the index answers right: how many each, and some of them at random."""
+    import numpy as np
+
+    from mercer._base.html.pieces import pixels_uri
+
+    index, cosine = lines["chi2 index"].hits, lines["cosine"].hits
+    differ = np.flatnonzero(index != cosine)
+    caption = (
+        f"On {len(differ):,} of {len(index):,} queries either the chi2 index or cosine is right, but not both: the "
+        f"index on {np.count_nonzero(index[differ]):,}, cosine on {np.count_nonzero(cosine[differ]):,}. "
+        f"{min(_DRAWN, len(differ))} of these at random, with the patch to find and the first hits"
+    )
     shown: list[tuple[str, str]] = []
-    for i in drawn.tolist():
+    for i in np.random.default_rng(seed).permutation(differ)[:_DRAWN].tolist():
         shown += [(pixels_uri(patches.covered[i]), "query"), (pixels_uri(patches.pixels[i]), "to find")]
-        for name in ("Euclidean distance", "cosine", "chi2 index"):
+        for name in _SHOWN:
             answer = int(answers[name][i])
             mark = "right" if answer == i else "wrong"
             shown.append((pixels_uri(patches.pixels[answer]), f"{name}: {mark}"))
-    return lines, [(said, shown)]
+    return caption, shown
 
 
 def _of_one(questions) -> float:
@@ -104,12 +119,15 @@ def _of_one(questions) -> float:
 
 
 def _by_lists(rng, seed: int) -> list[Line]:
+    import numpy as np
+
     from mercer import KernelIndex
     from mercer.cli.demo.made_up import made_up_spectra
 
-    X = made_up_spectra(SPECTRA, rng)
+    rows = made_up_spectra(SPECTRA + _ASKED, rng)
+    asked = rng.choice(rows.shape[0], _ASKED, replace=False)  # their families stay in the library
+    X, queries = rows[np.setdiff1d(np.arange(rows.shape[0]), asked)], rows[asked]
     index = KernelIndex("jensen-shannon", store="lists", random_state=seed).fit(X[:5000]).add(X)
-    queries = X[rng.choice(SPECTRA, _ASKED, replace=False)]
     return _beside_all(f"{SPECTRA:,} made-up spectra", index, "inverted lists", X, queries)
 
 
@@ -142,7 +160,8 @@ def _beside_all(data: str, index, name: str, X, queries) -> list[Line]:
 
 def _headline(found: dict[str, Line]) -> tuple[str, str]:
     index, cosine = found["chi2 index"], found["cosine"]
-    said = f"of covered patches found by a chi2 index of {BYTES} bytes per row; cosine finds {100 * cosine.share:.0f} %"
+    said = f"of covered patches found by a chi2 index, which scans {BYTES} bytes per row; cosine finds "
+    said += f"{100 * cosine.share:.0f} % with {cosine.n_bytes:,}"
     return f"{100 * index.share:.0f} %", said
 
 
@@ -155,15 +174,15 @@ def _claims(found: dict[str, Line], spectra: list[Line], histograms: list[Line])
         f"{compared(exact, found['Hellinger'])}.",
         f"{compared(index, exact)}. It scans {BYTES} bytes per row instead of {row_bytes:,}, {row_bytes / BYTES:.0f} "
         "times fewer, and reads whole rows only to rank its best candidates.",
-        f"{compared(alone, exact)}: codes alone need no rows, at this price.",
-        f"A query of the chi2 index takes {milliseconds(index.seconds)}, {faster(index.seconds, exact.seconds)} "
+        f"{compared(alone, exact)}. Such an index keeps no rows: {BYTES} bytes for each are all that it stores.",
+        f"A query to the chi2 index takes {milliseconds(index.seconds)}, {faster(index.seconds, exact.seconds)} "
         f"exact chi2 and {faster(index.seconds, usual.seconds)} {usual.method}. "
-        "So few rows are searched quickly by any method.",
+        "With so few rows, no method takes long.",
     ]
     for every, few in (spectra, histograms):
         claims.append(
-            f"{few.data}: {few.method} {milliseconds(few.seconds)} per query, brute force "
-            f"{milliseconds(every.seconds)}, so {faster(few.seconds, every.seconds)} brute force; "
-            f"{100 * few.share:.1f} % of the ten nearest rows found."
+            f"{capital(few.data)}, {few.method}: a query takes {milliseconds(few.seconds)}, "
+            f"{faster(few.seconds, every.seconds)} brute force ({milliseconds(every.seconds)}), and finds "
+            f"{100 * few.share:.1f} % of the ten nearest rows."
         )
-    return claims
+    return [capital(claim) for claim in claims]

@@ -14,7 +14,7 @@ from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import answer_json, lines_of, print_facts, to_plain
 
 _FORMATS = ("csv", "tsv", "json", "parquet")
-TABLE_OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
+TABLE_OUT = text("out", None, "File for the table (csv, tsv, json, parquet); - is standard output.", "FILE", "-o")
 TABLE_FORMAT = choice(
     "out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"
 )
@@ -28,7 +28,9 @@ def table_format(out: str | None, said: str | None, settings: Settings) -> str:
     suffix = Path(out).suffix.lower().removeprefix(".")
     found = said or ("csv" if out == "-" else suffix if suffix in _FORMATS else None)
     if found is None:
-        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(_FORMATS)}.")
+        raise ArgumentError(
+            f"The format of {out} cannot be inferred from its name. Set it to one of {', '.join(_FORMATS)}."
+        )
     check_folder(Path(out))
     if found == "parquet":
         require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")

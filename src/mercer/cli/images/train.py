@@ -56,7 +56,7 @@ TRAIN = Group((
     texts("param", None, "Parameter of BagOfWords or FisherVectors, such as assignment=hnsw, n_nearest=5, terms=mean "
         "or power=1.", "NAME=VALUE", "-p", panel="Words"),
     _CACHE, STRICT,
-    pathname("report", None, "The report.", "HTML", shown="next to the model"),
+    pathname("report", None, "HTML report to write.", "HTML", shown="next to the model"),
     flag("no_report", "Do not write a report."),
 ))  # fmt: skip
 

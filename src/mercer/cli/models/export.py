@@ -19,13 +19,13 @@ EXAMPLES = """
 
 @options((
     LEARNER_MODEL,
-    argument("out", "ONNX", "The file to write.", Path),
+    argument("out", "ONNX", "ONNX file to write.", Path),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip
 def export(model, out, settings: Settings) -> None:
     """Write a fitted classifier or regressor as ONNX, which other languages and runtimes execute.
 
-    The input X takes rows of float32. Classifiers answer label, scores and probabilities, regressors predictions.
-    A model that has no form in ONNX is refused with the reason.
+    The input X takes rows of float32. The outputs are label, scores and probabilities of a classifier, or the
+    predictions of a regressor. If a model cannot be written as ONNX, the command fails and gives the reason.
     """
     from mercer import to_onnx
 

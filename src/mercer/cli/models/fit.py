@@ -75,7 +75,7 @@ MOLECULES = Group(
     MODEL_OUT.but(default=None),
     LABELS,
     flag("dry_run", "Print the plan and exit."),
-    flag("evaluate", "Measure the fit on rows it has not seen: by its trials, or by a second fit to four fifths of the "
+    flag("evaluate", "Measure the accuracy on held-out rows: in the trials, or by a second fit to four fifths of the "
         "rows.", "--evaluate/--no-evaluate", default=True),
     text("dask", None, "Learn on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local to "
         "start one on this machine. DATA must be Parquet files that the workers can read.", "ADDRESS"),
@@ -154,7 +154,8 @@ def _fit(data, out, labels, dry_run, evaluate, choices, rules, settings, fingerp
         if not score:
             note(
                 settings,
-                "The fit was not measured on rows that were left out. Use mercer evaluate on rows of your own.",
+                "The fit has not been measured on held-out rows. Use mercer evaluate to measure the model on unseen "
+                "rows.",
             )
     _print(settings, head | {"plan": _described(learner.plan_)} | found, learner.plan_, found)
     if learner.interrupted_:  # the best model so far was written

@@ -9,11 +9,12 @@ from mercer.cli.molecules.search import pairs, search
 
 ABOUT = """Search, cluster and pick molecules, exactly, by the similarity of their fingerprints.
 
-Files are lines of SMILES, SDF, or tables with a column of SMILES, packed or not. A library becomes an index in a
-directory, which molecules can be added to; its fingerprints are made by the settings that those of queries are made by.
+Reads lines of SMILES, SDF, and tables with a column of SMILES, also compressed. mercer molecules build stores a library
+as an index in a directory. You can add molecules to the index later. Queries get fingerprints with the settings of the
+index.
 """
 EXAMPLES = """
-A library, the molecules most similar to some, as a table and as a picture:
+Build a library; find similar molecules, as a table and a picture; cluster the library; pick a diverse subset:
   mercer molecules build library.smi --out library.index
   mercer molecules search library.index query.smi --out hits.csv --grid hits.png
   mercer molecules cluster library.index --min-score 0.65 --out clusters.csv

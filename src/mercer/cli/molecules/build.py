@@ -18,7 +18,7 @@ BUILD_EXAMPLES = """
   mercer molecules build library.smi --out library.index
   mercer molecules build part1.sdf.gz part2.csv --smiles structure --out library.index --strict
 
-Binary fingerprints, as most programs have them; atom pairs; fingerprints of your own:
+Use binary fingerprints, atom pairs, or fingerprints that you computed:
   mercer molecules build library.csv --out ecfp4.index --binary
   mercer molecules build library.csv --out pairs.index --fingerprint atom-pair --n-bits 16384
   mercer molecules build library.smi --out own.index --fingerprints rows.npz
@@ -35,10 +35,10 @@ LIBRARY = Group((SIMILARITY, *FINGERPRINTS), Values, panel="Settings of the libr
 @options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o")),
          examples=BUILD_EXAMPLES, reading=READING, library=LIBRARY, settings=COMMON)  # fmt: skip
 def build(files, out, reading, library, settings: Settings) -> None:
-    """Read files of molecules, make their fingerprints, and put them into a new index.
+    """Read files of molecules, compute fingerprints, and write them to a new index.
 
-    Names, properties and columns of the files stay beside the molecules. A molecule that RDKit cannot read is named by
-    its file and line, and skipped.
+    The index also stores the names, properties and columns of the files. A molecule that RDKit cannot read is reported
+    with its file and line, and skipped.
     """
     from mercer.molecules import MoleculeIndex
     from mercer.search import check_new_place
@@ -50,7 +50,7 @@ def build(files, out, reading, library, settings: Settings) -> None:
             said = next((name for name in usual if library[name] != usual[name]), None)
             if said is not None:
                 raise ArgumentError(
-                    f"--fingerprints are yours, so --{said.replace('_', '-')} has no use. Leave it out."
+                    f"--{said.replace('_', '-')} has no effect with --fingerprints. Omit one of the two."
                 )
             library = library | {"fingerprint": "given"}
         index = MoleculeIndex(**library)
@@ -63,9 +63,9 @@ def build(files, out, reading, library, settings: Settings) -> None:
 
 @options((DIR, FILES), examples=ADD_EXAMPLES, reading=READING, settings=COMMON)
 def add(place, files, reading, settings: Settings) -> None:
-    """Add molecules to an index, under the settings that it has; they are on the disk when the command ends.
+    """Add molecules to an index, with its settings. They are on disk when the command ends.
 
-    Columns that the index does not have are left out.
+    Columns that the index does not have are ignored.
     """
     from mercer.molecules import MoleculeIndex
 
@@ -87,7 +87,7 @@ def _tell(settings: Settings, index, place: str, molecules, seconds: float, what
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
 def info(place, settings: Settings) -> None:
-    """What an index of molecules holds, and how they are compared."""
+    """Print the size of an index of molecules, its fingerprints, similarity and columns."""
     from mercer.molecules import MoleculeIndex
 
     with MoleculeIndex.open(place, verify=False) as index:

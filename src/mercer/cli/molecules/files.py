@@ -15,10 +15,10 @@ FILES = argument("files", "FILES...", "Files of molecules.", kind=list)
 READING = Group((
     text("smiles", None, "Column of the SMILES in a table.", "COLUMN", shown="by its name"),
     choice("format", "smiles sdf csv tsv parquet", None, "Format of the files.", "FORMAT", shown="by suffix"),
-    text("fingerprints", None, "Fingerprints of your own, a row for each molecule: npz as scipy.sparse.save_npz "
-        "writes it, or npy.", "FILE", shown="made of the SMILES"),
-    flag("strict", "Stop at a molecule that cannot be read, instead of skipping it by its line."),
-    text("max_unpacked", None, "Memory that a file may take once unpacked, as 8GB.", "SIZE",
+    text("fingerprints", None, "Fingerprints that you computed, one row per molecule: npy, or npz written by "
+        "scipy.sparse.save_npz.", "FILE", shown="computed from the SMILES"),
+    flag("strict", "Stop if a molecule cannot be read, instead of skipping it with a warning."),
+    text("max_unpacked", None, "Maximum memory for an unpacked file, such as 8GB.", "SIZE",
         shown="a quarter of the memory available"),
 ), Values, panel="Input")  # fmt: skip
 
@@ -35,11 +35,12 @@ def read_encoded(index: Any, files: list[str], reading: Values) -> tuple[Any, An
     own = None if reading.fingerprints is None else _own(reading.fingerprints)
     if own is not None and molecules.problems:
         raise InputError(
-            f"Fingerprints cannot be matched with molecules, of which one is missing: {molecules.problems[0]}"
+            f"--fingerprints needs every molecule to be readable, because rows are matched by position: "
+            f"{molecules.problems[0]} Remove that molecule and its row."
         )
     molecules, X = index.encode(molecules, own, reading.strict)
     if not len(molecules):
-        why = molecules.problems[0] if molecules.problems else "There are none."
+        why = molecules.problems[0] if molecules.problems else "The files hold no molecules."
         raise InputError(f"No molecule can be read from {', '.join(files)}. {why}")
     return molecules, X
 

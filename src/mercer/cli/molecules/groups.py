@@ -21,14 +21,15 @@ PICK_EXAMPLES = """
 _SHOWN = 20  # clusters or molecules printed
 
 
-@options((DIR, CUTOFF, choice("method", "butina components", "butina", "butina: around molecules with many neighbors; "
-                              "components: all that a chain of neighbors joins."), TABLE_OUT, TABLE_FORMAT),
+@options((DIR, CUTOFF, choice("method", "butina components", "butina", "How clusters are formed: around molecules "
+                              "with many neighbors (butina), or by linking all neighbors (components)."),
+          TABLE_OUT, TABLE_FORMAT),
          examples=CLUSTER_EXAMPLES, settings=COMMON)  # fmt: skip
 def cluster(place, min_score, method, out, out_format, settings: Settings) -> None:
-    """Clusters of a library, in memory that grows with the pairs of neighbors.
+    """Cluster the molecules of a library; memory grows with the number of similar pairs.
 
-    The table has a line for each molecule: its cluster (0 is the first that was made, by the molecule with the most
-    neighbors), whether it is the center, and its columns.
+    The table has one line per molecule: its cluster, whether it is the center, and its columns. Cluster 0 is the first
+    one found, around the molecule with the most neighbors.
     """
     from mercer.molecules import MoleculeIndex
 
@@ -58,14 +59,14 @@ def cluster(place, min_score, method, out, out_format, settings: Settings) -> No
     )
 
 
-@options((DIR, integer("n", REQUIRED, "Molecules to pick.", "N", "-n", least=1), TABLE_OUT, TABLE_FORMAT,
-          pathname("grid", None, "Draw them (png, svg).", "FILE")),
+@options((DIR, integer("n", REQUIRED, "Number of molecules to pick.", "N", "-n", least=1), TABLE_OUT, TABLE_FORMAT,
+          pathname("grid", None, "Picture of the picked molecules to write (png, svg).", "FILE")),
          examples=PICK_EXAMPLES, settings=COMMON)  # fmt: skip
 def pick(place, n, out, out_format, grid, settings: Settings) -> None:
-    """Molecules that are far apart, by MaxMin: each next one is the least similar to all picked before.
+    """Pick a diverse subset by MaxMin: each next molecule is the one least similar to those already picked.
 
-    The first one is drawn by --seed. The table has a line for each, in the order in which they were picked, with the
-    similarity to the most similar one before.
+    --seed determines the first molecule. The table lists the molecules in the order in which they were picked, each
+    with its similarity to the most similar earlier one.
     """
     from mercer.molecules import MoleculeIndex, draw_grid
 

@@ -15,7 +15,7 @@ SEARCH_EXAMPLES = """
   mercer molecules search library.index query.smi
   mercer molecules search library.index query.smi --out hits.csv --grid hits.png
 
-Only some of the library; all molecules from a score on:
+Search part of the library; find all molecules above a score:
   mercer molecules search library.index query.smi -k 5 --where "active = 1"
   mercer molecules search library.index query.smi --all --min-score 0.7 --out hits.parquet
 """
@@ -23,22 +23,22 @@ PAIRS_EXAMPLES = """
   mercer molecules pairs library.index --min-score 0.8 --out pairs.csv
 """
 _SHOWN = 50  # hits printed
-WHERE = text("where", None, "A condition on the columns of the library.", "CONDITION")
+WHERE = text("where", None, "Condition on the columns of the library; only rows that meet it are found.", "CONDITION")
 QUESTION = Group((*SEARCH, WHERE), Values)
 SEARCH_OPTIONS = (
-    DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1),
-    flag("every", "All molecules whose score reaches --min-score, however many.", "--all"),
+    DIR, FILES, integer("k", 10, "Maximum number of hits per query.", "K", "-k", least=1),
+    flag("every", "Find every molecule with a score of at least --min-score.", "--all"),
     TABLE_OUT, TABLE_FORMAT,
-    pathname("grid", None, "Draw the first ten queries with their hits (png, svg).", "FILE"),
+    pathname("grid", None, "Picture of the first ten queries and their hits to write (png, svg).", "FILE"),
 )  # fmt: skip
 
 
 @options(SEARCH_OPTIONS, examples=SEARCH_EXAMPLES, question=QUESTION, reading=READING, settings=COMMON)
 def search(place, files, k, every, out, out_format, grid, question, reading, settings: Settings) -> None:
-    """The molecules of a library most similar to each query: exact, best first.
+    """Find the molecules of a library most similar to each query, exactly and best first.
 
-    Fingerprints of the queries are made as those of the library were. The table has a line for each hit: rank, name,
-    score, SMILES and the other columns, and the number of the molecule in the library.
+    Queries get fingerprints with the settings of the library. The table has one line per hit: rank, name, score,
+    SMILES, the other columns, and the number of the molecule in the library.
     """
     from mercer.molecules import MoleculeIndex
 
@@ -71,13 +71,17 @@ def _print(settings: Settings, table: dict[str, list], n_queries: int) -> None:
     title = f"Hits of {n_queries} molecule{'s' * (n_queries != 1)}"
     print_table(settings, title, ["query", "name", "smiles", "rank", "score", "id"], rows, text_columns=3)
     if len(table["query"]) > shown:
-        note(settings, f"The other {len(table['query']) - shown} hits: --quiet prints, --json or --out gives them all.")
+        note(
+            settings,
+            f"The other {len(table['query']) - shown} hits are not shown. Use --quiet, --json or --out to "
+            f"get all of them.",
+        )
 
 
 @options((DIR, CUTOFF.but(default=REQUIRED), WHERE, TABLE_OUT.but(default=REQUIRED), TABLE_FORMAT),
          examples=PAIRS_EXAMPLES, settings=COMMON)  # fmt: skip
 def pairs(place, min_score, where, out, out_format, settings: Settings) -> None:
-    """All pairs of molecules that are so similar: exact, in memory that grows with the pairs alone."""
+    """Find all pairs of molecules with at least a given score, exactly; memory grows with the number of pairs."""
     from mercer.molecules import MoleculeIndex
 
     said = table_format(out, out_format, settings)

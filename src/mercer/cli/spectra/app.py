@@ -9,11 +9,12 @@ from mercer.cli.spectra.search import mirror, pairs, search
 
 ABOUT = """Search libraries of mass spectra, exactly, by peaks that match within a tolerance.
 
-Files are MSP, MGF, mzML, mzXML, JSON of GNPS or MoNA, or lists of peaks, packed by gzip or not. A library becomes an
-index in a directory, which spectra can be added to; the settings of its cleaning are those of every query.
+Reads MSP, MGF, mzML, mzXML, JSON of GNPS or MoNA, and lists of peaks, also compressed with gzip. mercer spectra build
+stores a library as an index in a directory. You can add spectra to the index later. Queries are cleaned with the
+settings of the index.
 """
 EXAMPLES = """
-A library, the names of unknown spectra, and a table of them:
+Build a library, identify unknown spectra, and write the hits to a table and a page:
   mercer spectra build library.msp --out library.index
   mercer spectra search library.index unknown.mgf
   mercer spectra search library.index unknown.mgf --out hits.csv --report hits.html

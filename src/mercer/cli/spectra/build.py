@@ -17,7 +17,7 @@ BUILD_EXAMPLES = """
   mercer spectra build library.msp --out library.index
   mercer spectra build part1.msp.gz part2.mgf --out library.index --strict
 
-Tolerance in millionths; the cosine of matchms, without any cleaning:
+Give the tolerance in ppm; compare by the cosine of matchms, without cleaning:
   mercer spectra build library.msp --out ppm.index --tolerance 10 --unit ppm
   mercer spectra build library.msp --out cosine.index --similarity cosine --tolerance 0.1 \\
     --noise 0 --merge 0 --precursor-window none
@@ -34,9 +34,9 @@ LIBRARY = Group((*MATCHING, *CLEANING), Values, panel="Settings of the library a
 @options((FILES, pathname("out", REQUIRED, "Directory of the index, new or empty.", "DIR", "-o"), FORMAT, STRICT),
          examples=BUILD_EXAMPLES, library=LIBRARY, settings=COMMON)  # fmt: skip
 def build(files, out, format, strict, library, settings: Settings) -> None:
-    """Read files of spectra, clean them, and put them into a new index.
+    """Read files of spectra, clean the spectra, and write them to a new index.
 
-    MS1 scans of a run are left out. A record that cannot be read is named and skipped.
+    MS1 scans are skipped. A record that cannot be read is reported and skipped.
     """
     from mercer.search import check_new_place
     from mercer.spectra import SpectrumIndex
@@ -53,7 +53,7 @@ def build(files, out, format, strict, library, settings: Settings) -> None:
 
 @options((DIR, FILES, FORMAT, STRICT), examples=ADD_EXAMPLES, settings=COMMON)
 def add(place, files, format, strict, settings: Settings) -> None:
-    """Add spectra to an index, under the settings that it has; they are on the disk when the command ends."""
+    """Add spectra to an index, with its settings. They are on disk when the command ends."""
     from mercer.spectra import SpectrumIndex
 
     started = time.perf_counter()
@@ -77,7 +77,7 @@ def _tell(settings: Settings, index, place: str, spectra, added: int, seconds: f
 
 @options((DIR,), examples=INFO_EXAMPLES, settings=COMMON)
 def info(place, settings: Settings) -> None:
-    """What an index of spectra holds, and the settings of its cleaning."""
+    """Print the size of an index of spectra and its cleaning settings."""
     from mercer.spectra import SpectrumIndex
 
     with SpectrumIndex.open(place, verify=False) as index:

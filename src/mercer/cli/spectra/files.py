@@ -12,8 +12,9 @@ from mercer.cli.framework.output import note
 
 FILES = argument("files", "FILES...", "Files of spectra.", kind=list)
 FORMAT = choice("format", "msp mgf mzml mzxml json massbank peaks", None, "Format of the files: msp, mgf, mzml, mzxml, "
-    "json, massbank (its records) or peaks, a list of peaks.", "FORMAT", shown="by suffix and beginning")  # fmt: skip
-STRICT = flag("strict", "Stop at a record that cannot be read, instead of skipping it by number.")
+    "json, massbank (MassBank records) or peaks (a list of peaks).", "FORMAT", shown="from the suffix and the first "
+    "lines")  # fmt: skip
+STRICT = flag("strict", "Stop if a record cannot be read, instead of skipping it with a warning.")
 
 
 def read_files(files: list[str], format: str | None, strict: bool):
@@ -26,7 +27,7 @@ def read_files(files: list[str], format: str | None, strict: bool):
         warnings.simplefilter("ignore", SkippedSpectraWarning)  # told by note_skipped, all of them
         spectra = read_spectra(files, format=format, strict=strict)
     if not len(spectra):
-        why = spectra.problems[0] if spectra.problems else "There are none."
+        why = spectra.problems[0] if spectra.problems else "The files hold no spectra."
         raise InputError(f"No spectrum can be read from {', '.join(files)}. {why}")
     return spectra
 
@@ -36,17 +37,20 @@ def read_queries(files: list[str], format: str | None, strict: bool):
     spectra = read_files(files, format, strict)
     scans = spectra.ms1_scans
     if scans.all():
-        raise InputError(f"{', '.join(files)}: all {len(spectra):,} spectra are MS1 scans, which name no compound.")
+        raise InputError(
+            f"{', '.join(files)}: all {len(spectra):,} spectra are MS1 scans, which cannot be searched "
+            f"for. Give a file with MS2 spectra."
+        )
     return spectra[~scans] if scans.any() else spectra, int(scans.sum())
 
 
 def note_left_out(settings: Settings, ms1_scans: int, without_precursor: int = 0) -> None:
     """Say how many spectra had no part in it."""
     if ms1_scans:
-        note(settings, f"{ms1_scans:,} MS1 scan{'s' * (ms1_scans > 1)} left out.")
+        note(settings, f"{ms1_scans:,} MS1 scan{'s' * (ms1_scans > 1)} skipped.")
     if without_precursor:
         have = "spectrum has" if without_precursor == 1 else "spectra have"
-        note(settings, f"{without_precursor:,} {have} no precursor: only open searches find hits.")
+        note(settings, f"{without_precursor:,} {have} no precursor; only an open search finds hits for such spectra.")
 
 
 def facts_of(stats: dict) -> list[list[str]]:

@@ -11,24 +11,26 @@ from mercer.cli.framework.shared import DIR
 from mercer.cli.spectra.search import PAIR_MODE
 
 EXAMPLES = """
-For Cytoscape and others, with the modified cosine of an index built with --similarity cosine:
+Write a network for Cytoscape, by the modified cosine of an index built with --similarity cosine:
   mercer spectra network cosine.index --mode hybrid --out network.graphml
 """
 _NODES = ("name", "precursor_mz", "adduct", "formula", "smiles", "inchikey", "spectrum_id", "file", "scan")
 OPTIONS = (
     DIR,
-    pathname("out", REQUIRED, "The GraphML file to write.", "FILE", "-o"),
-    number("min_score", 0.7, "Score of an edge at least.", "S", above=0, most=1),
-    integer("min_matched_peaks", 6, "Matched peaks of an edge at least.", least=1),
+    pathname("out", REQUIRED, "GraphML file to write.", "FILE", "-o"),
+    number("min_score", 0.7, "Minimum score of an edge.", "S", above=0, most=1),
+    integer("min_matched_peaks", 6, "Minimum number of matched peaks of an edge.", least=1),
     PAIR_MODE,
-    integer("top_k", 10, "Each end of an edge is among so many best of the other; 0: no limit.", "K", least=0),
-    integer("max_component", 100, "Spectra of a component at most, by leaving out low scores; 0: no limit.", least=0),
+    integer("top_k", 10, "Keep an edge only if each end is among the K best of the other; 0 sets no limit.", "K",
+        least=0),
+    integer("max_component", 100, "Maximum number of spectra per component; larger ones lose "
+        "their edges of lowest score. 0 sets no limit.", least=0),
 )  # fmt: skip
 
 
 @options(OPTIONS, examples=EXAMPLES, settings=COMMON)
 def network(place, out, min_score, min_matched_peaks, mode, top_k, max_component, settings: Settings) -> None:
-    """Write a molecular network: library spectra as nodes, with their columns, and similar pairs as edges."""
+    """Write a molecular network: library spectra with their columns are nodes, similar pairs are edges."""
     from mercer.spectra import SpectrumIndex, graphml, network_edges
 
     check_folder(out)

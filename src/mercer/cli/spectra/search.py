@@ -19,10 +19,10 @@ SEARCH_EXAMPLES = """
   mercer spectra search library.index unknown.mgf
   mercer spectra search library.index unknown.mzML --mode identity --out hits.csv
 
-A page with mirror plots to look at, and how sure the first hits are:
+Write a page with mirror plots, and estimate the q-value of each first hit:
   mercer spectra search library.index unknown.mgf --mode identity --q-values --report hits.html
 
-Analogues of unknown compounds; only some of the library; all hits from a score on:
+Find analogs of unknown compounds; search part of the library; find all hits above a score:
   mercer spectra search library.index unknown.mgf --mode hybrid --min-score 0.7
   mercer spectra search library.index unknown.mgf --where "ion_mode = 'positive'" -k 3
   mercer spectra search library.index unknown.mgf -k 1000 --min-score 0.8 --min-matched-peaks 6 --out hits.parquet
@@ -37,19 +37,21 @@ MIRROR_EXAMPLES = """
 """
 _SHOWN = 50  # hits printed
 QUESTION = Group((
-    *SEARCH, text("where", None, "A condition on the columns of the library.", "CONDITION"),
-    flag("q_values", "Say how sure the first hit of each query is, by asking library spectra about themselves."),
+    *SEARCH, text("where", None, "Condition on the columns of the library; only rows that meet it are found.",
+        "CONDITION"),
+    flag("q_values", "Estimate the q-value of each first hit, from searches with spectra of the library as queries."),
 ), Values)  # fmt: skip
-REPORT = pathname("report", None, "Write a page of HTML with the hits and mirror plots, to open in a browser.", "FILE")
+REPORT = pathname("report", None, "HTML page to write, with the hits and their mirror plots.", "FILE")
 
 
-@options((DIR, FILES, integer("k", 10, "Hits of each query.", "K", "-k", least=1), TABLE_OUT, TABLE_FORMAT, REPORT,
+@options((DIR, FILES, integer("k", 10, "Maximum number of hits per query.", "K", "-k", least=1),
+          TABLE_OUT, TABLE_FORMAT, REPORT,
           FORMAT, STRICT), examples=SEARCH_EXAMPLES, question=QUESTION, settings=COMMON)  # fmt: skip
 def search(place, files, k, out, out_format, report, format, strict, question, settings: Settings) -> None:
-    """The library spectra most similar to each query: exact, best first.
+    """Find the library spectra most similar to each query, exactly and best first.
 
-    Queries are cleaned as the library was. The table has a line for each hit: rank, name, score, matched peaks,
-    difference of the precursors, formula and the other columns, and the number of the spectrum in the library.
+    Queries are cleaned with the settings of the library. The table has one line per hit: rank, name, score, matched
+    peaks, precursor difference, formula, the other columns, and the number of the spectrum in the library.
     """
     from mercer.spectra import SpectrumIndex
 
@@ -78,24 +80,22 @@ def search(place, files, k, out, out_format, report, format, strict, question, s
 
 MIRROR = (
     DIR, argument("file", "FILE", "A file of spectra."),
-    pathname("out", REQUIRED, "The picture to write.", "FILE", "-o"),
-    integer("query", 0, "Which spectrum of the file, from 0.", least=0),
-    integer("rank", 1, "Which of its hits.", least=1), FORMAT,
+    pathname("out", REQUIRED, "Picture to write; the suffix selects the format. svg needs no extra, png and pdf need "
+        "matplotlib.", "FILE", "-o"),
+    integer("query", 0, "Number of the query spectrum in the file, from 0.", least=0),
+    integer("rank", 1, "Rank of the hit to draw; 1 is the best.", least=1), FORMAT,
 )  # fmt: skip
 
 
 @options(MIRROR, examples=MIRROR_EXAMPLES, question=QUESTION, settings=COMMON)
 def mirror(place, file, out, query, rank, format, question, settings: Settings) -> None:
-    """Draw a mirror plot: a query above, one of its hits below, as they are compared.
-
-    The suffix says the format: svg needs nothing; png, pdf and others need matplotlib.
-    """
+    """Draw a mirror plot: a query above and one of its hits below, both after cleaning."""
     from mercer.spectra import SpectrumIndex
 
     out = Path(out)
     check_folder(out)
     if out.suffix.lower() != ".svg":
-        require_extra("matplotlib", "plot", "A mirror plot that is no SVG")
+        require_extra("matplotlib", "plot", "A mirror plot in a format other than SVG")
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index:
         queries, _ = read_queries([file], format, strict=False)
         if query >= len(queries):
@@ -105,11 +105,11 @@ def mirror(place, file, out, query, rank, format, question, settings: Settings) 
     note(settings, f"{drawn.summary.capitalize()}{written_to(out)}")
 
 
-PAIR_MODE = choice("mode", "open loss hybrid", "open", "open: peaks; loss: neutral losses; hybrid: peaks, then losses, "
-    "and with the cosine the modified cosine.")  # fmt: skip
+PAIR_MODE = choice("mode", "open loss hybrid", "open", "What to compare: peaks (open), neutral losses (loss), or "
+    "peaks and then losses (hybrid). With --similarity cosine, hybrid is the modified cosine.")  # fmt: skip
 PAIRS = (
     DIR,
-    number("min_score", REQUIRED, "Score of a pair at least.", "S", above=0, most=1),
+    number("min_score", REQUIRED, "Minimum score of a pair.", "S", above=0, most=1),
     PAIR_MODE,
     *pick(SEARCH, "min_matched_peaks"),
     TABLE_OUT.but(default=REQUIRED), TABLE_FORMAT,
@@ -118,7 +118,7 @@ PAIRS = (
 
 @options(PAIRS, examples=PAIRS_EXAMPLES, settings=COMMON)
 def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: Settings) -> None:
-    """All pairs of library spectra that are so similar: exact, in memory that grows with the pairs alone."""
+    """Find all pairs of library spectra with at least a given score, exactly; memory grows with the number of pairs."""
     from mercer.spectra import SpectrumIndex
 
     said = table_format(out, out_format, settings)
@@ -147,4 +147,8 @@ def _print(settings: Settings, table: dict[str, list], found) -> None:
         rows.append([*words, hit["rank"], f"{hit['score']:.4f}", hit["matched_peaks"], difference, hit["id"]])
     print_table(settings, f"Hits of {len(found)} spectra", columns, rows, text_columns=4)
     if len(table["query"]) > shown:
-        note(settings, f"The other {len(table['query']) - shown} hits: --quiet prints, --json or --out gives them all.")
+        note(
+            settings,
+            f"The other {len(table['query']) - shown} hits are not shown. Use --quiet, --json or --out to "
+            f"get all of them.",
+        )

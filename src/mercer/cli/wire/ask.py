@@ -19,11 +19,11 @@ EXAMPLES = """
   mercer wire ask http://127.0.0.1:8321 new.npy --bits 64 --token-file token.txt
   mercer wire ask http://127.0.0.1:8321 new.npy --neighbors 5
 
-A csv file, which comes back with a column of labels; one of several models of the service:
+Send a csv file and get it back with a column of labels; choose one of several models:
   mercer wire ask http://127.0.0.1:8321 new.csv --raw > labeled.csv
   mercer wire ask http://127.0.0.1:8321 new.csv --raw --model iris
 
-The class of a photograph, or from a detector a line for each object:
+Print the class of a photograph, or with a detector, one line per object:
   mercer wire ask http://127.0.0.1:8321 street.jpg
 """
 _PICTURES = (".png", ".jpg", ".jpeg")
@@ -38,8 +38,8 @@ _BYTES_PER_ROW = 1024  # of an answer, roughly
         "classes.", "K", least=1),
     text("token_file", None, "File with the token of the service.", "FILE",
         shown="the variable MERCER_TOKEN, if set"),
-    text("model", None, "Name of the model to ask, if the service has several.", shown="the first"),
-    flag("raw", "Send a csv file itself, and print it with the answers."),
+    text("model", None, "Name of the model to use, if the service has several.", shown="the first"),
+    flag("raw", "Send a csv file unchanged, and print it with a column of answers."),
 ), examples=EXAMPLES, rules=INPUT, settings=COMMON)  # fmt: skip
 def ask(url, x, bits, neighbors, token_file, model, raw, rules, settings: Settings) -> None:
     """Send the bits of rows to a service, and print the class of each row, one per line.
@@ -71,7 +71,7 @@ def ask(url, x, bits, neighbors, token_file, model, raw, rules, settings: Settin
             found = list(answers(data, lambda rows: question(_dense(rows)), bytes_per_row=_BYTES_PER_ROW))
     except ServiceError as error:
         raise MercerError(f"{error}{_away(error, url)}") from error
-    sent = f"{data.shape[0]} rows asked in {embedding.n_bits} bits, {embedding.n_bytes} bytes each"
+    sent = f"{data.shape[0]} rows sent in {embedding.n_bits} bits, {embedding.n_bytes} bytes each"
     if settings.json:
         document = {"url": url, "data": data.name, "rows": data.shape[0], "bits": embedding.n_bits}
         print_json(document | {"embedding": embedding.fingerprint} | missing_facts(data) | _document(found, data))

@@ -24,7 +24,8 @@ Compute distances between the rows of two messages, or within one message:
 @options((
     argument("model", "MODEL", "Model with universal bits, written by mercer wire fit."),
     argument("codes", "CODES", "Bit message (.mrcw) written by mercer encode."),
-    argument("others", "OTHERS", "Another one.", default=None, shown="CODES"),
+    argument("others", "OTHERS", "A second bit message; without it, distances within CODES.",
+        default=None, shown="CODES"),
     number("confidence", 0.95, "Confidence level of the distance intervals.", "SHARE"),
     pathname("out", None, "File for the distances.", "CSV", "-o", shown="the output"),
 ), examples=EXAMPLES, settings=COMMON)  # fmt: skip

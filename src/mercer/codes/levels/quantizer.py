@@ -58,7 +58,7 @@ class LevelQuantizer(FeatureMap):
     levels_, starts_ : ndarrays
         The levels that have a word, those of column j being ``levels_[starts_[j] : starts_[j + 1]]``.
     is_sparse_ : bool
-        Whether it was fitted to sparse rows.
+        Whether the quantizer was fitted to sparse rows.
 
     Notes
     -----
@@ -96,7 +96,7 @@ class LevelQuantizer(FeatureMap):
         return self
 
     def transform(self, X):
-        """The levels of the rows: uint8 or uint16, dense or, if the quantizer was fitted to sparse rows, CSR."""
+        """Encode rows as levels: uint8 or uint16, dense, or CSR if the quantizer was fitted to sparse rows."""
         if is_dask(X):
             return transform_chunks(self, X)
         return self.encode_rows(self._checked(X, reset=False))
@@ -189,7 +189,7 @@ class LevelQuantizer(FeatureMap):
         return len(self.lows_)
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the codes, ``mz_12~level``: one for each column.
+        """Names of the codes, such as ``mz_12~level``, one per column.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ WHOLE_BYTES = (2, 4, 8)  # bits of which a byte holds an integer of projections
 
 
 class QuantizedJL(BitEmbedding):
-    """Random projections, each quantized to a few bits: codes whose inner products estimate those of the rows. (6)
+    """Quantize random projections to a few bits each: inner products of codes estimate those of the rows. (6)
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class QuantizedJL(BitEmbedding):
 
     See Also
     --------
-    UniversalEmbedding : bits for small distances, which is what an RBF machine uses.
+    UniversalEmbedding : bits that preserve small distances, as an RBF machine needs.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class QuantizedJL(BitEmbedding):
         keep_arguments(self, locals())
 
     def fit(self, X, y=None):
-        """Draw the seed, find offsets and saturation. ``y`` is ignored."""
+        """Draw the seed, and compute offsets and saturation. ``y`` is ignored."""
         X = self._checked(X, reset=True)
         self._check_blocks(X.shape[1])
         seed, random_state = self._draw_seed()

@@ -144,7 +144,7 @@ class Specification:
         return self.padded if self.matrix == "structured" else UNIT
 
     def shortened(self, projections):
-        """The specification of the first projections only: its bits are the first ones of every block."""
+        """The specification of the first projections, whose bits are the first bits of every block."""
         _require_whole(projections, "projections", 1, self.projections)
         offsets = None if self.offsets is None else self.offsets[:projections]
         entries = None if self.entries is None else self.entries[:projections]
@@ -163,7 +163,7 @@ class Specification:
         return {"format": "mercer-embedding", "version": 1, **values, **whole, **arrays, "seed": seed, **written}
 
     def to_json(self):
-        """The text that the fingerprint is made of: keys in order, no spaces."""
+        """The text whose hash is the fingerprint: keys in order, no spaces."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
     @property
@@ -173,7 +173,7 @@ class Specification:
 
     @classmethod
     def from_dict(cls, content):
-        """The specification of a JSON object; anything that version 1 does not have is refused."""
+        """Read the specification from a JSON object; keys unknown to version 1 are refused."""
         _require(isinstance(content, dict), "an object", type(content).__name__)
         known = content.get("format") == "mercer-embedding" and content.get("version") == 1
         _require(known, "format mercer-embedding, version 1", (content.get("format"), content.get("version")))

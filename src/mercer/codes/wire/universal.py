@@ -36,7 +36,7 @@ FARTHEST = 2.0  # in deltas: g is 1/2 there to nine digits
 
 
 class UniversalEmbedding(BitEmbedding):
-    """Bits that preserve small Euclidean distances: a share g(d) of them differs at the distance d.
+    """Encode rows as bits that preserve small Euclidean distances: a share g(d) of them differs at distance d.
 
     Bit b of x is floor((<a_b, x> + w_b) / delta) mod 2, (7). Bits preserve distances up to about 0.63 delta; for rows
     farther apart, half of the bits differ, whatever the distance. The share of equal bits approximates a kernel close
@@ -135,7 +135,7 @@ class UniversalEmbedding(BitEmbedding):
 
         Returns
         -------
-        distance, low, high : float64 arrays of shape (n, m); infinite where the codes only say "far"
+        distance, low, high : float64 arrays of shape (n, m); infinite where the codes only show that rows are far apart
         """
         if not isinstance(confidence, Real) or not 0 < confidence < 1:
             raise InputError(f"distance_from_codes needs 0 < confidence < 1, got {confidence!r}.")
@@ -154,7 +154,7 @@ class UniversalEmbedding(BitEmbedding):
 
     @property
     def kernel_(self):
-        """1/2 - g(d), the kernel that the bits stand for."""
+        """The kernel that the bits approximate, 1/2 - g(d)."""
         check_is_fitted(self)
         specification = self.specification_
         return UniversalRBF(self.delta_, None if specification.blocks == 1 else specification.features)

@@ -19,7 +19,8 @@ PARTS = {"train": slice(0, N_TRAIN), "test": slice(N_TRAIN, N_ROWS), "all": slic
 
 
 def load_covtype(part="train", *, root=None):
-    """Which of seven trees grows on a patch of 30 x 30 meters: ten measurements and 44 indicators, all integers.
+    """Covertype: which of seven trees grows on a patch of 30 x 30 meters. Ten measurements and 44 indicators, all
+    integers.
 
     Parameters
     ----------

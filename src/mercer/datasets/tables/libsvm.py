@@ -50,7 +50,7 @@ def load_ijcnn1(part="train", *, root=None):
 
 
 def load_adult(part="train", *, root=None):
-    """Does a person earn more than 50,000 dollars? Adult in the form a9a: 123 features that are 0 or 1.
+    """Adult in the form a9a: does a person earn more than 50,000 dollars? 123 features that are 0 or 1.
 
     Parameters
     ----------

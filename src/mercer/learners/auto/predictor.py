@@ -103,7 +103,7 @@ class PanelPredictor(Predictor):
 
     @property
     def kernel(self):
-        """What the best of the predictors compares scaled rows by."""
+        """The kernel of the best predictor, for scaled rows."""
         return self.parts[0].kernel
 
     def scores(self, X):

@@ -33,13 +33,13 @@ class TrialPlan:
     landmarks : rows that every row is compared with; in a local machine, on average
     cells : number of local machines, or 0
     penalty : weight of |u|^2 per row, in units of the mean of K(x, x)
-    score : accuracy or R^2 of the machine on rows that it was not shown
+    score : accuracy or R^2 of the machine on held-out rows
     score_name : ``"accuracy"`` or ``"R2"``
     judged_by : how rows were left out
     seconds : that all trials took
-    trials : a list for each: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
-    others : further kernels whose machines answer together with the chosen one, in words
-    rivals : a list for each of those that competed for the same left-out rows: what, landmarks, score, seconds
+    trials : a list per trial: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
+    others : descriptions of further kernels whose machines are averaged with the chosen one
+    rivals : a list for each competitor on the same held-out rows: description, landmarks, score, seconds
     """
 
     estimator: str

@@ -62,7 +62,7 @@ class Graph:
     """
 
     def __init__(self, outer: "Graph | None" = None) -> None:
-        self.onnx = require_extra("onnx", extra="onnx", purpose="Writing a model as ONNX")
+        self.onnx = require_extra("onnx", extra="onnx", purpose="Writing an ONNX model")
         self.outer = outer
         self.n_names = 0
         self.nodes: list[Any] = []

@@ -32,7 +32,7 @@ def kernel_values(graph, kernel, X, Z):
         kernel = kernel.special_case()
     made = VALUES.get(type(kernel))
     if made is None:
-        raise InputError(f"to_onnx has no operators for the kernel {kernel!r}. It knows {', '.join(KNOWN)}.")
+        raise InputError(f"to_onnx does not support the kernel {kernel!r}. It supports {', '.join(KNOWN)}.")
     return made(graph, kernel, X, Z)
 
 
@@ -169,7 +169,7 @@ def _diagonal(graph, kernel, X):
         return graph.row_sums(abs(X))
     if getattr(kernel, "unit_diagonal", False):
         return graph.op("Add", graph.zeros(X, 1), 1.0)
-    raise InputError(f"to_onnx has no operators for K(x, x) of the kernel {kernel!r}.")
+    raise InputError(f"to_onnx does not support K(x, x) of the kernel {kernel!r}.")
 
 
 _minima = _sum_of(_minimum)

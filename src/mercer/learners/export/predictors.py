@@ -109,7 +109,7 @@ def _tabulated(graph, predictor, X):
 def _on_grid(graph, predictor, X):
     if type(predictor.kernel) is not Intersection or predictor.n_neighbors != 2:
         raise InputError(
-            f"to_onnx writes grids of the intersection with two neighbors, not of {predictor.kernel!r} with "
+            f"to_onnx supports grids of the intersection with two neighbors, not of {predictor.kernel!r} with "
             f"{predictor.n_neighbors}. Use map=HomogeneousMap or NystroemMap(kernel, per_dimension=True)."
         )
     d, v = predictor.n_features_in_, _wide(predictor.v)
@@ -228,6 +228,6 @@ SCORES = {
     PanelPredictor: _panel,
 }
 REASONS = {
-    "CellPredictor": ", because it asks another machine for every cell of the space. Name a kernel, or give the "
-    "automatic fit at most 10,000 rows",
+    "CellPredictor": ", because it has a separate machine for every cell of the space. Name a kernel, or fit at most "
+    "10,000 rows",
 }

@@ -48,8 +48,8 @@ def to_onnx(model, path=None):
     """
     if not isinstance(model, KernelLearner):
         raise InputError(
-            f"to_onnx writes Mercer's classifiers and regressors of rows, not {type(model).__name__}. Of a pipeline, "
-            "write its last step, and prepare the rows before."
+            f"to_onnx needs a classifier or regressor of Mercer, not {type(model).__name__}. For a pipeline, export "
+            f"its last step and transform the rows first."
         )
     check_is_fitted(model)
     graph = Graph()
@@ -66,8 +66,8 @@ def _finished(graph, model, answers):
     """The model of ONNX with its inputs, outputs and what is known of it."""
     if graph.nbytes > LARGEST:
         raise InputError(
-            f"{type(model).__name__} has {graph.nbytes / 2**30:.1f} GiB of weights, and a file of ONNX holds 2 GiB. "
-            "Use fewer landmarks."
+            f"{type(model).__name__} has {graph.nbytes / 2**30:.1f} GiB of weights; an ONNX file holds at most 2 "
+            f"GiB. Use fewer landmarks."
         )
     from mercer import __version__
 

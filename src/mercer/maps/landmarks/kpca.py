@@ -32,7 +32,7 @@ NEGATIVE_ENERGY = 1e-6  # K(x, x) - |phi(x)|^2 below minus this share of K(x, x)
 
 
 class KernelPCA(LandmarkMap):
-    """Principal components of the data in feature space, computed from landmarks, for any kernel.
+    """Kernel principal components, computed from landmarks, for any kernel.
 
     Parameters
     ----------

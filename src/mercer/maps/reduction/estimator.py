@@ -168,7 +168,7 @@ class ConvexReduction(FeatureMap):
         keep_arguments(self, locals())
 
     def check_parameters(self):
-        """Refuse parameters that cannot be, or not together, before any row is seen."""
+        """Refuse invalid or incompatible parameters before any row is read."""
         super().check_parameters()
         check_combination(self)
 
@@ -236,7 +236,7 @@ class ConvexReduction(FeatureMap):
         return ReducedPredictor(self.groups_, self.factors_, self.map_.fold(v))
 
     def plot_values(self, X, n_pairs=1000):
-        """Kernel values of pairs of rows, before and after the reduction ([gavves12convex] Fig. 2).
+        """Plot kernel values of pairs of rows, before and after the reduction ([gavves12convex] Fig. 2).
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class ConvexReduction(FeatureMap):
         return draw_values(self, exact, self._values(X, pairs))
 
     def plot_path(self):
-        """The error (7) along the path of reductions ([gavves12convex] Fig. 3), by alpha or by remaining columns."""
+        """Plot the error (7) along the path of reductions against alpha, or columns ([gavves12convex] Fig. 3)."""
         from mercer.maps.reduction.plot import draw_path
 
         check_is_fitted(self)
@@ -356,7 +356,7 @@ class ConvexReduction(FeatureMap):
 
         scores = trial_scores(fit, X, y, check_random_state(0))
         chosen = CONTENDERS[0] if scores is None else max(CONTENDERS, key=scores.get)
-        logger.info("ConvexReduction: method='auto' takes %r, scores %s.", chosen, scores)
+        logger.info("ConvexReduction: method='auto' chose %r, scores %s.", chosen, scores)
         return chosen, scores
 
     def _map_of_trial(self):

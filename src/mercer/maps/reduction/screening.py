@@ -106,8 +106,8 @@ class ScreenedMoments:
         size = min(max(LEAST, int(GROWTH * len(self._at))), len(self.q))
         if size > MOST:
             raise InputError(
-                f"ConvexReduction(method='convex') was asked for so many of {len(self.q)} columns that more than "
-                f"{MOST} have to be compared with each other. Ask for fewer by n_dims, or use method='energy'."
+                f"ConvexReduction(method='convex') must select so many of {len(self.q)} columns that more than "
+                f"{MOST} would have to be compared with each other. Lower n_dims, or use method='energy'."
             )
         ranks = np.argsort(-slopes, kind="stable")
         self._at = np.sort(np.concatenate([self._at, ranks[: size - len(self._at)]]))

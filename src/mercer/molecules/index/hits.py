@@ -14,15 +14,15 @@ from mercer.molecules.picture import draw_grid
 
 @dataclass(frozen=True)
 class MoleculeHits:
-    """The hits of all queries, one after the other, best first.
+    """The hits of all queries, query after query, best first.
 
     Attributes
     ----------
     offsets : the hits of query i are offsets[i] to offsets[i + 1]
     ids : ndarray of int64, numbers of molecules in the order they were added
     scores : ndarray of float64
-    queries : Molecules, those that could be asked; its ``problems`` name the others
-    look_up : function of ids, to the columns that the index has of these
+    queries : The readable queries, as Molecules; ``problems`` lists the others
+    look_up : function that returns the columns for given ids
     """
 
     offsets: np.ndarray
@@ -45,7 +45,7 @@ class MoleculeHits:
         return self.ids[part], self.scores[part]
 
     def table(self):
-        """Columns of equal length, one line for each hit, for ``pandas.DataFrame`` and files."""
+        """Return columns of equal length with one row per hit, for ``pandas.DataFrame`` and files."""
         counts = np.diff(self.offsets)
         query = np.repeat(np.arange(len(counts)), counts)
         names, nothing = self.queries.column("name"), [None] * len(self.ids)
@@ -62,7 +62,7 @@ class MoleculeHits:
         }
 
     def draw(self, path, n_queries=10, per_row=6):
-        """Draw the first queries, each with its hits behind it, to a PNG or SVG file.
+        """Draw the first queries and their hits to a PNG or SVG file.
 
         Parameters
         ----------

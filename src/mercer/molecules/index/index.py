@@ -24,10 +24,10 @@ _FORMAT = 1
 
 
 class MoleculeIndex:
-    """Molecules, searched exactly by the similarity of their fingerprints.
+    """Search molecules exactly, by the similarity of their fingerprints.
 
-    Rows are fingerprints, made by the settings of the index for molecules that are added and for queries alike, and
-    served by inverted lists: every answer is that of a comparison with all molecules.
+    Molecules and queries get fingerprints with the settings of the index. Inverted lists
+    search them, and every result equals that of a comparison with all molecules.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class MoleculeIndex:
         ``"tanimoto"``: sum of minima over sum of maxima, which of counts and of bits is RDKit's TanimotoSimilarity.
         ``"dot-tanimoto"``: <x, y> / (<x, x> + <y, y> - <x, y>), the other Tanimoto similarity of counts.
     fingerprint : {"morgan", "feature-morgan", "atom-pair", "torsion", "rdkit", "given"}
-        Which fragments; ``"given"``: fingerprints are given beside the molecules, and for queries too.
+        Fingerprint type; with ``"given"``, you pass the fingerprints of molecules and queries.
     counts, radius, n_bits
         See :class:`mercer.features.MoleculeFingerprints`.
     n_jobs : int or None
-        Threads, over queries.
+        Number of threads, over queries.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class MoleculeIndex:
         """
         if self.settings.fingerprint != GIVEN:
             if fingerprints is not None:
-                raise InputError("MoleculeIndex takes fingerprints only if it was made with fingerprint='given'.")
+                raise InputError("MoleculeIndex accepts fingerprints only with fingerprint='given'.")
             return Molecules.of(molecules, "MoleculeIndex").fingerprints(self.settings.fingerprints, strict)
         if fingerprints is None:
             self.settings.fingerprints  # noqa: B018 - refuses
@@ -92,12 +92,13 @@ class MoleculeIndex:
         molecules = Molecules([None] * X.shape[0]) if molecules is None else Molecules.of(molecules, "MoleculeIndex")
         if len(molecules) != X.shape[0]:
             raise InputError(
-                f"MoleculeIndex got {len(molecules)} molecules and {X.shape[0]} fingerprints; they must agree."
+                f"MoleculeIndex got {len(molecules)} molecules and {X.shape[0]} fingerprints; the numbers must be "
+                f"equal."
             )
         return molecules, X
 
     def add(self, molecules, fingerprints=None):
-        """Add molecules, all that can be read or none; the others are named in a warning.
+        """Add molecules in one step. A warning names those that cannot be read.
 
         Parameters
         ----------
@@ -111,7 +112,7 @@ class MoleculeIndex:
         return self.add_rows(molecules, X)
 
     def add_rows(self, molecules, X):
-        """Add what `encode` has made."""
+        """Add the result of `encode`."""
         if not X.shape[0]:
             return self
         rows = self.rows or self._fitted(X)
@@ -130,9 +131,9 @@ class MoleculeIndex:
         return molecules, X
 
     def persist(self, path):
-        """Move the index to a directory, empty or new, where every change is durable when its method returns."""
+        """Move the index to a new or empty directory, where changes are on disk when a method returns."""
         if self.path is not None:
-            raise InputError(f"MoleculeIndex.persist is for an index in memory; this one is in {self.path}.")
+            raise InputError(f"MoleculeIndex.persist works only on an index in memory, but this one is in {self.path}.")
         self._filled("MoleculeIndex.persist")
         rows = self.rows.rows_
         rows.move(path, header_of(self.rows, rows) | {"molecules": _FORMAT, "settings": self.settings.document()})
@@ -140,15 +141,15 @@ class MoleculeIndex:
 
     @classmethod
     def open(cls, path, mode="r", *, verify=True, n_jobs=None):
-        """An index in a directory.
+        """Open an index in a directory.
 
         Parameters
         ----------
         path : directory
         mode : {"r", "w"}
-            ``"w"`` to add to it, one process at a time.
+            ``"w"`` allows adding, by one process at a time.
         verify : bool
-            Whether all checksums are compared, which reads everything once.
+            Verify all checksums, which reads every file once.
         """
         rows = KernelIndex.open(path, mode, verify=verify, n_jobs=n_jobs)
         try:
@@ -163,7 +164,7 @@ class MoleculeIndex:
             raise
 
     def close(self):
-        """Give back files and the writer's lock."""
+        """Close the files and release the lock of the writer."""
         if self.rows is not None:
             self.rows.close()
 
@@ -176,17 +177,17 @@ class MoleculeIndex:
     # ------------------------------------------------------------------------------------------------------- search
 
     def search(self, queries, k=10, *, min_score=0.0, where=None, fingerprints=None):
-        """The molecules most similar to each query, best first; of equal scores the one added first.
+        """Find the molecules most similar to each query, best first; ties are ordered by number.
 
         Parameters
         ----------
         queries : Molecules or list of SMILES; what cannot be read is left out, with a warning
         k : int or None
-            Hits of each query; None: all that reach ``min_score``, which must be above 0.
+            Maximum number of hits per query. None finds all with at least ``min_score``, which must be > 0.
         min_score : float
             Of a hit.
         where : str, mapping or None
-            A condition on the columns of the index, as "mass < 300".
+            Condition on the columns of the index, such as "mass < 300".
         fingerprints : CSR matrix, of an index of given ones
 
         Returns
@@ -196,13 +197,13 @@ class MoleculeIndex:
         return self.search_rows(*self._told(queries, fingerprints), k, min_score=min_score, where=where)
 
     def search_rows(self, queries, X, k=10, *, min_score=0.0, where=None):
-        """The same for what `encode` has made."""
+        """Search with the result of `encode`."""
         who = "MoleculeIndex.search"
         check_parameters(Values(min_score=min_score), SEARCH, who)
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
             raise InputError(f"{who}: `k` must be an integer >= 1, or None; got {k!r:.80}.")
         if k is None and min_score <= 0:
-            raise InputError(f"{who} needs min_score above 0 to find all molecules that reach it.")
+            raise InputError(f"{who} needs min_score > 0 if k is None.")
         self._filled(who)
         if not X.shape[0]:
             ids, scores = [], []
@@ -217,7 +218,7 @@ class MoleculeIndex:
         return MoleculeHits(offsets, ids, scores, queries, self.columns)
 
     def pairs(self, min_score, *, where=None):
-        """All pairs of molecules whose score reaches ``min_score``, in memory that grows with these alone.
+        """Find all pairs of molecules with at least ``min_score``; memory grows with their number.
 
         Returns
         -------
@@ -233,7 +234,7 @@ class MoleculeIndex:
         return neighbor_graph(self.rows, min_similarity=min_score, where=where)
 
     def cluster(self, min_score=CUTOFF.default, method="butina"):
-        """Clusters of all molecules; the memory is that of the pairs whose score reaches ``min_score``.
+        """Cluster all molecules; memory grows with the number of pairs with at least ``min_score``.
 
         Parameters
         ----------
@@ -250,7 +251,7 @@ class MoleculeIndex:
         return cluster(graph.sources, graph.targets, len(graph.ids), method)
 
     def pick(self, n, first=(), random_state=0):
-        """``n`` molecules that are far apart, see :func:`maxmin`: (ids, similarities to those picked before)."""
+        """Pick ``n`` diverse molecules by :func:`maxmin`; returns ids and similarities to earlier picks."""
         self._filled("MoleculeIndex.pick")
         rows = self.rows.rows_
         picked, similarity = maxmin(rows.take(rows.alive), n, self.settings.kernel, first, random_state)
@@ -260,22 +261,22 @@ class MoleculeIndex:
 
     @property
     def path(self):
-        """The directory, None in memory."""
+        """The directory, or None in memory."""
         return None if self.rows is None else self.rows.rows_.path
 
     def _filled(self, who):
         if not len(self):
-            raise InputError(f"{who} needs molecules in the index. Use add.")
+            raise InputError(f"{who} needs molecules in the index. Add some with add.")
 
     def __len__(self):
         return 0 if self.rows is None else len(self.rows)
 
     def columns(self, ids):
-        """What the index has beside molecules, by their ids: lists by name."""
+        """Return the columns of molecules by their ids: lists by name."""
         return {} if self.rows is None else self.rows.data(np.asarray(ids, dtype=np.int64))
 
     def stats(self):
-        """Sizes and settings, as a dictionary."""
+        """Return sizes and settings, as a dictionary."""
         kept = self.rows.rows_ if self.rows is not None else None
         return {
             "molecules": len(self),
@@ -290,13 +291,13 @@ def _settings_in(header, rows):
     """The settings that a header holds; anything may stand there."""
     found = header.get("settings")
     if header.get("molecules") != _FORMAT:
-        raise FileProblem("is no index of molecules, or one of another version.")
+        raise FileProblem("is not an index of molecules, or has a different version.")
     if not isinstance(found, dict) or set(found) != set(Settings().document()):
-        raise FileProblem("has a damaged catalogue: its settings are not those of an index of molecules.")
+        raise FileProblem("has a damaged catalogue: its settings do not belong to an index of molecules.")
     try:
         settings = Settings(**found).check("settings")
     except InputError as error:
         raise FileProblem(f"has a damaged catalogue: {error}") from error
     if settings.kernel != rows.kernel_ or (settings.fingerprint != GIVEN and settings.n_bits != rows.n_features_in_):
-        raise FileProblem("has a damaged catalogue: its settings are not those of its rows.")
+        raise FileProblem("has a damaged catalogue: its settings do not match its rows.")
     return dict(found)

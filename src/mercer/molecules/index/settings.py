@@ -42,5 +42,7 @@ class Settings:
     def fingerprints(self):
         """What makes rows of SMILES."""
         if self.fingerprint == GIVEN:
-            raise InputError("This index has fingerprints of your own: give those of the molecules too.")
+            raise InputError(
+                "This index was built from your own fingerprints. Pass the fingerprints of these molecules too."
+            )
         return MoleculeFingerprints(self.fingerprint, counts=self.counts, radius=self.radius, n_bits=self.n_bits)

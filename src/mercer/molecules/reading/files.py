@@ -27,13 +27,13 @@ _SHOWN = 3  # problems in a warning
 
 
 class SkippedMoleculesWarning(UserWarning):
-    """Molecules that could not be read were left out. The message names the first of them."""
+    """Some molecules could not be read and were skipped. The message names the first ones."""
 
 
 def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=None):
-    r"""The molecules of a file or of several, with what stands beside them as columns.
+    r"""Read molecules from one or more files, with their names and properties as columns.
 
-    Whether RDKit understands a SMILES is found out when its fingerprint is made, not here.
+    SMILES are not parsed here; RDKit parses them when it computes fingerprints.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=N
         Lines of SMILES and names (``.smi``, ``.smiles``), SDF, or csv, tsv and parquet with a column of SMILES; texts
         may be packed by gzip, xz or bzip2.
     smiles : str or None
-        The column of SMILES in a table; None: the one whose name says it.
+        Column of SMILES in a table. None infers it from the column names.
     format : {"smiles", "sdf", "csv", "tsv", "parquet"} or None
         None: by the suffix.
     strict : bool
-        True stops at the first record that cannot be read; otherwise it is left out, with a warning.
+        Raise an error at the first record that cannot be read, instead of skipping it with a warning.
     max_unpacked : size or None
-        How much text a file may be once unpacked, as "8GB"; None: a quarter of the memory available.
+        Maximum size of an unpacked file, such as "8GB". None uses a quarter of the available memory.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def read_molecules(files, smiles=None, format=None, strict=False, max_unpacked=N
     (['CCO', 'CC(=O)O'], {'name': ['ethanol', 'acetic acid'], 'mass': [46.07, 60.05]})
     """
     if format is not None and format not in FORMATS:
-        raise InputError(f"read_molecules knows the formats {', '.join(FORMATS)}, got {format!r:.80}.")
+        raise InputError(f"read_molecules supports the formats {', '.join(FORMATS)}; got {format!r:.80}.")
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     parts = [_read(os.fspath(path), smiles, format, Limit.of(max_unpacked), strict) for path in paths]
     found = _joined(parts)
@@ -74,7 +74,7 @@ def warn_of(problems):
     """Say what was left out."""
     if problems:
         more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-        text = f"Molecules left out: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
+        text = f"Molecules skipped: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
         warnings.warn(text, SkippedMoleculesWarning, stacklevel=3)
 
 
@@ -97,7 +97,9 @@ def _format_of(path):
         suffixes.pop()
     found = _OF_SUFFIX.get(suffixes[-1] if suffixes else "")
     if found is None:
-        raise ArgumentError(f"The format of {path} cannot be told from its name. Say it: one of {', '.join(FORMATS)}.")
+        raise ArgumentError(
+            f"The format of {path} cannot be inferred from its name. Set it to one of {', '.join(FORMATS)}."
+        )
     return found
 
 

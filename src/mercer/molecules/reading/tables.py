@@ -24,7 +24,9 @@ def read_csv(lines, name, smiles, delimiter):
             for row in rows:
                 if any(cell.strip() for cell in row):
                     if len(row) != len(header):
-                        raise InputError(f"{name}, line {line + 1} has {len(row)} cells under {len(header)} names.")
+                        raise InputError(
+                            f"{name}, line {line + 1} has {len(row)} cells, but the header has {len(header)}."
+                        )
                     places.append(f"line {line + 1}")
                     cells.append(row)
                 line = rows.line_num
@@ -57,8 +59,8 @@ def smiles_column(names, file, said):
     found = named_column(names, _SMILES)
     if found is None:
         raise ArgumentError(
-            f"Which column of {file} has the SMILES cannot be told; its columns are {listed(names)}. Say it with "
-            "--smiles COLUMN."
+            f"The SMILES column of {file} cannot be inferred; its columns are {listed(names)}. Name it with --smiles "
+            f"COLUMN."
         )
     return found
 
@@ -101,7 +103,7 @@ def _whole(text):
 def _refuse_twins(names, file):
     twice = next((title for title in names if list(names).count(title) > 1), None)
     if twice is not None:
-        raise InputError(f"{file} has several columns of the name {twice!r:.80}. Rename them.")
+        raise InputError(f"{file} has several columns named {twice!r:.80}. Rename them.")
 
 
 @contextmanager

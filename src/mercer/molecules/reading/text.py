@@ -45,7 +45,7 @@ def read_sdf(lines):
             try:
                 molecule = chem.MolFromMolBlock("\n".join(block) + "\n")
             except (RuntimeError, ValueError) as error:
-                yield place, BadRecord(f"is no molecule: {str(error).strip().splitlines()[0]:.80}"), {}
+                yield place, BadRecord(f"is not a valid molecule: {str(error).strip().splitlines()[0]:.80}"), {}
                 continue
             smiles = BadRecord("cannot be read by RDKit") if molecule is None else chem.MolToSmiles(molecule)
             yield place, smiles or BadRecord("has no atoms"), {"name": block[0].strip() or None, **_properties(rest)}

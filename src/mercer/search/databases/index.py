@@ -72,12 +72,12 @@ class StoreIndex:
     # --------------------------------------------------------------------------------------------------------- rows
 
     def add(self, X, ids, payload=None):
-        """Add rows; if one cannot be added, none is.
+        """Add rows, all or none.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-        ids : sequence of n integers, or of n texts
+        ids : sequence of n integers or strings
             Ids of the type that the store uses. They are never generated, because other programs may write too.
         payload : dict of a column's name -> n values, or None
             Values of further columns of the table, or fields of the collection, including columns of the index.
@@ -103,7 +103,7 @@ class StoreIndex:
         return bool(self._store.known(self._checked_ids([id], "KernelIndex")))
 
     def transaction(self):
-        """A ``with`` block in which changes happen together, or not at all if it is left by an error.
+        """Return a context manager that applies all changes together, or none if an error leaves it.
 
         PostgreSQL only. On a connection of your own, changes belong to its transaction anyway.
         """
@@ -151,7 +151,7 @@ class StoreIndex:
 
         Returns
         -------
-        ids : array of shape (m, k), nearest first, equal ones by id; -1 (None among texts) where fewer were found
+        ids : array of shape (m, k), nearest first, ties by id; -1 (None for string ids) if fewer were found
         values : float64 array of shape (m, k), similarities or distances
         """
         Q = as_kept(self.model_.validated(Q, name="Q"), self._layout.sparse)
@@ -178,11 +178,11 @@ class StoreIndex:
         return (values, ids) if return_distance else ids
 
     def embed(self, X):
-        """Embedded rows or queries, float32, for SQL or Milvus calls of your own: <psi(x), psi(y)> ~ K(x, y)."""
+        """Embed rows or queries, float32, for your own SQL or Milvus calls: <psi(x), psi(y)> ~ K(x, y)."""
         return embedded(self.model_, self.model_.validated(X))
 
     def explain(self, q, k=10, *, filter=None, where=None):
-        """How the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or what Milvus has indexed."""
+        """Show how the store would search for the first row of ``q``: PostgreSQL's EXPLAIN, or the index of Milvus."""
         K.check(k, "StoreIndex.explain")
         wanted = oversampled(int(k), self.oversample)
         return self._store.explain(self.embed(q)[0], wanted, self._condition(filter, where))
@@ -222,12 +222,12 @@ class StoreIndex:
 
     @property
     def kernel_(self):
-        """The kernel that rows are compared by, with widths that were left open measured."""
+        """The kernel that compares rows, with its measured width."""
         return self.model_.kernel_
 
     @property
     def measure(self):
-        """What is reported: "similarity" or "distance"."""
+        """The reported measure: "similarity" or "distance"."""
         return self.model_.measure
 
     @property

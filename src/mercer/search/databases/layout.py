@@ -32,7 +32,7 @@ class Layout:
     method : "hnsw", a graph, or "exact", a scan
     m, ef_construction : of the graph: neighbors of a node, and candidates while it is built
     id_column, embedding_column, row_column : names of columns
-    kept : how rows are kept for exact values: "float32", "float16", "uint8" or None
+    kept : number type in which rows are kept for exact values: "float32", "float16", "uint8" or None
     sparse, n_features : of these rows
     oversample : candidates for each row that is asked for
     own : whether Mercer made the table, so that removing a row from the index deletes it

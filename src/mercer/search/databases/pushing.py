@@ -32,7 +32,7 @@ def push(
     embedding_column="embedding",
     row_column="features",
 ):
-    """Bring the embedding and all rows of an index into PostgreSQL or Milvus.
+    """Copy the embedding and all rows to PostgreSQL or Milvus.
 
     Parameters
     ----------
@@ -40,18 +40,18 @@ def push(
         ``milvus://HOST:PORT`` is a server, ``milvus://FILE.db`` Milvus Lite. On a connection of your own,
         everything is part of its transaction: commit it, unless it has autocommit.
     name : str
-        Table or collection. A table that is there gets two columns more, and its rows are found by their ids. The
-        columns of ``data`` come along, under their names.
+        Table or collection. An existing table gets two more columns, and its rows are matched by their ids. The
+        columns of ``data`` are copied under their names.
     replace : bool
-        Whether an index that is there under this name is dropped.
+        Whether to replace an existing index with this name.
     method : {"hnsw", "exact"}
         A graph with ``m`` neighbors per row, built with ``ef_construction`` candidates; or a scan of all rows.
     dtype : {"float32", "float16"}
         Of embedded rows: ``vector`` or ``halfvec``.
     vectors : {"same", None}
-        Whether rows are kept in the store as the index keeps them, or not at all.
+        Store the rows as the index does, or not at all.
     ids : {"numbers", "texts", None}
-        None: as the rows of the index have them; if there are none, as the table has them, otherwise numbers.
+        Type of the ids. None uses the type of the ids in the index, or else in the table, or else numbers.
     id_column, embedding_column, row_column : str
 
     Returns
@@ -95,7 +95,7 @@ def push(
 
 
 def connect(place, name, *, model=None, rows=None, oversample=None, embedding_column="embedding", n_jobs=None):
-    """An index in PostgreSQL or Milvus.
+    """Connect to an index in PostgreSQL or Milvus.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def connect(place, name, *, model=None, rows=None, oversample=None, embedding_co
     name : str
         Table or collection.
     model : KernelIndex, SearchModel or None
-        None takes the embedding that is kept in the store. Another one is refused unless its fingerprint is the
-        same: inner products of two embeddings mean nothing.
+        None uses the embedding stored in the database. Another embedding must have the same fingerprint, because
+        inner products of two embeddings are meaningless.
     rows : function of a list of ids, or None
-        Gives the rows of these ids, in their order, for exact values. None: the rows that the store keeps.
+        Function that returns the rows of these ids, in their order, for exact values. None uses the stored rows.
     oversample : float or None
-        None: as the index that was pushed.
+        None uses the value of the index that was pushed.
     embedding_column : str
 
     Returns

@@ -60,7 +60,7 @@ class IndexEvaluation:
     n_selves: int
 
     def as_dict(self):
-        """Plain numbers, ready for JSON."""
+        """Convert to plain numbers that JSON can hold."""
         searches = [
             {
                 "search": one.search,

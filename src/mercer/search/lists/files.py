@@ -65,6 +65,6 @@ class StoredBlocks:
             built = build_block(take(np.arange(first, first + BLOCK_ROWS)), first, sums)
             if not all(np.array_equal(found.arrays[name], array) for name, array in built.arrays.items()):
                 raise FileProblem(
-                    f"has damaged lists: {self.path(first).name!r} does not hold those of its rows. Delete that file, "
-                    "and they are made again."
+                    f"has damaged lists: {self.path(first).name!r} does not hold those of its rows. Delete that "
+                    f"file; Mercer then writes it again."
                 )

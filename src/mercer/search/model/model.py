@@ -51,7 +51,7 @@ class SearchModel(BaseEstimator):
 
     Examples
     --------
-    What an index has learned, without its rows:
+    The model of an index, without its rows:
 
     >>> import numpy as np
     >>> from mercer import KernelIndex

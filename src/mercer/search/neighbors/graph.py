@@ -85,7 +85,7 @@ class NeighborGraph:
                 write_edges(stream, self, format)
 
     def write_rows(self, path, data=None, format=None):
-        """Write a line for each row, csv or tsv: its id, its component, and columns beside it. See `write`."""
+        """Write one line per row, csv or tsv: its id, its component, and further columns. See `write`."""
         format = row_format(path, format)
         with open_for_writing(path) as stream:
             write_rows(stream, self, format, data or {})

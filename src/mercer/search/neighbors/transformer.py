@@ -109,7 +109,7 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
     def fit_transform(self, X, y=None):
-        """The graph of all rows, in which every row is its own first neighbor, even among equal rows."""
+        """Compute the graph of all rows. Each row is its own first neighbor, even if other rows equal it."""
         self.fit(X)
         with_others = self.n_neighbors + (self.mode == "distance")
         if with_others == 1:
@@ -125,14 +125,14 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X : rows, or None
-            None: the rows of `fit`, none of which is then its own neighbor.
+            None uses the rows of `fit`; no row is then its own neighbor.
         n_neighbors : int or None
             None uses that of the estimator.
         return_distance : bool
 
         Returns
         -------
-        distances : float64 array of shape (n, n_neighbors), if they are wanted
+        distances : float64 array of shape (n, n_neighbors), if ``return_distance``
         indices : int64 array of shape (n, n_neighbors)
         """
         check_is_fitted(self)
@@ -144,7 +144,7 @@ class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return (distances, numbers) if return_distance else numbers
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """What `kneighbors` finds, as a CSR matrix of distances or ones, with the nearest first in every row."""
+        """Return the neighbors as a CSR matrix of distances or ones, nearest first in every row."""
         named(KERNEL_NEIGHBORS)["mode"].check(mode, "KernelNeighbors")
         distances, numbers = self.kneighbors(X, n_neighbors)
         return self._graph(numbers, distances, mode)

@@ -51,7 +51,7 @@ class Placed(ShowsPlan):
 
     @classmethod
     def open(cls, path, mode="r", *, verify=True, n_jobs=None):
-        """An index in a directory.
+        """Open an index in a directory.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Placed(ShowsPlan):
         return self
 
     def close(self):
-        """Give back files and the writer's lock."""
+        """Close the files and release the lock of the writer."""
         if hasattr(self, "_collection"):
             self.rows_.close()
 

@@ -48,10 +48,10 @@ def places_of(columns, wanted, width, others=()):
         raise Fault(422, "columns", '"columns" must be a list of the names of the columns, each a string.')
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice:
-        raise Fault(422, "columns", f"Columns must have different names; more than once: {shown_names(twice)}.")
+        raise Fault(422, "columns", f"Column names must be unique; repeated: {shown_names(twice)}.")
     if wanted is None:
         if len(columns) != width:
-            message = f"The model knows no names of columns and takes {width} by position, got {len(columns)} columns."
+            message = f"The model has no column names and takes {width} columns by position; got {len(columns)}."
             raise Fault(422, "columns", message)
         return list(range(width)), []
     check_columns(columns, wanted, others)
@@ -66,10 +66,10 @@ def check_columns(columns, wanted, others):
     missing = [name for name in wanted if name not in given]
     unknown = [name for name in columns if name not in known]
     if missing:
-        told = f" Unknown to the model: {shown_names(unknown)}." if unknown else ""
-        raise Fault(422, "columns", f"Columns that the model takes are missing: {shown_names(missing)}.{told}")
+        told = f" Unknown columns: {shown_names(unknown)}." if unknown else ""
+        raise Fault(422, "columns", f"Required columns are missing: {shown_names(missing)}.{told}")
     if unknown:
-        message = f"Columns that the model was not fitted on: {shown_names(unknown)}. Leave them out of the request."
+        message = f"Unknown columns: {shown_names(unknown)}. Remove them from the request."
         raise Fault(422, "columns", message)
 
 
@@ -80,8 +80,9 @@ def permutation(names, wanted, who):
     if set(names) != set(wanted):
         missing, others = [name for name in wanted if name not in names], [name for name in names if name not in wanted]
         raise InputError(
-            f"{who} has other columns than the model: it lacks {shown_names(missing)} and has {shown_names(others)}. "
-            "Build it from the columns that the model was fitted on."
+            f"{who} does not have the columns of the model: it lacks {shown_names(missing)} and has "
+            f"{shown_names(others)}. "
+            "Build it from the columns on which the model was fitted."
         )
     where = {name: i for i, name in enumerate(names)}
     return [where[name] for name in wanted]

@@ -30,14 +30,14 @@ def check_picture(content_type, body, max_pixels):
         raise Fault(415, "media-type", f"The content type says {format}, but the body is no {format} file.")
     size = _png_size(body) if format == "PNG" else _jpeg_size(body)
     if size is None or 0 in size:
-        raise Fault(422, "picture", "The picture is damaged or incomplete: it does not say its size.")
+        raise Fault(422, "picture", "The picture is damaged or incomplete: its size is missing.")
     width, height = size
     if max(size) > LONGEST_SIDE:
         shown = f"The picture claims {width} x {height} pixels"
-        raise Fault(413, "picture-too-large", f"{shown}; a side may have {LONGEST_SIDE}. Make it smaller.")
+        raise Fault(413, "picture-too-large", f"{shown}; the maximum for a side is {LONGEST_SIDE}. Scale it down.")
     if width * height > max_pixels:
         shown = f"The picture claims {width} x {height} pixels"
-        raise Fault(413, "picture-too-large", f"{shown}, more than the {max_pixels:,} allowed. Make it smaller.")
+        raise Fault(413, "picture-too-large", f"{shown}, more than the maximum of {max_pixels:,}. Scale it down.")
 
 
 def _media(content_type):

@@ -60,7 +60,7 @@ def read_query(content_type, body, model, max_rows, columns=None, others=(), tak
     else:
         raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
     if len(query.rows) > max_rows:
-        raise Fault(413, "too-many-rows", f"A request may have {max_rows} rows, this one has {len(query.rows)}.")
+        raise Fault(413, "too-many-rows", f"The request has {len(query.rows)} rows; the maximum is {max_rows}.")
     return query
 
 
@@ -83,7 +83,7 @@ def _from_json(body, model, names, others, takes_ids):
 
 def _ids(ids):
     if type(ids) is not list or not ids or not {int, str} >= set(map(type, ids)):
-        raise Fault(422, "ids", '"ids" must be a list of one or more ids, whole numbers or texts.')
+        raise Fault(422, "ids", '"ids" must be a list of one or more ids, each an integer or a string.')
     return ids
 
 
@@ -111,7 +111,7 @@ def parsed_body(body):
     except RecursionError:
         raise Fault(400, "json", "The JSON is nested too deeply.") from None
     except ValueError:  # of decoding, of the syntax, of a number with thousands of digits
-        raise Fault(400, "json", "The body is not JSON in UTF-8, where numbers are finite.") from None
+        raise Fault(400, "json", "The body must be JSON in UTF-8 with finite numbers.") from None
 
 
 def _refuse_constant(name):
@@ -122,7 +122,7 @@ def _object(pairs):
     """An object whose names are all different: of two values for one name nobody can tell which is meant."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Fault(422, "keys", "The names in an object of JSON must be different; one is there twice.")
+        raise Fault(422, "keys", "A JSON object contains the same key twice. Keys must be unique.")
     return found
 
 
@@ -131,7 +131,7 @@ def _in_order(content, width, names, others):
     rows = content["rows"]
     if type(rows) is list and rows and type(rows[0]) is dict:
         if "columns" in content:
-            raise Fault(422, "columns", 'Rows that are objects name their columns themselves; leave "columns" out.')
+            raise Fault(422, "columns", 'Rows that are objects already name their columns. Remove "columns".')
         return _of_objects(rows, width, names, others)
     if "columns" not in content or type(rows) is not list:
         return rows, []
@@ -140,17 +140,17 @@ def _in_order(content, width, names, others):
     for i, row in enumerate(rows):
         if type(row) is not list or len(row) != len(columns):
             what = f"{len(row)} values" if type(row) is list else "no list"
-            raise Fault(422, "rows", f"A row must have {len(columns)} values, one for each column; row {i} has {what}.")
+            raise Fault(422, "rows", f"A row must have {len(columns)} values, one per column; row {i} has {what}.")
     return list(map(picker(places), rows)), ignored
 
 
 def _of_objects(rows, width, names, others):
     if names is None:
-        raise Fault(422, "columns", f"The model knows no names of columns. Send rows as lists of {width} numbers.")
+        raise Fault(422, "columns", f"The model has no column names. Send rows as lists of {width} numbers.")
     known, ignored = set(names), {}
     for i, row in enumerate(rows):
         if type(row) is not dict:
-            raise Fault(422, "rows", f"Rows must all be objects, as the first is; row {i} is none.")
+            raise Fault(422, "rows", f"The first row is an object, so all rows must be objects; row {i} is not.")
         if len(row) != width or not known.issuperset(row):
             check_columns(list(row), names, others)
             ignored.update(dict.fromkeys(name for name in row if name not in known))
@@ -167,13 +167,13 @@ def _numbers(rows, width, takes_missing):
             what = f"{len(row)} values" if type(row) is list else "no list"
             raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
         if not allowed.issuperset(map(type, row)):
-            raise Fault(422, "rows", f"A row must hold numbers only; row {i} holds something else.")
+            raise Fault(422, "rows", f"A row must contain numbers only; row {i} contains another type.")
     try:
         array = np.array(rows, dtype=np.float64)
     except OverflowError:
         array = None
     if array is None or np.isinf(array).any():
-        raise Fault(422, "rows", "Numbers must be finite in double precision; some are too large.")
+        raise Fault(422, "rows", "Numbers must fit into double precision; at least one is too large.")
     return array
 
 
@@ -190,7 +190,7 @@ def _from_codes(codes, fingerprint, model):
     if type(codes) is not list or not codes or {str} != set(map(type, codes)):
         raise Fault(422, "codes", '"codes" must be a list of one or more codes in base64.')
     if type(fingerprint) is not str or len(fingerprint) < _FEWEST_DIGITS:
-        raise Fault(422, "fingerprint", '"fingerprint" must be that of the embedding, in hexadecimal.')
+        raise Fault(422, "fingerprint", '"fingerprint" must be the hexadecimal fingerprint of the embedding.')
     bits = next((bits for bits in model.rates if model.knows(bits, fingerprint)), None)
     if bits is None:
         raise _other_embedding(model)
@@ -200,10 +200,12 @@ def _from_codes(codes, fingerprint, model):
     except (binascii.Error, ValueError):  # the latter for characters beyond ASCII
         raise Fault(422, "codes", "A code is not base64 with padding.") from None
     if {width} != set(map(len, rows)):
-        raise Fault(422, "codes", f"A code of {bits} bits has {width} bytes; some have another number.")
+        raise Fault(
+            422, "codes", f"A code of {bits} bits must have {width} bytes; at least one has a different length."
+        )
     array = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
     if bits % 8 and (array[:, -1] >> (bits % 8)).any():
-        raise Fault(422, "codes", f"Bits from {bits} on are 0 in the last byte of a code; some are set.")
+        raise Fault(422, "codes", f"Unused bits, from {bits} on, must be 0 in the last byte of a code; some are 1.")
     return Query("codes", array, bits)
 
 
@@ -218,10 +220,10 @@ def _other_embedding(model):
     return Fault(
         409,
         "other-embedding",
-        "The codes are of another embedding than this model's. Fetch /v1/embedding again and encode by it "
+        "The codes come from a different embedding. Fetch /v1/embedding again and encode the rows with it "
         f"(bits: {_listed(model.rates)}).",
     )
 
 
 def _listed(rates):
-    return ", ".join(map(str, rates)) or "none, it takes raw rows only"
+    return ", ".join(map(str, rates)) or "none; the model takes raw rows only"

@@ -59,7 +59,7 @@ def read_csv(body, model, columns=None, others=()):
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Fault(400, "csv", "The table is not text in UTF-8.") from None
+        raise Fault(400, "csv", "The table is not UTF-8 text.") from None
     first = next((line for line in text.splitlines() if line.strip()), None)
     if first is None:
         raise Fault(422, "rows", "The table has no rows.")
@@ -71,13 +71,15 @@ def read_csv(body, model, columns=None, others=()):
         records = _again((1, raw, cells), records)
     width = len(cells)
     if heading is None and width != model.n_features:
-        raise Fault(422, "columns", f"The table has no heading and must have {model.n_features} columns, got {width}.")
+        raise Fault(
+            422, "columns", f"The table has no header, so it must have {model.n_features} columns; got {width}."
+        )
     wanted = heading and columns
     places = list(range(width)) if heading is None else places_of(heading, columns, model.n_features, others)[0]
     names = [heading[place] for place in places] if wanted else None
     lines, values = _values(records, picker(places), width, names, model.takes_missing)
     if not lines:
-        raise Fault(422, "rows", "The table has a heading and no rows.")
+        raise Fault(422, "rows", "The table has a header but no rows.")
     numbers = np.frombuffer(values, dtype=np.float64).reshape(len(lines), model.n_features)
     return CsvTable(heading, lines, separator, numbers)
 
@@ -105,7 +107,7 @@ def _records(text, separator):
                 yield number, raw, cells
             number += n_lines
     except csv.Error:
-        raise Fault(400, "csv", f"The table cannot be read as csv from line {number} on; look at its quotes.") from None
+        raise Fault(400, "csv", f"The table cannot be read as csv from line {number} on. Check its quotes.") from None
 
 
 def _again(first, rest):
@@ -138,7 +140,7 @@ def _repaired(row, cells, number, names, takes_missing):
     for i, value in enumerate(row):
         if value is None and (cells[i].strip() or not takes_missing):
             where = f"column {i + 1}" if names is None else f"column {shown_names([names[i]])}"
-            what = "no finite number" if cells[i].strip() else "an empty cell, which this model does not take,"
+            what = "no finite number" if cells[i].strip() else "an empty cell, which this model does not accept,"
             raise Fault(422, "rows", f"Line {number} has {what} in {where}.")
     return [math.nan if value is None else value for value in row]
 

@@ -22,8 +22,8 @@ from mercer.serving.process.settings import ServiceSettings
 from mercer.serving.process.shelf import Shelf, sources_of
 
 _UNROUTED = {
-    404: ("not-found", "There is nothing at this path. GET /openapi.json lists what there is."),
-    405: ("method", "This path is asked by another method. GET /openapi.json tells which."),
+    404: ("not-found", "There is no route at this path. GET /openapi.json lists all routes."),
+    405: ("method", "This route needs another method. GET /openapi.json lists the method of each route."),
 }
 
 
@@ -54,7 +54,7 @@ def _as_get(scope):
 
 
 def create_app(model=None, *, index=None, spectra=None, settings=None, reloaded=None):
-    """An ASGI application that answers by a model.
+    """Create an ASGI application that serves models and indexes.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def create_app(model=None, *, index=None, spectra=None, settings=None, reloaded=
     Returns
     -------
     app : FastAPI
-        What has a name is asked under ``/v1/models/NAME/``; ``/v1/`` alone asks the first. ``app.state.shelf`` has the
-        services behind it.
+        ``/v1/models/NAME/`` is the model of that name, and ``/v1/`` the first one. ``app.state.shelf`` holds the
+        services.
 
     Examples
     --------

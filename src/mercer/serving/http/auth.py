@@ -20,6 +20,6 @@ def check_token(headers, token):
         raise Fault(
             401,
             "unauthorized",
-            "This needs the header 'Authorization: Bearer TOKEN' with the token of the service.",
+            "The request needs the header 'Authorization: Bearer TOKEN' with the token of the service.",
             {"WWW-Authenticate": "Bearer"},
         )

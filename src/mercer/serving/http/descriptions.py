@@ -1,4 +1,4 @@
-"""What ``/openapi.json`` says of bodies and answers; the routes read bodies themselves, under their own limits."""
+"""Descriptions of requests and answers for ``/openapi.json``; routes parse bodies themselves, within their limits."""
 
 from mercer._base.parameters.spectra import SEARCH
 from mercer.serving.bodies.pictures import MEDIA
@@ -19,10 +19,10 @@ __all__ = [
     "SPECTRA",
 ]
 
-ABOUT = """Classification, detection and search by fitted models: of rows of numbers or their bits, tables and pictures.
+ABOUT = """Classify, detect and search with fitted models. Requests carry rows of numbers, bits, csv tables or pictures.
 
-Every question has two paths: `/v1/classify` asks the first model, `/v1/models/NAME/classify` the one of that name;
-`GET /v1/models` lists the names. If the service has a token, every POST carries it: `Authorization: Bearer TOKEN`."""
+Every route exists twice: `/v1/classify` uses the first model, and `/v1/models/NAME/classify` the model NAME;
+`GET /v1/models` lists the names. If the service has a token, every POST needs it: `Authorization: Bearer TOKEN`."""
 
 TASKS = ("classification", "labels", "regression", "images", "detection", "search", "spectra")
 MODES = next(each.words for each in SEARCH if each.name == "mode")
@@ -34,17 +34,17 @@ _ROWS = {
         "rows": {
             "type": "array",
             "minItems": 1,
-            "description": "Lists of numbers, or objects from the names of columns to numbers.",
+            "description": "Lists of numbers, or objects that map column names to numbers.",
             "items": {"oneOf": [{"type": "array", "items": {}}, {"type": "object"}]},
         },
         "columns": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Names of the columns of rows that are lists, in any order; without it they are in the "
-            "order of the model. Other columns of its training table, such as the label, are left out and named in the "
-            "answer; any further one is refused.",
+            "description": "Column names of rows that are lists, in any order. The default is the order of the model. "
+            "Other columns of the training table, such as the label, are ignored and listed in the answer; unknown "
+            "columns are an error.",
         },
-        "bits": {"type": "integer", "description": "Encode the rows at this rate; without it the longest code."},
+        "bits": {"type": "integer", "description": "Code length in bits; the default is the longest."},
     },
 }
 _CODES = {
@@ -60,7 +60,7 @@ _IDS = {
     "type": "array",
     "minItems": 1,
     "items": {"type": ["integer", "string"]},
-    "description": "Ids of the rows that may be found; without it all.",
+    "description": "Ids of the rows to search among; the default is all rows.",
 }
 
 
@@ -87,23 +87,23 @@ def _list(of, description=None):
 
 
 _TEXT, _NUMBER, _WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
-_CSV = {"type": "string", "description": "A table in UTF-8, of which the first line may name the columns."}
+_CSV = {"type": "string", "description": "A csv table in UTF-8; the first line may hold the column names."}
 _PICTURES = {media: {"type": "string", "format": "binary", "description": "A picture."} for media in MEDIA}
 _CHECKSUM = {"type": ["string", "null"], "description": "Checksum of the model file that answered."}
-_IGNORED = _list(_TEXT, "Columns that came with the rows and are no features, if there were any.")
+_IGNORED = _list(_TEXT, "Columns of the request that are not features.")
 _ERROR = _object(error=_object(code=_TEXT, message=_TEXT, request_id=_TEXT))
 _REFUSALS = {
-    "400": "Not JSON, not csv, or not a message.",
+    "400": "The body is neither JSON, csv nor a message.",
     "401": "The token is missing or wrong.",
-    "403": "This service does not do that: it has no token, or shows no rows.",
-    "404": "There is no such model, or it does not answer this question.",
-    "408": "The body came too slowly.",
-    "409": "Codes of another embedding, or a file that cannot be used.",
+    "403": "The service does not allow this: it has no token, or does not return rows.",
+    "404": "There is no such model, or it does not support this route.",
+    "408": "The body arrived too slowly.",
+    "409": "The codes come from a different embedding, or a file cannot be used.",
     "413": "Too many bytes, rows or pixels.",
-    "415": "Another media type.",
-    "422": "JSON of another shape, a picture that is damaged, or rows that the model refuses.",
-    "503": "Too many requests at once, or no model yet; come again after Retry-After seconds.",
-    "504": "No answer in time.",
+    "415": "The media type is not supported.",
+    "422": "The JSON has the wrong structure, the picture is damaged, or the model rejects the rows.",
+    "503": "Too many concurrent requests, or no model is loaded yet. Retry after Retry-After seconds.",
+    "504": "The request was not answered in time.",
 }
 _POSTED = ("400", "401", "404", "408", "409", "413", "415", "422", "503", "504")
 _GOT = ("404", "422", "503")
@@ -127,30 +127,30 @@ NAME = {
     "name": "name",
     "in": "path",
     "required": True,
-    "description": "Name of the model, one of those that GET /v1/models lists.",
+    "description": "Name of the model, as listed by GET /v1/models.",
     "schema": _TEXT,
 }
 _EXPLANATION = _object(
-    label={"description": "The class that is explained."},
+    label={"description": "The explained class."},
     measure={"type": "string", "enum": ["additive", "occlusion"]},
-    overlay={"type": "string", "description": "A PNG to lay over the picture, as a data URL: blue speaks for the "
-        "class, orange against it."},
+    overlay={"type": "string", "description": "PNG overlay for the picture, as a data URL: blue parts count for the "
+        "class, orange parts against it."},
 )  # fmt: skip
 CLASSIFY = {
     "requestBody": _body(_ROWS, _CODES, pictures=True),
     "parameters": [
-        _parameter("scores", "1 for the score of each class beside the labels of a csv.", type="integer", enum=[0, 1]),
-        _parameter("explain", "1 for the parts of a picture that speak for its class.", type="integer", enum=[0, 1]),
-        _parameter("label", "The class to explain; without it the one that is found.", type="string"),
+        _parameter("scores", "1 adds the score of each class to a csv.", type="integer", enum=[0, 1]),
+        _parameter("explain", "1 adds an explanation of a picture.", type="integer", enum=[0, 1]),
+        _parameter("label", "Class to explain; the default is the predicted class.", type="string"),
     ],
     "responses": _responses(
-        "Labels and scores of the classes; of a csv, the csv with a column `predicted` at its end.",
+        "Labels and scores; for a csv, the same csv with a last column `predicted`.",
         _POSTED,
         _object(
             labels=_list({}, "The label of each row: a class, a number, or a list of classes."),
-            classes={"type": ["array", "null"], "items": {}, "description": "In the order of the scores."},
-            scores={"type": ["array", "null"], "items": _list(_NUMBER), "description": "One for each class."},
-            bits={"type": ["integer", "null"], "description": "The rate of codes that decided."},
+            classes={"type": ["array", "null"], "items": {}, "description": "Classes, in the order of the scores."},
+            scores={"type": ["array", "null"], "items": _list(_NUMBER), "description": "One score per class."},
+            bits={"type": ["integer", "null"], "description": "Code length that was used."},
             model=_CHECKSUM,
             explanation=_EXPLANATION,
             ignored_columns=_IGNORED,
@@ -161,16 +161,20 @@ CLASSIFY = {
 DETECT = {
     "requestBody": {"required": True, "content": _schemas(_PICTURES)},
     "parameters": [
-        _parameter("threshold", "Report objects that score more; without it the detector's own.", type="number"),
-        _parameter("max_detections", "Objects at most.", type="integer", minimum=1, maximum=1000, default=100),
+        _parameter(
+            "threshold", "Minimum score of an object; the default is the threshold of the detector.", type="number"
+        ),
+        _parameter(
+            "max_detections", "Maximum number of objects.", type="integer", minimum=1, maximum=1000, default=100
+        ),
     ],
     "responses": _responses(
-        "Boxes of objects, best first, in pixels of the picture.",
+        "Boxes of objects in pixels, best first.",
         _POSTED,
         _object(
             boxes=_list(_list(_NUMBER), "xmin, ymin, xmax, ymax of each object."),
             scores=_list(_NUMBER),
-            parts=_list(_list(_list(_NUMBER)), "The boxes of the parts of each object."),
+            parts=_list(_list(_list(_NUMBER)), "Boxes of the parts of each object."),
             threshold=_NUMBER,
             width=_WHOLE,
             height=_WHOLE,
@@ -181,20 +185,20 @@ DETECT = {
 NEIGHBORS = {
     "requestBody": _body(_with_ids(_ROWS), _with_ids(_CODES)),
     "parameters": [
-        _parameter("k", "Rows wanted for each query.", type="integer", minimum=1, default=10),
-        _parameter("where", "A condition on the columns of the index that rows must fulfill.", type="string"),
-        _parameter("exact", "1 for the true nearest rows, of raw rows only.", type="integer", enum=[0, 1]),
-        _parameter("recall", "The share of the true nearest rows that is to be found.", type="number", maximum=1),
-        _parameter("rows", "1 for the rows themselves, where the service shows them.", type="integer", enum=[0, 1]),
+        _parameter("k", "Number of rows per query.", type="integer", minimum=1, default=10),
+        _parameter("where", "Condition on the columns of the index; only rows that meet it are found.", type="string"),
+        _parameter("exact", "1 finds the true nearest rows; queries must be raw rows.", type="integer", enum=[0, 1]),
+        _parameter("recall", "Target share of the true nearest rows, from 0 to 1.", type="number", maximum=1),
+        _parameter("rows", "1 returns the rows themselves, if the service allows it.", type="integer", enum=[0, 1]),
     ],
     "responses": _responses(
-        "Ids and similarities, nearest first; of a csv, a csv with a line for each row that was found.",
+        "Ids and similarities, nearest first; for a csv, a csv with one line per neighbor.",
         ("403", *_POSTED),
         _object(
-            ids=_list(_list({"type": ["integer", "string"]}), "A list for each query."),
-            similarity=_list(_list(_NUMBER), "By the kernel of the index, or the share of bits that agree."),
+            ids=_list(_list({"type": ["integer", "string"]}), "One list per query."),
+            similarity=_list(_list(_NUMBER), "Similarity under the kernel of the index, or the share of equal bits."),
             labels=_list(_list({}), "Labels of the rows, if the service has them."),
-            rows=_list(_list(_list(_NUMBER)), "The rows themselves, if they were asked for."),
+            rows=_list(_list(_list(_NUMBER)), "The rows themselves, if requested."),
             data=_object(),
             model=_CHECKSUM,
             ignored_columns=_IGNORED,
@@ -203,9 +207,13 @@ NEIGHBORS = {
     ),
 }
 EMBEDDING = {
-    "parameters": [_parameter("bits", "A rate of the model; without it the longest code.", type="integer")],
+    "parameters": [
+        _parameter(
+            "bits", "Code length in bits, one of the rates of the model; the default is the longest.", type="integer"
+        )
+    ],
     "responses": _responses(
-        "How rows become bits, and of which columns.",
+        "Specification of the embedding, and its columns.",
         _GOT,
         _object(
             specification=_object(),
@@ -218,11 +226,11 @@ EMBEDDING = {
 }
 MODEL = {
     "responses": _responses(
-        "The card of the model.",
+        "Description of the model.",
         ("404", "503"),
         _object(
             name={"type": "string", "description": "Class of the model."},
-            served_as={"type": "string", "description": "Name under which it is asked."},
+            served_as={"type": "string", "description": "Name of the model in routes."},
             task={"type": "string", "enum": list(TASKS)},
             version=_TEXT,
             sha256=_CHECKSUM,
@@ -237,10 +245,10 @@ MODEL = {
     )
 }
 _ONE = _object(name=_TEXT, ready={"type": "boolean"}, task=_TEXT, sha256=_CHECKSUM) | {"description": "A model."}
-MODELS = {"responses": _responses("All models, the first one first.", (), _object(models=_list(_ONE), default=_TEXT))}
+MODELS = {"responses": _responses("All models, the default first.", (), _object(models=_list(_ONE), default=_TEXT))}
 RELOAD = {
     "responses": _responses(
-        "The models that answer now.", ("401", "403", "409"), _object(model=_CHECKSUM, name=_TEXT, models=_object())
+        "The models after reloading.", ("401", "403", "409"), _object(model=_CHECKSUM, name=_TEXT, models=_object())
     )
 }
 
@@ -252,9 +260,9 @@ _SPECTRUM = {
     "properties": {
         "peaks": {
             "oneOf": [_PAIRS, {"type": "string"}],
-            "description": "Pairs of m/z and intensity, or a text with a peak in each line.",
+            "description": "Pairs of m/z and intensity, or a string with one peak per line.",
         },
-        "precursor_mz": {"type": ["number", "null"], "description": "Needed by all modes but open."},
+        "precursor_mz": {"type": ["number", "null"], "description": "Required by all modes except open."},
         "name": {"type": ["string", "null"]},
     },
 }
@@ -265,19 +273,21 @@ _SPECTRA = {
     "properties": {"spectra": {"type": "array", "minItems": 1, "items": _SPECTRUM}},
 }
 _OF_SPECTRA = [
-    _parameter("k", "Hits of each spectrum.", type="integer", minimum=1, default=10),
-    _parameter("mode", "What matches, and which take part; without it open.", type="string", enum=list(MODES)),
-    _parameter("min_score", "Score of a hit at least.", type="number", maximum=1),
-    _parameter("min_matched_peaks", "Matched peaks of a hit at least.", type="integer", minimum=1),
-    _parameter("where", "A condition on the columns of the library that hits must fulfill.", type="string"),
-    _parameter("mirrors", "1 for the mirror plot of each hit, as SVG, of one spectrum.", type="integer", enum=[0, 1]),
+    _parameter("k", "Maximum number of hits per spectrum.", type="integer", minimum=1, default=10),
+    _parameter(
+        "mode", "What to compare: open (the default), identity, loss or hybrid.", type="string", enum=list(MODES)
+    ),
+    _parameter("min_score", "Minimum score of a hit.", type="number", maximum=1),
+    _parameter("min_matched_peaks", "Minimum number of matched peaks of a hit.", type="integer", minimum=1),
+    _parameter("where", "Condition on the columns of the library; only spectra that meet it are found.", type="string"),
+    _parameter("mirrors", "1 adds a mirror plot of each hit, as SVG; send one spectrum.", type="integer", enum=[0, 1]),
 ]
 OF_SPECTRA = tuple(parameter["name"] for parameter in _OF_SPECTRA)
 SPECTRA = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": _SPECTRA}}},
     "parameters": _OF_SPECTRA,
     "responses": _responses(
-        "For each spectrum its hits, best first, with what the library says of them.",
+        "Hits of each spectrum, best first, with their columns in the library.",
         _POSTED,
         _object(hits=_list(_list(_object()))),
     ),

@@ -66,7 +66,7 @@ def _bodies(loaded, question):
     if question == "/spectra":
         return [(_JSON, {"example": {"spectra": [_SPECTRUM]}})]
     if model.n_features is None:
-        picture = {"photograph": {"summary": "A picture that the service has", "externalValue": "static/example.png"}}
+        picture = {"photograph": {"summary": "A picture from the service", "externalValue": "static/example.png"}}
         return [(media, {"examples": picture} if media == "image/png" else {}) for media in MEDIA]
     table = model if question == "/classify" else loaded.neighbors
     names, row = table.columns, [1.0] * model.n_features

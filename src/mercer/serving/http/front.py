@@ -52,7 +52,7 @@ class Front:
         except Exception:
             REQUESTS.exception("failure", extra={"fields": {"event": "failure", "request_id": exchange.id}})
             if not exchange.has_started:
-                fault = Fault(500, "internal", "Something went wrong in the service. The log has the details.")
+                fault = Fault(500, "internal", "The service failed to answer. Its log has the details.")
                 await fault_response(fault, exchange.id)(scope, exchange.receive, exchange.send)
         finally:
             self._tell(scope, exchange, time.perf_counter() - started)

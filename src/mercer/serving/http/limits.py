@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 from mercer.serving.http.faults import Fault
 
 
-async def read_body(request, most, seconds, remedy="Send fewer rows at a time."):
+async def read_body(request, most, seconds, remedy="Send fewer rows per request."):
     """The body of a request, at most so many bytes and within so many seconds; ``remedy`` is for a longer one.
 
     A length that is announced and too large is refused before a byte is read; a body without an announced length is
@@ -19,7 +19,7 @@ async def read_body(request, most, seconds, remedy="Send fewer rows at a time.")
     announced = request.headers.get("content-length")
     if announced is not None:
         if not (announced.isascii() and announced.isdecimal()):
-            raise Fault(400, "bad-length", "Content-Length must be a whole number.")
+            raise Fault(400, "bad-length", "Content-Length must be an integer.")
         if int(announced[:20]) > most:
             raise _too_long(most, remedy)
     body = bytearray()
@@ -39,7 +39,7 @@ async def read_body(request, most, seconds, remedy="Send fewer rows at a time.")
 
 
 def _too_long(most, remedy):
-    return Fault(413, "body-too-long", f"A body may have {most} bytes. {remedy}")
+    return Fault(413, "body-too-long", f"The maximum size of a body is {most} bytes. {remedy}")
 
 
 class Gate:
@@ -53,7 +53,12 @@ class Gate:
     def entered(self):
         """A place, or a fault that says to come again."""
         if self.taken >= self._places:
-            raise Fault(503, "busy", f"{self._places} requests are in work already.", {"Retry-After": "1"})
+            raise Fault(
+                503,
+                "busy",
+                f"The maximum number of concurrent requests, {self._places}, is reached.",
+                {"Retry-After": "1"},
+            )
         self.taken += 1
         try:
             yield

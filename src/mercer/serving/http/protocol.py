@@ -35,7 +35,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 if not self._head_bytes:  # the headers came to an end: this is of a body
                     super().data_received(data[room:])
                 else:
-                    self.send_400_response(f"The headers of a request may have {HEAD_BYTES} bytes.")
+                    self.send_400_response(f"The maximum size of the request headers is {HEAD_BYTES} bytes.")
         if self._is_in_work():
             self._forget()
         else:

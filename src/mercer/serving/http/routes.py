@@ -94,7 +94,7 @@ def _add_questions(router, shelf):
         scores, explained = (bool(whole(request, name, 0)) for name in ("scores", "explain"))
         asked = AskedLabels(explained, request.query_params.get("label"), scores)
         if asked.label is not None and not explained:
-            raise Fault(422, "label", "label names the class to explain: add explain=1.")
+            raise Fault(422, "label", "label requires explain=1, because it names the class to explain.")
         return answered(await service(request).classify(request, asked))
 
     @router.post("/detect", descriptions.DETECT)
@@ -112,7 +112,7 @@ def _add_questions(router, shelf):
         exact, rows = (bool(whole(request, name, 0)) for name in ("exact", "rows"))
         recall = share(request, "recall")
         if exact and recall is not None:
-            raise Fault(422, "recall", "exact=1 finds all of the nearest rows: leave recall out.")
+            raise Fault(422, "recall", "exact=1 finds all nearest rows. Remove recall.")
         where = request.query_params.get("where")
         return answered(await asked.neighbors(request, Wanted(k, where, None, exact, rows, recall)))
 
@@ -145,10 +145,10 @@ def _add_questions(router, shelf):
         check_parameters(request, "bits")
         served = service(request).slot.present.model
         if not served.rates:
-            raise Fault(404, "raw-only", "This model takes no bits: it has no embedding.")
+            raise Fault(404, "raw-only", "This model has no embedding and cannot read bits.")
         bits = whole(request, "bits", served.rates[-1])
         if bits not in served.rates:
-            raise Fault(404, "bits", f"The rates of this model are {', '.join(map(str, served.rates))}.")
+            raise Fault(404, "bits", f"The model has the rates {', '.join(map(str, served.rates))}.")
         return answered(served.embedding(bits))
 
 
@@ -164,7 +164,9 @@ def _add_operations(app, shelf):
         """Load the files of all models again. Where one cannot be used, the old model goes on."""
         check_parameters(request)
         if shelf.settings.token is None:
-            raise Fault(403, "no-token", "Reloading over HTTP needs a service with a token. SIGHUP works without.")
+            raise Fault(
+                403, "no-token", "Reloading over HTTP requires a service with a token. SIGHUP works without one."
+            )
         check_token(request.headers, shelf.settings.token)
         return answered(await shelf.reload_on_request())
 
@@ -200,18 +202,18 @@ def check_parameters(request, *known):
     given = [name for name, _ in request.query_params.multi_items()]
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        there = f"There are {', '.join(known)}." if known else "This path takes none."
+        there = f"There are {', '.join(known)}." if known else "This route has no parameters."
         message = f"There is no parameter {shown_names([unknown])}. {did_you_mean(unknown, known)}{there}"
         raise Fault(422, "parameters", message)
     if len(set(given)) < len(given):
-        raise Fault(422, "parameters", "A parameter is there twice, and nobody can tell which is meant.")
+        raise Fault(422, "parameters", "A parameter occurs more than once. Give each at most once.")
 
 
 def share(request, name):
     """A share of the query string, None if it has none."""
     value = decimal(request, name, r"[0-9.]{1,9}")
     if value is not None and not 0 < value <= 1:
-        raise Fault(422, name, f"{name} must be above 0 and at most 1.")
+        raise Fault(422, name, f"{name} must be a number > 0 and <= 1.")
     return value
 
 
@@ -231,7 +233,7 @@ def whole(request, name, default, most=None):
     if text is None:
         return default
     if most is not None and not (re.fullmatch(r"[0-9]{1,9}", text) and 1 <= int(text) <= most):
-        raise Fault(422, name, f"{name} must be a whole number from 1 to {most}.")
+        raise Fault(422, name, f"{name} must be an integer from 1 to {most}.")
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise Fault(422, name, f"{name} must be a whole number.")
+        raise Fault(422, name, f"{name} must be an integer.")
     return int(text)

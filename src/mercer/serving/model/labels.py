@@ -23,6 +23,6 @@ def read_labels(path, classes=()):
     with open(path, newline="", encoding="utf-8") as file:
         for number, line in enumerate(csv.reader(file), start=1):
             if len(line) != 2:
-                raise InputError(f"{path} must have lines of an id and a label; line {number} has {len(line)} cells.")
+                raise InputError(f"{path} must have an id and a label per line; line {number} has {len(line)} cells.")
             labels[line[0]] = known.get(line[1], line[1])
     return labels

@@ -66,11 +66,11 @@ class Neighbors:
 
     def __init__(self, index, model, labels=None):
         if not len(index):
-            raise InputError("The index has no rows to be found. Add some with mercer index add.")
+            raise InputError("The index has no rows. Add rows with mercer index add.")
         if index.n_features_in_ != model.n_features:
             raise InputError(
                 f"The index has rows of {index.n_features_in_} numbers, but the model takes {model.n_features}. "
-                "Build the index from rows of the same kind."
+                "Build the index from rows with the columns of the model."
             )
         own = named_columns(index)
         self.columns = own if model.columns is None else model.columns
@@ -227,13 +227,13 @@ def _labels_by_id(path, index, model):
         labels = _array_of_labels(path)
         if ids.dtype.kind != "i" or ids.min(initial=0) < 0 or ids.max(initial=0) >= len(labels):
             raise InputError(
-                f"{path} has {len(labels)} labels in the order of rows, but not all ids of the index are row numbers "
-                f"below {len(labels)}. Give csv lines of an id and a label."
+                f"{path} has {len(labels)} labels in row order, but some ids of the index are not row numbers below"
+                f" {len(labels)}. Use a csv file with an id and a label per line."
             )
         return {str(i): label for i, label in enumerate(labels)}
     labels = read_labels(path, model.classes)
     if labels.keys().isdisjoint(map(str, ids.tolist())):
-        raise InputError(f"{path} labels no row of the index; its lines must be an id of the index and a label.")
+        raise InputError(f"{path} labels no row of the index. Each line must hold an id of the index and a label.")
     return labels
 
 
@@ -241,7 +241,7 @@ def _array_of_labels(path):
     try:
         found = load_array(path, Limit.fixed())
     except (OSError, InputError) as error:
-        raise InputError(f"{path} holds no labels that can be read: {error}") from error
+        raise InputError(f"{path} has no readable labels: {error}") from error
     if found.ndim != 1:
-        raise InputError(f"{path} holds an array of shape {found.shape}; labels have one dimension.")
+        raise InputError(f"{path} holds an array of shape {found.shape}; labels must have one dimension.")
     return plain(found)

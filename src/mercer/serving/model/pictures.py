@@ -31,7 +31,7 @@ class _ServedPictures:
     n_features = None
 
     def __init__(self, model, sha256=None):
-        require_extra("PIL", extra="vision", purpose="Serving a model of pictures")
+        require_extra("PIL", extra="vision", purpose="Serving an image model")
         self._model, self.sha256, self.name = model, sha256, type(model).__name__
         self.classes = plain(getattr(model, "classes_", None))
 

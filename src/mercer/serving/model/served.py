@@ -70,14 +70,14 @@ class ServedModel:
         has_scores = not hasattr(model, "classes_") or hasattr(model, "decision_function")
         if not hasattr(model, "predict") or not hasattr(model, "n_features_in_") or not has_scores:
             raise InputError(
-                f"The service answers by a fitted classifier, regressor or detector, not {type(model).__name__}. "
-                "Make one with mercer fit."
+                f"The service needs a fitted classifier, regressor or detector, not {type(model).__name__}. "
+                "Fit one with mercer fit."
             )
         words = word_columns(model)
         if words:
             raise InputError(
-                f"{type(model).__name__} encodes words (column {shown_names(words)}), and the service takes rows of "
-                "numbers only. Ask it from Python, with a data frame."
+                f"{type(model).__name__} encodes text (column {shown_names(words)}), but the service accepts numbers "
+                f"only. Use the model from Python, with a data frame."
             )
         self._model, self.sha256 = without_names(model), sha256
         self.takes_missing = takes_missing(model)
@@ -164,8 +164,7 @@ class ServedModel:
                 refusal = error
         else:
             raise InputError(
-                f"{self.name} answers neither a row of zeros nor one of ones, and the service takes rows of numbers "
-                f"only: {refusal}"
+                f"{self.name} rejects rows of zeros and rows of ones, so the service cannot use it: {refusal}"
             )
         for bits in self.rates:
             for n_rows in (1, FEW_ROWS + 1):  # few rows and many go through different loops
@@ -239,4 +238,4 @@ def load_served(path, mmap=False):
         if after == before:
             return face_of(model, after)
         before = after
-    raise ModelFileError(f"{os.fsdecode(path)} was replaced {_READS} times while it was read. Load it again later.")
+    raise ModelFileError(f"{os.fsdecode(path)} was replaced {_READS} times while it was being read. Reload it later.")

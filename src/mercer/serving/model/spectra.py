@@ -42,7 +42,7 @@ class ServedSpectra:
         if not isinstance(index, SpectrumIndex):
             index = SpectrumIndex.open(index, verify=False)
         if not len(index):
-            raise InputError("The library has no spectra to be found. Add some with mercer spectra add.")
+            raise InputError("The library has no spectra. Add spectra with mercer spectra add.")
         self._index = index
         index.search(Spectra.of([index.spectrum(0)]), 1)  # so that loops are compiled
 
@@ -77,24 +77,25 @@ def read_spectra_request(content_type, body, most):
     content = parsed_body(body)
     records = content.get("spectra") if type(content) is dict and set(content) == {"spectra"} else None
     if type(records) is not list or not records:
-        raise Fault(422, "shape", 'The body must be {"spectra": [...]}, a list of one or more objects with "peaks".')
+        raise Fault(422, "shape", 'The body must be {"spectra": [...]}, a list of at least one object with "peaks".')
     if len(records) > most:
-        raise Fault(413, "too-many-rows", f"A request may have {most} spectra, this one has {len(records)}.")
+        raise Fault(413, "too-many-rows", f"The request has {len(records)} spectra; the maximum is {most}.")
     return Spectra.of([_spectrum(number, record) for number, record in enumerate(records)])
 
 
 def _spectrum(number: int, record: Any):
     if type(record) is not dict or "peaks" not in record or not set(record) <= _KEYS:
-        raise Fault(422, "keys", f'Spectrum {number} must have "peaks" and perhaps "precursor_mz" and "name".')
+        raise Fault(422, "keys", f'Spectrum {number} must have "peaks", and may have "precursor_mz" and "name".')
     precursor, name, peaks = record.get("precursor_mz"), record.get("name"), record["peaks"]
     if precursor is not None and not (type(precursor) in (int, float) and 0 < precursor < math.inf):
-        raise Fault(422, "precursor", f'"precursor_mz" of spectrum {number} must be a number above 0, or null.')
+        raise Fault(422, "precursor", f'"precursor_mz" of spectrum {number} must be a number > 0, or null.')
     if name is not None and type(name) is not str:
-        raise Fault(422, "name", f'"name" of spectrum {number} must be a text.')
+        raise Fault(422, "name", f'"name" of spectrum {number} must be a string.')
     if type(peaks) is list and not all(
         type(peak) is list and len(peak) == 2 and {int, float} >= set(map(type, peak)) for peak in peaks
     ):
-        raise Fault(422, "peaks", f'"peaks" of spectrum {number} must be pairs of numbers, or a text of lines.')
+        message = f'"peaks" of spectrum {number} must be pairs of numbers, or a string with one peak per line.'
+        raise Fault(422, "peaks", message)
     columns = {"precursor_mz": [precursor], "name": [name]}
     try:
         found = Spectra.from_text(peaks, **columns) if type(peaks) is str else Spectra.from_peaks([peaks], **columns)

@@ -8,6 +8,7 @@ import { placesOf } from "./mercer-client.js";
 import { acceptDrops, element, thumbOf } from "./shell.js";
 import { csvRows, separatorOf, visible } from "./text.js";
 
+const BINARY = /[\u0000-\u0008\u000e-\u001f]/; // what no text has
 const LONGEST_TEXT = 200_000; // characters that are shown for editing; a longer table is sent as it is
 
 /**
@@ -79,6 +80,7 @@ function openImage(card, input, changed) {
   };
   element("image-file").addEventListener("change", (event) => read(event.target.files[0]));
   acceptDrops(element("image-drop"), read);
+  acceptDrops(document.body, read); // which would leave the page otherwise
   return {
     title: "Show it an image",
     lead: "Your browser turns the image into a few bits. Only these are sent, and the answer comes from them alone.",
@@ -110,14 +112,14 @@ function openVector(card, changed) {
   const box = element("numbers");
   const names = card.columns ? ` They are: ${shortened(card.columns)}.` : "";
   const between = "with commas, semicolons, tabs or spaces between them";
-  element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a csv file with a row for each answer.${names}`;
+  element("numbers-help").textContent = `Paste ${wanted} numbers ${between}, or drop a csv file with one row per answer.${names}`;
   let name = "table.csv";
   let kept = null; // the text of a table that is too long for the box
   const read = () => {
     const text = kept ?? box.value;
     const { row, count, rows, problem, ignored } = readRow(text, wanted, card.columns, card.other_columns);
     const told = rows > 1 ? `${rows} rows of ${wanted} numbers` : `${count} of ${wanted} numbers`;
-    const left = ignored?.length ? `; left out: ${shortened(ignored)}` : "";
+    const left = ignored?.length ? `; ignored: ${shortened(ignored)}` : "";
     element("numbers-count").textContent = text.trim() ? told + left : "";
     changed(rows > 1 ? null : row, problem && visible(problem), rows > 1 ? { text: separated(text), name } : null);
   };
@@ -128,7 +130,10 @@ function openVector(card, changed) {
     read();
   };
   const open = async (file) => {
-    if (file) enter((await file.text()).replace(/^\ufeff/, "").trim(), file.name);
+    if (!file) return;
+    const text = (await file.text()).replace(/^\ufeff/, "").trim();
+    if (BINARY.test(text)) changed(null, `${visible(file.name)} is not a text file. Choose a csv file.`);
+    else enter(text, file.name);
   };
   box.addEventListener("input", () => {
     kept = null;
@@ -139,10 +144,11 @@ function openVector(card, changed) {
     event.target.value = ""; // so that the same file may be chosen again
   });
   acceptDrops(box, open);
+  acceptDrops(document.body, open); // which would leave the page otherwise
   return {
     title: "Enter numbers, or drop a table",
     lead: "Your browser turns the numbers into a few bits. Only these are sent, and the answer comes from them alone. A "
-      + "table of several rows is sent as it is.",
+      + "table of several rows is sent unchanged.",
     empty: `Enter ${wanted} numbers or drop a csv file, and the answer appears here.`,
     refresh: () => {},
     past: () => {
@@ -206,6 +212,6 @@ function chosenColumns(lines, names, others) {
     const table = lines.slice(1).map(split).map((cells) => places.map((place) => cells[place] ?? ""));
     return { table, ignored: heading.filter((name) => !names.includes(name)) };
   } catch (error) {
-    return { problem: `The first line is no heading of this model. ${error.message}` };
+    return { problem: `The first line does not name the columns of this model. ${error.message}` };
   }
 }

@@ -294,7 +294,7 @@ export class Client {
     return this.fetched ?? this.refresh();
   }
 
-  /** Fetch the embedding and use it from now on. A fingerprint that was given must still be met. */
+  /** Fetch the embedding again and use it from now on. It must still match a given fingerprint. */
   async refresh() {
     this.fetched = await this.offered(this.pinned);
     return this.fetched;
@@ -384,7 +384,7 @@ export class Client {
       // another model answers: its embedding is the same, and its columns must be too
       const found = await this.offered(embedding.fingerprint);
       if (JSON.stringify(found.columns) !== JSON.stringify(embedding.columns)) {
-        throw new FingerprintError("The service has a model of other columns now. To accept it, refresh().");
+        throw new FingerprintError("The service now has a model with different columns. To accept it, call refresh().");
       }
       embedding.model = found.model;
     }
@@ -486,17 +486,17 @@ export function placesOf(columns, wanted, width, others = []) {
   const where = new Map(names.map((name, i) => [name, i]));
   const told = (list) => list.slice(0, 5).map((name) => JSON.stringify(name)).join(", ") + (list.length > 5 ? " ..." : "");
   const twice = [...new Set(names.filter((name, i) => where.get(name) !== i))];
-  if (twice.length) throw new RangeError(`Columns must have different names; more than once: ${told(twice)}.`);
+  if (twice.length) throw new RangeError(`Column names must be unique; repeated: ${told(twice)}.`);
   if (!wanted) {
     if (names.length === width) return names.map((_, i) => i);
     throw new RangeError(`The model knows no names of columns and takes ${width} by position, got ${names.length}.`);
   }
   const missing = wanted.filter((name) => !where.has(name));
-  if (missing.length) throw new RangeError(`Columns that the model takes are missing: ${told(missing)}.`);
+  if (missing.length) throw new RangeError(`Required columns are missing: ${told(missing)}.`);
   const known = new Set([...wanted, ...others]);
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length) {
-    throw new RangeError(`Columns that the model was not fitted on: ${told(unknown)}. Leave them out.`);
+    throw new RangeError(`Unknown columns: ${told(unknown)}. Remove them.`);
   }
   return wanted.map((name) => where.get(name));
 }
@@ -523,7 +523,7 @@ function checked(specification) {
   };
   const needOne = (name, ...allowed) => need(name, allowed.includes(s[name]), `one of ${allowed.join(", ")}`);
   const needWhole = (name, low, high) =>
-    need(name, Number.isInteger(s[name]) && s[name] >= low && s[name] <= high, `a whole number from ${low} to ${high}`);
+    need(name, Number.isInteger(s[name]) && s[name] >= low && s[name] <= high, `an integer from ${low} to ${high}`);
   needOne("format", "mercer-embedding");
   needOne("version", 1);
   needOne("kind", "universal", "qjl", "sigma-delta");
@@ -536,7 +536,7 @@ function checked(specification) {
   needWhole("blocks", 1, Math.min(2 ** 24, Math.floor((2 ** 32 - 1) / (s.projections * s.bits))));
   needWhole("step", 1, 2 ** 50);
   needOne("dither", true, s.kind === "universal");
-  need("exponent", (s.exponent === null) !== (s.scale === null), "a number, or null beside a scale,");
+  need("exponent", (s.exponent === null) !== (s.scale === null), "a number, or null with a scale,");
   if (s.exponent !== null) needWhole("exponent", -1022, 1023);
   for (const [name, length] of [["scale", s.features], ["center", s.features], ["offsets", s.projections]]) {
     need(name, s[name] === null || doubles(s, name, length).every(Number.isFinite), "finite numbers");
@@ -544,11 +544,11 @@ function checked(specification) {
   if (s.offsets !== null) {
     const whole = (o) => Number.isInteger(o) && Math.abs(o) < 2 ** 52;
     const allowed = s.kind !== "universal" && doubles(s, "offsets", s.projections).every(whole);
-    need("offsets", allowed, "whole numbers below 2^52, and none for universal codes,");
+    need("offsets", allowed, "integers below 2^52, none for universal codes,");
   }
   if (s.matrix === "learned") {
     const whole = shorts(s, s.projections * s.features).every((a) => a > -32768);
-    need("entries", whole, "whole numbers from -32767 to 32767");
+    need("entries", whole, "integers from -32767 to 32767");
   }
   return s;
 }

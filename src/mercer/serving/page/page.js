@@ -21,7 +21,7 @@ import {
   showCode,
 } from "./shell.js";
 import { askTable, hideTable } from "./tables.js";
-import { visible } from "./text.js";
+import { bytesOf, visible } from "./text.js";
 
 const NEAR = 8; // examples that are shown
 const PAUSE = 120; // milliseconds after a change before it is sent
@@ -46,7 +46,7 @@ function open(card) {
   input = openInput(card, changed);
   element("title").textContent = input.title;
   document.title = `${input.title} · Mercer`;
-  const raw = `This ${searches(card) ? "index" : "model"} takes the numbers themselves, which are sent to it.`;
+  const raw = `This ${searches(card) ? "index" : "model"} takes raw numbers, which the page sends to it.`;
   element("lead").textContent = card.rates.length ? input.lead : raw;
   element("answer-card").hidden = searches(card);
   element("input-card").classList.toggle("wide", searches(card));
@@ -105,8 +105,17 @@ function searches(card) {
 function openWhere(columns) {
   const names = Object.entries(columns ?? {}).map(([name, type]) => `${visible(name)} (${type})`);
   element("where-row").hidden = element("where-help").hidden = !names.length;
-  element("where-help").textContent = `Columns: ${names.join(", ")}. As in: year >= 2020 and mode = 'positive'.`;
+  element("where-help").textContent = `Columns: ${names.join(", ")}. As in: ${conditionOn(columns ?? {})}.`;
   element("where").addEventListener("input", () => changed(state.row, null, state.table));
+}
+
+/** An example of a condition: on the first two columns. */
+function conditionOn(columns) {
+  const leaf = ([name, type]) => {
+    const quotedName = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+    return `${visible(quotedName)} ${{ text: "= 'abc'", boolean: "= true" }[type] ?? ">= 1"}`;
+  };
+  return Object.entries(columns).slice(0, 2).map(leaf).join(" and ");
 }
 
 function openRates() {
@@ -146,7 +155,7 @@ function preferred(curve) {
 function showRate() {
   const { bits, card } = state;
   const point = card.curve?.find((each) => each.bits === bits);
-  const right = point ? `, right in ${percent(point.accuracy, 1)} of cases` : "";
+  const right = point ? `, accuracy ${percent(point.accuracy, 1)}` : "";
   element("rate-now").replaceChildren(strong(`${bits} bits`), right);
   element("rate").setAttribute("aria-valuetext", `${bits} bits${right}`);
   if (card.curve) showCurve(element("curve"), card.curve, bits);
@@ -211,16 +220,16 @@ async function answerRow(number) {
 /** The same of a table. */
 async function answerTable(number) {
   showNothing();
-  const bytes = strong(`${new Blob([state.table.text]).size} bytes`);
+  const bytes = strong(bytesOf(new Blob([state.table.text]).size));
   element("bytes").replaceChildren("Sent ", bytes, ", the table as it is");
   const told = await askTable(state.table, state.card, element("where").value.trim());
-  element("near-empty").textContent = "Those of a table are in the table below.";
+  element("near-empty").textContent = "For a table, neighbors are in the table below.";
   if (number !== state.asked) return {};
   element("answer-empty").hidden = true;
   element("verdict").hidden = false;
   element("verdict").textContent = told.label;
   element("bars").hidden = !state.card.classes;
-  element("bars-hint").textContent = "The longer a bar, the more rows got that answer.";
+  element("bars-hint").textContent = "A longer bar means more rows with that answer.";
   element("bars-hint").hidden = !state.card.classes;
   return told;
 }
@@ -235,7 +244,7 @@ async function byBits(number) {
   const client = clientFor({ bits: state.bits });
   const embedding = await client.embedding();
   if (JSON.stringify(embedding.columns) !== JSON.stringify(state.card.columns)) {
-    throw new FingerprintError("The model has other columns now."); // the row is in the order of the card
+    throw new FingerprintError("The model now has different columns."); // the row is in the order of the card
   }
   const code = embedding.encode([state.row]);
   if (number === state.asked) showSent(code, embedding);
@@ -246,7 +255,7 @@ async function byBits(number) {
 function byRow() {
   const { columns } = state.card;
   const body = JSON.stringify({ rows: [state.row], ...(columns && { columns }) });
-  element("bytes").replaceChildren("Sent ", strong(`${new Blob([body]).size} bytes`), ", the numbers as text");
+  element("bytes").replaceChildren("Sent ", strong(bytesOf(new Blob([body]).size)), ", the numbers as text");
   return (path) => clientFor().request("POST", path, body, "application/json");
 }
 
@@ -291,7 +300,7 @@ function showAnswer({ labels, classes, scores }) {
   element("verdict").textContent = text;
   element("verdict").classList.toggle("long", text.length > 14);
   element("bars").hidden = element("bars-hint").hidden = !scores;
-  element("bars-hint").textContent = "The longer a bar, the more the model leans to that answer.";
+  element("bars-hint").textContent = "A longer bar means a higher score.";
   if (scores) showBars(element("bars"), classes, scores[0]);
 }
 
@@ -301,7 +310,7 @@ function tidy(label) {
 
 function showSent(code, embedding) {
   showBytes(28 + embedding.nBytes);
-  const message = `The message is these ${embedding.nBits} bits and a head of 28 bytes.`;
+  const message = `The message is these ${embedding.nBits} bits and a header of 28 bytes.`;
   element("sent-hint").textContent = `Each square is one bit. ${message} What you entered stays here.`;
   state.shown = () => showBits(element("bits"), code, embedding.nBits, state.card.rates.at(-1));
   state.shown();
@@ -309,8 +318,9 @@ function showSent(code, embedding) {
 
 function showBytes(sent) {
   const raw = 4 * state.card.n_features;
-  const rest = sent < raw ? ` instead of ${raw}` : `; the numbers would be ${raw}`;
-  element("bytes").replaceChildren("Sent ", strong(`${sent} bytes`), rest);
+  const numbers = raw.toLocaleString("en-US");
+  const rest = sent < raw ? ` instead of ${numbers}` : `; the numbers would be ${numbers}`;
+  element("bytes").replaceChildren("Sent ", strong(bytesOf(sent)), rest);
   element("share-part").setAttribute("width", `${Math.min(100, (100 * sent) / raw).toFixed(1)}%`);
 }
 
@@ -319,16 +329,16 @@ function showNearest(found) {
   const some = found?.ids?.[0].length > 0;
   element("near-empty").hidden = some;
   if (found instanceof ServiceError) element("near-empty").textContent = reason(found);
-  else if (found) element("near-empty").textContent = "There is no such example.";
-  else element("near-empty").textContent = "The service did not find any this time.";
+  else if (found) element("near-empty").textContent = "No example meets the condition.";
+  else element("near-empty").textContent = "The search for similar examples failed.";
   element("near-hint").hidden = !some;
   if (!some) {
     element("near").replaceChildren();
     return;
   }
   const { input, rates, index } = state.card;
-  const byKernel = `The ${index.measure} to yours, by the kernel of the index.`;
-  element("near-hint").textContent = rates.length ? "Percent of the bits that agree with yours." : byKernel;
+  const byKernel = `The ${index.measure} to your row, under the kernel of the index.`;
+  element("near-hint").textContent = rates.length ? "Share of bits equal to yours, in percent." : byKernel;
   showNear(element("near"), found, input, rates.length ? percent : (value) => value.toPrecision(3));
 }
 

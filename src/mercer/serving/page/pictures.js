@@ -17,12 +17,14 @@ import {
   showCode,
   thumbOf,
 } from "./shell.js";
-import { visible } from "./text.js";
+import { bytesOf, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SLOW = 300; // milliseconds before the page says that it waits
 const PAUSE = 300; // milliseconds after a change of the threshold before it is sent
 const PATIENCE = 60; // seconds
+const LEAST = [320, 400]; // width and height, in CSS pixels, of which a picture fills one
+const LETTERS = 14; // CSS pixels
 const TAKEN = ["image/png", "image/jpeg"]; // other formats are turned into JPEG
 const FOUND = "found"; // in place of a class: the one that is found
 
@@ -37,7 +39,7 @@ function open(card) {
   const detects = card.task === "detection";
   element("title").textContent = detects ? "Find objects in a picture" : "Show it a picture";
   document.title = `${element("title").textContent} · Mercer`;
-  const does = detects ? "draws a box around each object that the model finds" : "tells its class, and why";
+  const does = detects ? "draws a box around each object" : "names its class, and explains it";
   element("lead").textContent = `The service looks at your picture and ${does}. Pictures are not stored.`;
   element("of-images").hidden = detects;
   element("of-boxes").hidden = !detects;
@@ -90,6 +92,9 @@ function show(picture) {
   state.picture = { ...picture, url: URL.createObjectURL(picture.blob) };
   element("photo").src = state.picture.url;
   element("photo").alt = visible(picture.name);
+  const larger = Math.min(LEAST[0] / picture.width, LEAST[1] / picture.height);
+  if (larger > 1) element("photo").width = Math.round(larger * picture.width);
+  else element("photo").removeAttribute("width");
   element("seen").hidden = false;
   clear();
   ask();
@@ -112,7 +117,7 @@ async function ask() {
   const slow = setTimeout(() => {
     element("busy").hidden = false;
   }, SLOW);
-  kept.textContent = `Sent ${picture.blob.size} bytes${picture.note}: ${visible(picture.name)}`;
+  kept.textContent = `Sent ${bytesOf(picture.blob.size)}${picture.note}: ${visible(picture.name)}`;
   element("main").dataset.state = "asking";
   try {
     const client = clientFor({ timeout: PATIENCE });
@@ -152,7 +157,7 @@ function showClass({ labels, classes, scores, explanation }) {
   showOverlay();
   element("bars").hidden = element("bars-hint").hidden = false;
   element("bars-hint").textContent = `The longer a bar, the more the model leans to that class. Laid over the picture: ${
-    explanation.measure === "additive" ? "shares of the score" : "what the score loses without each part"
+    explanation.measure === "additive" ? "shares of the score" : "loss of score without each part"
   } of ${visible(explanation.label)}.`;
   showBars(element("bars"), classes, scores[0]);
   return label;
@@ -170,7 +175,7 @@ function showObjects({ boxes, scores, parts, threshold, width, height }) {
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("aria-label", `${found} in a picture of ${width} by ${height} pixels`);
   svg.removeAttribute("hidden");
-  const size = Math.max(width, height) / 40;
+  const size = (LETTERS * width) / (element("photo").clientWidth || width);
   const drawn = boxes.flatMap((box, i) => [
     ...parts[i].map((part) => rectangle(part, "part")),
     rectangle(box, "object"),
@@ -186,8 +191,8 @@ function showObjects({ boxes, scores, parts, threshold, width, height }) {
     showBars(element("bars"), names, scores, (score) => score.toPrecision(3), Math.min(threshold, ...scores));
   }
   element("bars-hint").hidden = false;
-  const few = "Nothing scores more. Lower the threshold to see what comes next.";
-  const many = "Width × height and left upper corner in pixels, and the score. Thin boxes are parts.";
+  const few = "No object has a higher score. Lower the minimum score to see more.";
+  const many = "Width × height and upper left corner in pixels, and the score. Thin boxes are parts.";
   element("bars-hint").textContent = boxes.length ? many : few;
   return found;
 }

@@ -39,7 +39,8 @@ export async function begin(open, ask) {
     card = await clientFor({ retries: 2 }).model();
     all = await clientFor({ retries: 2 }).models();
   } catch (error) {
-    complain(error, () => begin(open, ask));
+    if (model !== null && error.status === 404) noSuchModel(error);
+    else complain(error, () => begin(open, ask));
     return;
   }
   if (element("main").dataset.opened) return; // asked twice
@@ -57,6 +58,13 @@ export async function begin(open, ask) {
   element("token-form").hidden = !card.needs_token;
   open(card);
   element("main").hidden = false;
+}
+
+/** The address names a model that the service does not have. */
+function noSuchModel(error) {
+  element("title").textContent = "No such model";
+  element("lead").textContent = "The address of this page names a model that is not served here.";
+  notice(reason(error), "Open the first", () => (location.href = home));
 }
 
 function showModels({ models, default: first }, now) {
@@ -106,21 +114,21 @@ export function offerFile(link, name, text, type) {
 export function complain(error, again) {
   if (error instanceof FingerprintError) {
     const reload = () => location.reload();
-    notice("The model behind this page has changed. Load the page again to go on.", "Load again", reload);
+    notice("The model of this page has changed. Reload the page to continue.", "Load again", reload);
   } else if (error instanceof ServiceError && error.status === null) {
-    notice("The service cannot be reached. What you entered is kept, and the page keeps asking.", "Ask now", again);
+    notice("The service cannot be reached. The page keeps your input and tries again.", "Ask now", again);
     later(again, AGAIN);
   } else if (error instanceof ServiceError && error.status === 401) {
     quiet();
-    if (access.token !== null) element("token-text").textContent = "The service did not accept this password.";
+    if (access.token !== null) element("token-text").textContent = "The service did not accept this token.";
     element("token-form").hidden = false;
     element("token").focus();
   } else if (error instanceof ServiceError && [502, 503].includes(error.status)) {
-    notice("The service is busy. The page asks again in a moment.", "Ask now", again);
+    notice("The service is busy. The page tries again in a moment.", "Ask now", again);
     later(again, AGAIN);
   } else if (error instanceof ServiceError) {
     const id = error.requestId ? ` (request ${error.requestId})` : "";
-    notice(`The service did not answer this: ${reason(error)}${id}`, "Try again", again);
+    notice(`The request failed: ${reason(error)}${id}`, "Try again", again);
   } else {
     notice(error.message);
   }

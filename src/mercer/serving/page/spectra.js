@@ -27,7 +27,7 @@ function open(card) {
   most = Math.min(HITS, card.limits.max_neighbors);
   const measure = similarity === "cosine" ? "cosine" : "spectral entropy similarity";
   element("lead").textContent =
-    `Among ${spectra.toLocaleString("en")} spectra, by the ${measure} of peaks within ${tolerance} ${unit}.`;
+    `Searches ${spectra.toLocaleString("en")} spectra by the ${measure} of peaks within ${tolerance} ${unit}.`;
   const body = JSON.stringify({ spectra: [EXAMPLE] });
   const javascript = [
     'import { Client } from "./mercer-client.js";',
@@ -49,7 +49,7 @@ async function ask() {
   const [peaks, precursor, mode, where] = fields.map((text) => text.trim());
   const spectrum = { peaks, name: "Your spectrum", precursor_mz: precursor === "" ? null : Number(precursor) };
   if (Number.isNaN(spectrum.precursor_mz)) {
-    notice("The precursor must be a number, with a point.");
+    notice("The precursor must be a number with a decimal point.");
     return;
   }
   if (spectrum.precursor_mz === null && mode !== "open") {

@@ -2,7 +2,7 @@
 
 import { showCounts } from "./figures.js";
 import { clientFor, element, make, offerFile } from "./shell.js";
-import { csvRows, separatorOf, visible } from "./text.js";
+import { bytesOf, csvRows, separatorOf, visible } from "./text.js";
 
 const SHOWN = 20; // rows on the page
 const NEAR = 8; // rows that are found for each
@@ -16,21 +16,26 @@ export async function askTable(table, card, where) {
   const searches = card.task === "search";
   const body = new Blob([table.text]);
   const limit = card.limits.max_table_bytes;
-  if (body.size > limit) throw new Error(`The table has ${body.size} bytes; the service takes ${limit}.`);
+  if (body.size > limit) throw new Error(`The table has ${bytesOf(body.size)}; the maximum is ${bytesOf(limit)}.`);
   const answer = await (searches ? client.neighborsTable(body, { k: NEAR, where }) : client.labelTable(body));
   const rows = csvRows(answer, separatorOf(answer.split("\n", 1)[0]) ?? ",");
   const hasHeading = searches || rows[0].at(-1).startsWith("predicted");
   const heading = hasHeading ? rows.shift() : rows[0].map((_, i) => (i + 1 < rows[0].length ? `column ${i + 1}` : "predicted"));
   const count = searches ? Number(rows.at(-1)?.[0] ?? 0) : rows.length;
   element("table-card").hidden = false;
-  showRows(heading, rows);
+  showRows(heading, searches ? rows.map((cells) => cells.map(shortened)) : rows);
   const file = `${table.name.replace(/\.[^.]*$/, "")}-${searches ? "neighbors" : "labeled"}.csv`;
   offerFile(element("table-file"), file, answer, "text/csv");
   element("table-file").textContent = `Save ${visible(file)}`;
   element("table-count").textContent =
-    rows.length > SHOWN ? `The first ${SHOWN} of ${rows.length} lines. The file has all of them.` : "";
+    rows.length > SHOWN ? `The first ${SHOWN} of ${rows.length.toLocaleString("en-US")} lines. The file has all of them.` : "";
   if (!searches && card.classes) showCounts(element("bars"), card.classes, rows.map((cells) => cells.at(-1)));
   return { label: `${count} row${count === 1 ? "" : "s"}`, detail: table.name };
+}
+
+/** A similarity with the digits that tell hits apart; the file has all of them. */
+function shortened(cell) {
+  return /^-?\d+\.\d{6,}$/.test(cell) ? Number(cell).toPrecision(5) : cell;
 }
 
 function showRows(heading, rows) {

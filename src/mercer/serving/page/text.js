@@ -8,6 +8,11 @@ export function visible(value) {
   return String(value).replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
+/** A number of bytes in words. */
+export function bytesOf(count) {
+  return `${count.toLocaleString("en-US")} byte${count === 1 ? "" : "s"}`;
+}
+
 /** What separates the cells of a line: of commas, semicolons and tabs outside quotes the most frequent, or null. */
 export function separatorOf(line) {
   const bare = line.replace(/"[^"]*"/g, "");

@@ -34,9 +34,9 @@ class Metrics:
             "mercer_request_seconds", "Time to answer.", ("route",), registry=own, buckets=_SECONDS
         )
         self.rows = Counter("mercer_rows", "Rows answered.", ("route", "kind"), registry=own)
-        self.bytes_in = Counter("mercer_body_bytes", "Bytes of bodies read.", ("route",), registry=own)
+        self.bytes_in = Counter("mercer_body_bytes", "Bytes of request bodies read.", ("route",), registry=own)
         self.batches = Histogram("mercer_batch_rows", "Rows scored together.", registry=own, buckets=_ROWS)
-        self.reloads = Counter("mercer_reloads", "Loads of another model.", ("outcome",), registry=own)
+        self.reloads = Counter("mercer_reloads", "Number of model reloads.", ("outcome",), registry=own)
         self._own, self._present = own, _Present(slots, gate)
 
     def text(self):
@@ -60,7 +60,7 @@ class _Present(Collector):
         models = {name: slot.present.model for name, slot in self._slots.items() if slot.problem is None}
         ready = len(models) == len(self._slots)
         yield GaugeMetricFamily("mercer_ready", "1 if all models are loaded.", value=int(ready))
-        yield GaugeMetricFamily("mercer_requests_in_work", "Requests with a body in work.", value=self._gate.taken)
+        yield GaugeMetricFamily("mercer_requests_in_work", "Number of requests in progress.", value=self._gate.taken)
         if models:
             info = GaugeMetricFamily("mercer_model_info", "The models.", labels=("served", "name", "sha256", "task"))
             for name, model in models.items():

@@ -43,16 +43,16 @@ def serve(
     log_requests=True,
     ready=lambda url: None,
 ):
-    """Serve models and indexes until SIGINT or SIGTERM, then finish what is in work.
+    """Serve models and indexes until SIGINT or SIGTERM, then let current requests finish.
 
     Parameters
     ----------
     model, index, spectra : paths, or dicts from names to paths, as of ``create_app``
     settings : ServiceSettings
-    host, port : where to listen; port 0 takes a free one
+    host, port : address to listen on; port 0 picks a free port
     workers : processes
     log_level, log_requests : as of ``mercer.serving.process.logs.configure``
-    ready : called with the address when the service answers
+    ready : called with the address once the service is ready
     """
     options = {
         "model": model,

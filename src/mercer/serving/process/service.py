@@ -21,9 +21,9 @@ from mercer.serving.model.spectra import read_spectra_request
 from mercer.serving.process.batching import Batcher
 
 _ASKED_BY = {  # what is no classifier or regressor, and the path by which it is asked
-    "search": ("This service has an index and no model.", "/v1/neighbors"),
-    "spectra": ("This service has a library of spectra and no model.", "/v1/spectra"),
-    "detection": ("This service has a detector, which finds objects and names no class.", "/v1/detect"),
+    "search": ("This service has an index but no model.", "/v1/neighbors"),
+    "spectra": ("This service has a library of spectra but no model.", "/v1/spectra"),
+    "detection": ("This service has a detector, which finds objects and does not classify.", "/v1/detect"),
 }
 
 
@@ -72,7 +72,7 @@ class Service:
             if model.task == "images":
                 return await self._looked_at(request, model.answer, asked.explained, asked.label)
             if asked.explained or asked.label is not None:
-                raise Fault(422, "explain", "explain and label are for models of pictures.")
+                raise Fault(422, "explain", "explain and label apply to image models only.")
             if _is_csv(request):
                 return await self._labeled_table(request, model, asked.scores)
             query = await self._query(request, model, model)
@@ -95,7 +95,7 @@ class Service:
         with self._gate.entered():
             model = self.slot.present.model
             if model.task != "detection":
-                raise Fault(404, "no-detector", "This is no detector. Ask /v1/classify or /v1/neighbors.")
+                raise Fault(404, "no-detector", "This model is not a detector. Use /v1/classify or /v1/neighbors.")
             return await self._looked_at(request, model.answer, threshold, most)
 
     async def neighbors(self, request, wanted):
@@ -107,12 +107,14 @@ class Service:
             if index is None:
                 raise Fault(404, "no-index", "This service has no index. Start it with --index DIR.")
             if wanted.with_rows and not (self.settings.show_rows and index.can_show_rows):
-                raise Fault(403, "rows-hidden", "This service does not give away rows of its index.")
+                raise Fault(
+                    403, "rows-hidden", "This service does not return rows of its index. Start it with --show-rows."
+                )
             if _is_csv(request):
                 return await self._table_of_neighbors(request, loaded, wanted)
             query = await self._query(request, loaded.model, index, takes_ids=True)
             if query.kind == "codes" and not index.takes_codes:
-                raise Fault(409, "raw-only", "The index keeps no rows, so it is searched by raw rows only.")
+                raise Fault(409, "raw-only", "The index stores no rows, so queries must be raw rows.")
             found = await self._in_thread(
                 index.search, query.kind, query.rows, query.bits, replace(wanted, ids=query.ids)
             )
@@ -134,7 +136,7 @@ class Service:
             body = await read_body(request, settings.max_body_bytes, settings.timeout)
             spectra = read_spectra_request(request.headers.get("content-type", ""), body, settings.max_rows)
             if asked.with_mirrors and len(spectra) > 1:
-                raise Fault(422, "mirrors", "mirrors=1 draws the hits of one spectrum; send one.")
+                raise Fault(422, "mirrors", "mirrors=1 draws the hits of a single spectrum. Send one spectrum.")
             found = await self._in_thread(model.search, spectra, asked)
         self.metrics.rows.labels("/v1/spectra", "spectra").inc(len(spectra))
         request.state.exchange.notes.update(rows=len(spectra), kind="spectra")
@@ -159,7 +161,7 @@ class Service:
         """What a model says of the picture in a request."""
         settings, content_type = self.settings, request.headers.get("content-type", "")
         if not is_picture(content_type):
-            raise Fault(415, "media-type", "This model takes pictures: send one as image/png or image/jpeg.")
+            raise Fault(415, "media-type", "This model takes pictures. Send one as image/png or image/jpeg.")
         body = await read_body(request, settings.max_body_bytes, settings.timeout, "Send a smaller picture.")
         check_picture(content_type, body, settings.max_pixels)
         answer = await self._in_thread(look, body, *asked, refused="picture-refused", remedy="Send a smaller picture.")
@@ -215,7 +217,9 @@ class Service:
     async def _query(self, request, model, table, takes_ids=False):
         settings, content_type = self.settings, request.headers.get("content-type", "")
         if is_picture(content_type):
-            raise Fault(415, "media-type", "This model takes rows of numbers, not pictures. GET /v1/model says which.")
+            raise Fault(
+                415, "media-type", "This model takes rows of numbers, not pictures. GET /v1/model lists its columns."
+            )
         body = await read_body(request, settings.max_body_bytes, settings.timeout)
         names = {"columns": table.columns, "others": table.other_columns, "takes_ids": takes_ids}
         return read_query(content_type, body, model, settings.max_rows, **names)
@@ -232,7 +236,7 @@ class Service:
                 return await work
         except TimeoutError:
             seconds = self.settings.timeout
-            raise Fault(504, "timeout", f"There was no answer within {seconds:g} s. {remedy}") from None
+            raise Fault(504, "timeout", f"The request was not answered within {seconds:g} s. {remedy}") from None
         except ValueError as error:  # Mercer's and scikit-learn's word for what a model cannot take
             raise Fault(422, refused, " ".join(str(error).split())[:300]) from None
 
@@ -262,4 +266,4 @@ def _label_lists(labels, model):
 
 def _check_finite(values):
     if np.issubdtype(np.asarray(values).dtype, np.floating) and not np.isfinite(values).all():
-        raise Fault(422, "overflow", "The numbers of a row are so large that its scores are not finite.")
+        raise Fault(422, "overflow", "A row has numbers so large that its scores are not finite. Scale the row down.")

@@ -129,17 +129,17 @@ def sources_of(model=None, index=None, spectra=None, labels=None):
     models, libraries = _named(model, "model"), _named(spectra, "spectra")
     owner = next(iter(models)) if len(models) == 1 else None
     if index is not None and not isinstance(index, dict) and len(models) > 1:
-        raise InputError("Several models are served: name the one that the index belongs to, or give it a new name.")
+        raise InputError("The service has several models. Give the index the name of one of them, or its own name.")
     indexes = _named(index, "index") if isinstance(index, dict) or owner is None else _named({owner: index}, "index")
     both = (models.keys() | indexes.keys()) & libraries.keys()
     if both:
-        raise InputError(f"A library of spectra needs a name of its own, and {shown_names(sorted(both))} is taken.")
+        raise InputError(f"The name {shown_names(sorted(both))} is taken. Give the library of spectra another name.")
     files = _labels(labels, indexes)
     found = {name: Source(one, indexes.get(name), None, files.get(name)) for name, one in models.items()}
     found |= {name: Source(None, one, None, files.get(name)) for name, one in indexes.items() if name not in models}
     found |= {name: Source(None, None, one) for name, one in libraries.items()}
     if not found:
-        raise InputError("There is nothing to serve: give a model, an index, or a library of spectra.")
+        raise InputError("There is nothing to serve. Give a model, an index, or a library of spectra.")
     return found
 
 
@@ -152,8 +152,8 @@ def _named(given, kind):
     for name in given:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(
-                f"The name of a {kind} must begin with a letter or digit and hold letters, digits, '.', '_' and '-', "
-                f"64 at most; got {name!r:.80}."
+                f"The name of a {kind} must start with a letter or digit and have at most 64 letters, digits, '.', "
+                f"'_' and '-'; got {name!r:.80}."
             )
     return {name: one for name, one in given.items() if one is not None}
 
@@ -171,9 +171,9 @@ def _labels(labels, indexes):
         return {}
     if not isinstance(labels, dict):
         if len(indexes) != 1:
-            raise InputError("Labels belong to one index: name it, or serve the index that they label.")
+            raise InputError("index_labels must name its index, as in NAME=FILE, or the service must have one index.")
         labels = {next(iter(indexes)): labels}
     unknown = [name for name in labels if name not in indexes]
     if unknown:
-        raise InputError(f"There are labels for {shown_names(unknown)}, and no index of this name.")
+        raise InputError(f"There are labels for {shown_names(unknown)}, but no index of this name.")
     return labels

@@ -83,8 +83,8 @@ class ModelSlot:
             model.warm_up()
         if index is not None and model.n_features is None:
             raise InputError(
-                f"An index is searched by rows, and {model.name} takes pictures. Serve the index under a name of its "
-                "own: --index NAME=DIR."
+                f"{model.name} takes pictures, but an index is searched with rows. Serve the index under its own name:"
+                " --index NAME=DIR."
             )
         neighbors = open_neighbors(index, model, self._labels)
         self._present, self.problem = Loaded(model, neighbors), None
@@ -106,14 +106,16 @@ class ModelSlot:
     async def reload(self):
         """Load the file again. A file that cannot be used raises a fault, and the old model goes on."""
         if not self.can_reload:
-            raise Fault(409, "no-file", "The model of this service comes from no file, so it cannot be loaded again.")
+            raise Fault(
+                409, "no-file", "The model of this service was not loaded from a file, so it cannot be reloaded."
+            )
         async with self._lock:
             before = self._present
             try:
                 loaded = await asyncio.to_thread(self.load)
             except Exception as error:  # whatever is wrong with the new file must not end the old model
                 logger.error("reload", extra={"fields": {"event": "reload", "error": _reason(error)}})
-                kept = "The old model goes on." if before else "There is no model."
+                kept = "The service keeps the old model." if before else "There is no model."
                 raise Fault(409, "reload-failed", f"{_reason(error)} {kept}") from error
             fields = {"event": "reload", "sha256": loaded.model.sha256}
             logger.info("reload", extra={"fields": fields})

@@ -24,21 +24,21 @@ TRIAL_ROWS, TRIAL_CS = 1000, 4  # training rows, and values of C, with which del
 
 
 class WireClassifier(ClassifierMixin, BaseEstimator):
-    """A linear classifier on the bits of an embedding, at several rates: a client sends what its line allows.
+    """A linear classifier on the bits of an embedding, at several rates, from which a client chooses.
 
-    A shorter code of random projections is the beginning of a longer one; a CompactEmbedding is learned anew for every
-    rate. C is chosen by cross-validation for each rate, and so is the delta of universal bits, once, at the middle
-    rate; the accuracies that cross-validation finds make the curve of accuracy against bits.
+    Shorter codes of random projections are prefixes of longer ones; a CompactEmbedding is learned again for every
+    rate. Cross-validation chooses C for each rate, and the delta of universal bits once, at the middle
+    rate. Its accuracies are the curve of accuracy against bits.
 
     Parameters
     ----------
     embedding : UniversalEmbedding, QuantizedJL or CompactEmbedding, or None for UniversalEmbedding(1024)
-        Its ``delta``, if "auto", is the rule's times a factor from 0.5 to 2.8 that cross-validation chooses.
+        If its ``delta`` is "auto", cross-validation chooses a factor from 0.5 to 2.8 for the default delta.
     rates : sequence of int or None
-        Numbers of projections, those of the embedding at most. None: powers of two from 32 on, and all.
+        Numbers of projections, at most those of the embedding. None uses powers of two from 32 on, and all.
     Cs, cv : as in KernelClassifierCV
     input : dict or None
-        What a row is, for the page of the service: ``{"type": "drawing", "height": 8, "width": 8, "maximum": 16}``,
+        Content of a row, for the page of the service: ``{"type": "drawing", "height": 8, "width": 8, "maximum": 16}``,
         ``{"type": "vector", "names": [...]}``, or None for plain numbers.
     random_state, n_jobs, verbose : as in KernelClassifier
 
@@ -95,15 +95,15 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Classes, by the longest code."""
+        """Predict classes from the longest code."""
         return self.classifiers_[-1].predict(self._checked(X))
 
     def decision_function(self, X):
-        """Scores as of KernelClassifier, by the longest code."""
+        """Scores from the longest code, as in KernelClassifier."""
         return self.classifiers_[-1].decision_function(self._checked(X))
 
     def decision_codes(self, codes, n_bits):
-        """Scores of codes that came over a wire.
+        """Scores of received codes.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         return CodeScorer(self._at(n_bits))(codes)
 
     def specification(self, n_bits=None):
-        """The specification of a rate, of the longest code without one."""
+        """The specification of a rate; the default is the longest code."""
         return self._at(self.rates_[-1] if n_bits is None else n_bits).map_.specification_
 
     @property
@@ -143,7 +143,7 @@ class WireClassifier(ClassifierMixin, BaseEstimator):
         made = UniversalEmbedding(1024) if self.embedding is None else self.embedding
         if not isinstance(made, (UniversalEmbedding, QuantizedJL, CompactEmbedding)):
             raise InputError(
-                "WireClassifier takes a UniversalEmbedding, a QuantizedJL or a CompactEmbedding as embedding, got "
+                "WireClassifier needs embedding to be a UniversalEmbedding, QuantizedJL or CompactEmbedding; got "
                 f"{self.embedding!r}."
             )
         made = clone(made)

@@ -20,7 +20,7 @@ _LARGEST = 2**32 - 1  # of a field
 
 
 class WireError(InputError):
-    """A message that cannot be read. ``code`` names the fault in one word.
+    """The message cannot be read. ``code`` identifies the problem.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class WireError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What a message holds.
+    """Contents of a message.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Message:
 
 
 def is_message(start):
-    """Whether bytes, the first four of a file or more, begin as a message does.
+    """Whether bytes (at least the first four of a file) start like a message.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def is_message(start):
 
 
 def pack_message(codes, n_bits, fingerprint):
-    """The bytes of a message.
+    """Write a message as bytes.
 
     Parameters
     ----------
     codes : uint8 array of shape (rows, ceil(n_bits / 8)), bits packed lowest first, spare ones 0
     n_bits : bits of a row
-    fingerprint : of the embedding, hexadecimal; its first 16 digits travel
+    fingerprint : of the embedding, hexadecimal; the message carries its first 16 digits
 
     Examples
     --------
@@ -80,7 +80,7 @@ def pack_message(codes, n_bits, fingerprint):
     """
     codes = np.asarray(codes)
     if not isinstance(n_bits, (int, np.integer)) or not 1 <= n_bits <= _LARGEST:
-        raise InputError(f"pack_message needs n_bits as a whole number from 1 to 2^32 - 1, got {n_bits!r:.80}.")
+        raise InputError(f"pack_message needs n_bits to be an integer from 1 to 2^32 - 1; got {n_bits!r:.80}.")
     width = -(-int(n_bits) // 8)
     if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width or not 1 <= len(codes) <= _LARGEST:
         raise InputError(
@@ -88,16 +88,16 @@ def pack_message(codes, n_bits, fingerprint):
             f"shape {codes.shape}."
         )
     if not isinstance(fingerprint, str) or not re.match(r"[0-9a-f]{16}", fingerprint):
-        raise InputError(f"pack_message needs a fingerprint in hexadecimal, got {fingerprint!r:.80}.")
+        raise InputError(f"pack_message needs a hexadecimal fingerprint; got {fingerprint!r:.80}.")
     if _has_spare_bits(codes, n_bits):
-        raise InputError(f"pack_message needs the bits from {n_bits} on to be 0 in the last byte of a row.")
+        raise InputError(f"pack_message needs the unused bits, from {n_bits} on, to be 0 in the last byte of a row.")
     head = _HEAD.pack(MAGIC, VERSION, bytes(3), bytes.fromhex(fingerprint[:16]), int(n_bits), len(codes))
     rows = np.ascontiguousarray(codes).tobytes()
     return head + _CHECKSUM.pack(zlib.crc32(rows, zlib.crc32(head))) + rows
 
 
 def unpack_message(body):
-    """The message in these bytes. Nothing is copied, and nothing allocated on the word of the header.
+    """Read a message. Nothing is copied, and no memory is allocated based on the header.
 
     Raises
     ------
@@ -113,17 +113,17 @@ def unpack_message(body):
     """
     body = memoryview(body)
     if len(body) < HEADER_BYTES:
-        raise WireError("short", f"A message has a header of {HEADER_BYTES} bytes, but {len(body)} bytes came.")
+        raise WireError("short", f"A message needs a header of {HEADER_BYTES} bytes; got {len(body)} bytes.")
     magic, version, reserved, fingerprint, n_bits, n_rows = _HEAD.unpack_from(body)
     if magic != MAGIC:
-        raise WireError("magic", "A message begins with MRCW; these bytes do not.")
+        raise WireError("magic", "A message must start with MRCW; these bytes do not.")
     if version != VERSION:
-        raise WireError("version", f"The message is of version {version}; this reader knows version {VERSION}.")
+        raise WireError("version", f"The message has version {version}; this reader supports version {VERSION}.")
     if reserved != bytes(3):
-        raise WireError("reserved", "Bytes 5 to 7 of a message are 0; here they are not.")
+        raise WireError("reserved", "Bytes 5 to 7 of a message must be 0; these are not.")
     if not n_bits or not n_rows:
         raise WireError(
-            "empty", f"A message has rows of bits, 1 or more; this one says {n_rows} rows of {n_bits} bits."
+            "empty", f"A message needs at least one row and one bit; this one declares {n_rows} rows of {n_bits} bits."
         )
     width = -(-n_bits // 8)
     if len(body) != HEADER_BYTES + n_rows * width:
@@ -134,10 +134,12 @@ def unpack_message(body):
         )
     rows = body[HEADER_BYTES:]
     if _CHECKSUM.unpack_from(body, _HEAD.size)[0] != zlib.crc32(rows, zlib.crc32(body[: _HEAD.size])):
-        raise WireError("checksum", "The checksum of the message is another: it was damaged on its way. Send it again.")
+        raise WireError("checksum", "The checksum does not match: the message was damaged in transit. Send it again.")
     codes = np.frombuffer(rows, dtype=np.uint8).reshape(n_rows, width)
     if _has_spare_bits(codes, n_bits):
-        raise WireError("spare-bits", f"Bits from {n_bits} on are 0 in the last byte of a row; here some are set.")
+        raise WireError(
+            "spare-bits", f"Unused bits, from {n_bits} on, must be 0 in the last byte of a row; some are 1."
+        )
     codes.flags.writeable = False
     return Message(codes, n_bits, fingerprint.hex())
 

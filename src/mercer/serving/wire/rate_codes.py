@@ -197,7 +197,7 @@ def check_bits(bits):
     """Rates as ascending whole numbers."""
     rates = sorted(set(bits))
     if not rates or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 1 for n in rates):
-        raise InputError(f"rate_accuracy needs bits as whole numbers from 1 on, got {bits!r}.")
+        raise InputError(f"rate_accuracy needs bits to be integers >= 1; got {bits!r}.")
     return [int(n) for n in rates]
 
 
@@ -206,9 +206,7 @@ def check_block_size(block_size, n_columns):
     if block_size is None:
         return
     if not isinstance(block_size, Integral) or isinstance(block_size, bool) or block_size < 1 or n_columns % block_size:
-        raise InputError(
-            f"rate_accuracy needs a block_size that divides the {n_columns} columns of X, got {block_size!r}."
-        )
+        raise InputError(f"rate_accuracy needs block_size to divide the {n_columns} columns of X; got {block_size!r}.")
 
 
 def dense_features(code, X):

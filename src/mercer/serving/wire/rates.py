@@ -53,7 +53,7 @@ class RatePoint:
 
 @dataclass(frozen=True)
 class RateAccuracy:
-    """What `rate_accuracy` found.
+    """Result of `rate_accuracy`.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class RateAccuracy:
     n_test: int
 
     def at(self, code, bits=None):
-        """The point of a code at a rate; without one, the only point of the code or the one of its longest code."""
+        """The point of a code at a rate; by default, that of its longest code."""
         found = [point for point in self.points if point.code == code and bits in (None, point.bits)]
         if not found:
             there = ", ".join(f"{point.code} {point.bits or ''}".strip() for point in self.points)
-            raise InputError(f"RateAccuracy has no point of {code!r} with bits={bits!r}. It has: {there}.")
+            raise InputError(f"RateAccuracy has no point for {code!r} with bits={bits!r}. It has: {there}.")
         return found[-1]
 
     def difference(self, point, reference):
@@ -103,7 +103,7 @@ class RateAccuracy:
         return "\n".join(shown)
 
     def plot(self):
-        """A matplotlib figure of its own: accuracy against bits, a line for each code, with intervals."""
+        """Plot accuracy against bits, with one line and interval per code."""
         from mercer.serving.wire.rate_plot import draw_rates
 
         return draw_rates(self)
@@ -113,10 +113,10 @@ def rate_accuracy(
     X, y, bits=DEFAULT_BITS, *, codes=CODES, block_size=None, test=None, n_splits=5, train_size=0.7, test_size=None,
     n_draws=1, classifier=None, Cs=10, cv=5, random_state=None, n_jobs=None,
 ):  # fmt: skip
-    """Accuracy of linear classifiers on codes of several rates, beside numbers quantised one by one and unquantised.
+    """Measure the accuracy of linear classifiers on several codes, at several rates.
 
-    Everything a code has to learn (thresholds, projections, words, the delta of universal bits, C) is learned on the
-    training part of a split. It also shows where plain quantised numbers are the better choice.
+    Codes learn everything (thresholds, projections, words, the delta of universal bits, C) from the
+    training part of a split. Numbers quantized one by one, and unquantized ones, serve as comparison.
 
     Parameters
     ----------
@@ -127,17 +127,17 @@ def rate_accuracy(
     codes : sequence of str, or dict
         ``"unquantised"``; ``"raw"``, each number in 1, 2, ... bits, with thresholds at quantiles of training numbers;
         ``"raw-mean"``, in 1 bit with the threshold at the mean; ``"qjl-1"`` to ``"qjl-4"``, QuantizedJL with so many
-        bits per projection; ``"universal"``, with a delta that is chosen by cross-validation, ``"universal-0.5"``, with
-        so much of the delta of the rule; ``"compact"``; ``"pq"``, product quantisation. Or a dict of names
+        bits per projection; ``"universal"``, with a delta chosen by cross-validation; ``"universal-0.5"``, with
+        this factor of the default delta; ``"compact"``; ``"pq"``, product quantization. Or a dict of names
         and functions that make an estimator, a map of Mercer or a scikit-learn transformer, of a number of bits, or
         None.
     block_size : int or None
         Columns of the local descriptors that a row is made of, which are coded one by one. None: rows are coded whole.
     test : (X, y) or None
-        A test set of its own, for one split.
+        A separate test set, instead of splits.
     n_splits, train_size, test_size : as in scikit-learn's StratifiedShuffleSplit, without ``test``
     n_draws : int
-        How often each code is drawn anew on each split.
+        Number of random draws of each code per split.
     classifier : scikit-learn classifier or None
         Works on the dense features of codes. None: KernelClassifierCV, on packed codes.
     Cs, cv : as in KernelClassifierCV, without ``classifier``; ``cv`` also for delta

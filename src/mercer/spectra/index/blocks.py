@@ -131,4 +131,4 @@ def verify_files(folder):
         try:
             container.verify(path)
         except ModelFileError as error:
-            raise FileProblem(f"has a damaged file {path.name!r}: delete it, and it is made again.") from error
+            raise FileProblem(f"has a damaged file {path.name!r}. Delete it; Mercer then writes it again.") from error

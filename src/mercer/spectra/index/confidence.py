@@ -61,9 +61,7 @@ def chosen_to_ask(compounds, allowed):
     if several.sum() < FEWEST:
         several = counts > 0
     if several.sum() < FEWEST:
-        raise InputError(
-            f"q-values need a library of {FEWEST} compounds or more, told apart by their InChIKeys or names."
-        )
+        raise InputError(f"q-values need a library with InChIKeys or names of at least {FEWEST} different compounds.")
     shuffled = np.random.default_rng(_SEED).permutation(known[several[compounds[known]]])
     order = np.argsort(compounds[shuffled], kind="stable")
     ranks = np.empty(len(order), dtype=np.int64)

@@ -15,7 +15,7 @@ SHOWN = ("name", "formula", "adduct", "inchikey", "smiles", "spectrum_id", "file
 
 @dataclass(frozen=True)
 class SpectrumHits:
-    """The hits of all queries, one after the other, best first.
+    """The hits of all queries, query after query, best first.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class SpectrumHits:
     scores : ndarray of float64
     matched_peaks : ndarray of int64
     names, precursors : list and ndarray, of the queries
-    q_values : ndarray of float64, of the first hit of each query; None if they were not asked for
-    look_up : function of the name of a column and of ids, to what the library says of these
-    compare : function of the numbers of a query and of a hit, to what they have in common
+    q_values : ndarray of float64, of the first hit of each query; None if not requested
+    look_up : function that returns the values of a column for given ids
+    compare : function that returns the Mirror of a query and a hit
     """
 
     offsets: np.ndarray
@@ -59,7 +59,7 @@ class SpectrumHits:
         return self.ids[part], self.scores[part], self.matched_peaks[part]
 
     def mirror(self, query=0, rank=1):
-        """The :class:`Mirror` of a query and one of its hits, to be drawn: ``hits.mirror(0).plot("mirror.png")``."""
+        """Return the :class:`Mirror` of a query and one of its hits: ``hits.mirror(0).plot("mirror.png")``."""
         query = range(len(self))[query]
         count = int(self.offsets[query + 1] - self.offsets[query])
         if not 1 <= rank <= count:
@@ -67,22 +67,22 @@ class SpectrumHits:
         return self.compare(query, int(self.offsets[query]) + rank - 1)
 
     def report(self, path, title="Mass spectra"):
-        """Write one page of HTML that needs nothing beside it: queries, hits and mirror plots.
+        """Write one self-contained HTML page with queries, hits and mirror plots.
 
-        Structures are drawn where RDKit is installed.
+        If RDKit is installed, the page also shows structures.
         """
         from mercer.spectra.showing.page import write_report
 
         write_report(self, path, title)
 
     def records(self, query):
-        """The lines of :meth:`table` of one query, as dictionaries."""
+        """Return the rows of :meth:`table` for one query, as dictionaries."""
         part = slice(self.offsets[query], self.offsets[query + 1])
         columns = {name: values[part] for name, values in self._lines.items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def table(self):
-        """Columns of equal length, one line for each hit, for ``pandas.DataFrame`` and files."""
+        """Return columns of equal length with one row per hit, for ``pandas.DataFrame`` and files."""
         return dict(self._lines)
 
     @cached_property

@@ -47,22 +47,22 @@ _FORMAT = 1
 
 
 class SpectrumIndex:
-    """A library of mass spectra, searched exactly: matches within a tolerance, every peak once.
+    """Search a library of mass spectra exactly, by peaks that match within a tolerance.
 
-    Spectra are cleaned when they are added, queries when they are asked, by the same settings, which are stored with
-    the index. Searching adds up, peak by peak of the query, what library peaks in its window share with it, and then
-    matches the few spectra whose sums reach the best scores so far.
+    Library spectra and queries are cleaned with the same settings, which are stored with
+    the index. A search adds up, peak by peak of the query, the shares of library peaks within the tolerance, and then
+    matches peaks exactly for the few spectra whose sums reach the best scores so far.
 
     Parameters
     ----------
     similarity : {'entropy', 'unweighted', 'cosine'}
         Spectral entropy similarity [li21spectral] of intensities weighted by their entropy, or not; or the cosine.
     tolerance, unit : float, {'Da', 'ppm'}
-        How far two peaks may be apart to match.
+        Maximum distance of two matching peaks.
     precursor_window, merge, noise, max_peaks, power
         Cleaning, see :func:`clean_spectra`.
     n_jobs : int or None
-        Threads, over queries.
+        Number of threads, over queries.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class SpectrumIndex:
     # ------------------------------------------------------------------------------------------------------ changes
 
     def add(self, spectra):
-        """Add spectra, all or none; MS1 scans, which have level 1 and no name, are left out.
+        """Add spectra, all or none. MS1 scans (level 1, no name) are skipped.
 
         Parameters
         ----------
@@ -119,9 +119,9 @@ class SpectrumIndex:
         return peaks | spectra.packed_columns("SpectrumIndex.add")
 
     def persist(self, path):
-        """Move the index to a directory, empty or new, where every change is durable when its method returns."""
+        """Move the index to a new or empty directory, where changes are on disk when a method returns."""
         if self.path is not None:
-            raise InputError(f"SpectrumIndex.persist is for an index in memory; this one is in {self.path}.")
+            raise InputError(f"SpectrumIndex.persist works only on an index in memory, but this one is in {self.path}.")
         storage = DirectoryStorage.at(path)
         before = self._storage.snapshot
 
@@ -139,15 +139,15 @@ class SpectrumIndex:
 
     @classmethod
     def open(cls, path, mode="r", *, verify=True, n_jobs=None):
-        """An index in a directory.
+        """Open an index in a directory.
 
         Parameters
         ----------
         path : directory
         mode : {'r', 'w'}
-            'w' to add to it, one process at a time.
+            'w' allows adding, by one process at a time.
         verify : bool
-            Whether all checksums are compared, which reads everything once.
+            Verify all checksums, which reads every file once.
         """
         storage = DirectoryStorage.open(path, mode, verify=verify)
         try:
@@ -162,7 +162,7 @@ class SpectrumIndex:
             raise
 
     def close(self):
-        """Give back files and the writer's lock."""
+        """Close the files and release the lock of the writer."""
         self._storage.close()
 
     def __enter__(self):
@@ -177,23 +177,23 @@ class SpectrumIndex:
         self, queries, k=10, *, mode="open", min_score=0.0, min_matched_peaks=1, precursor_tolerance=0.01, where=None,
         q_values=False,
     ):  # fmt: skip
-        """The library spectra most similar to each query, best first; of equal scores the one added first.
+        """Find the library spectra most similar to each query, best first; ties are ordered by number.
 
         Parameters
         ----------
         queries : Spectra, or what ``Spectra.of`` takes
         k : int or None
-            Hits of each query; None: all that reach ``min_score``, which must be above 0.
+            Maximum number of hits per query. None finds all with at least ``min_score``, which must be > 0.
         mode : {'identity', 'open', 'loss', 'hybrid'}
-            identity: precursors within ``precursor_tolerance`` Da; open: any precursor; loss: neutral losses match
-            instead of peaks; hybrid: peaks, then losses among what is left, or with ``similarity='cosine'`` the
-            modified cosine. But for open, library spectra and queries without a precursor have no part in it.
+            What to compare. identity: peaks of spectra with precursors within ``precursor_tolerance`` Da; open: peaks
+            of all spectra; loss: neutral losses; hybrid: peaks and then losses, or with ``similarity='cosine'`` the
+            modified cosine. All modes except open skip spectra without a precursor.
         min_score, min_matched_peaks : of a hit
         where : str, mapping or None
-            A condition on the columns of the library, as "ion_mode = 'positive' and precursor_mz > 300".
+            Condition on the columns of the library, such as "ion_mode = 'positive' and precursor_mz > 300".
         q_values : bool
-            Whether the first hit of each query gets a q-value: the share of wrong compounds among hits of at least its
-            score, estimated from what library spectra find that are asked about themselves.
+            Estimate the q-value of each first hit: the share of wrong compounds among hits of at least its
+            score, from searches with spectra of the library as queries.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class SpectrumIndex:
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
             raise InputError(f"{who}: `k` must be an integer >= 1, or None; got {k!r:.80}.")
         if k is None and min_score <= 0:
-            raise InputError(f"{who} needs min_score above 0 to find all spectra that reach it.")
+            raise InputError(f"{who} needs min_score > 0 if k is None.")
         queries = Spectra.of(queries, who)
         snapshot, settings = self._storage.snapshot, self.settings
         k = None if k is None else min(int(k), max(1, snapshot.n_positions))
@@ -249,7 +249,7 @@ class SpectrumIndex:
         return confidence.q_values(tops, confidence.calibrate(compounds, asked, best_among, run))
 
     def pairs(self, min_score, *, mode="open", min_matched_peaks=1):
-        """All pairs of library spectra whose score reaches ``min_score``, which must be above 0.
+        """Find all pairs of library spectra with at least ``min_score``, which must be > 0.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class SpectrumIndex:
         who = "SpectrumIndex.pairs"
         check_parameters(_Asked(mode, min_score, min_matched_peaks, 0.0), SEARCH, who)
         if min_score <= 0 or mode == "identity":
-            raise InputError(f"{who} needs min_score above 0 and a mode other than identity.")
+            raise InputError(f"{who} needs min_score > 0 and a mode other than identity.")
         settings = self.settings
         question = Question(settings.kind, MODES[mode], settings.tolerance, settings.ppm, None, float(min_score),
                             int(min_matched_peaks))  # fmt: skip
@@ -337,31 +337,31 @@ class SpectrumIndex:
 
     @property
     def path(self):
-        """The directory, None in memory."""
+        """The directory, or None in memory."""
         return getattr(self._storage, "path", None)
 
     def __len__(self):
         return self._storage.n_positions
 
     def spectrum(self, number):
-        """A library spectrum as it is compared, with its columns; intensities are weighted for the similarity."""
+        """Return a library spectrum after cleaning, with its columns; intensities are weighted for the similarity."""
         if not isinstance(number, Integral) or not 0 <= number < len(self):
             raise InputError(f"The index has the spectra 0 to {len(self) - 1}, got {number!r:.80}.")
         mz, intensity = self._stored_peaks(self._storage.snapshot, number)
         return Spectra(mz, intensity, [0, len(mz)], self.columns([number], *NAMES))[0]
 
     def columns(self, ids, *names):
-        """What the library says of spectra by their numbers: lists by name, None where there is nothing."""
+        """Return columns of spectra by their numbers: lists by name, with None for missing values."""
         ids = np.asarray(ids, dtype=np.int64)
         if ids.size and not (ids.min() >= 0 and ids.max() < len(self)):
-            raise InputError(f"The index has the spectra 0 to {len(self) - 1}, and others were asked for.")
+            raise InputError(f"The index has the spectra 0 to {len(self) - 1}, but other numbers were requested.")
         unknown = next((name for name in names if name not in NAMES), None)
         if unknown is not None:
             raise InputError(f"The index has no column {unknown!r:.80}. The columns are {', '.join(NAMES)}.")
         return {name: self._values(self._storage.snapshot, name, ids) for name in names}
 
     def stats(self):
-        """Sizes and settings, as a dictionary."""
+        """Return sizes and settings, as a dictionary."""
         snapshot = self._storage.snapshot
         precursors = [segment.arrays[_PRECURSORS] for segment in snapshot.segments]
         peaks, _ = self._all_blocks()
@@ -401,10 +401,10 @@ def _settings_in(storage):
     """The settings that a header holds; anything may stand there."""
     header = storage.header
     if header.get("spectra") != _FORMAT or tuple(storage.columns) != _COLUMNS:
-        raise FileProblem("is not an index of spectra of this version, or has a damaged catalogue.")
+        raise FileProblem("is not an index of spectra, has a different version, or has a damaged catalogue.")
     found = header.get("settings")
     if not isinstance(found, dict) or set(found) != set(Settings().document()):
-        raise FileProblem("has a damaged catalogue: its settings are not those of an index of spectra.")
+        raise FileProblem("has a damaged catalogue: its settings do not belong to an index of spectra.")
     try:
         Settings(**found).check("settings")
     except InputError as error:
@@ -423,6 +423,6 @@ def _check_rows(storage, verify):
             ends[offsets[1:-1][offsets[1:-1] < len(mz)]] = True
             ascends = (np.diff(mz, prepend=mz[:1]) >= 0) | ends[: len(mz)]
             if not (np.isfinite(mz).all() and ascends.all() and np.isfinite(intensity).all() and (intensity > 0).all()):
-                raise FileProblem(f"has a damaged segment {number}: its peaks are none.")
+                raise FileProblem(f"has a damaged segment {number}: its peaks are not valid.")
     if verify:
         verify_files(storage.model_path.parent)

@@ -28,7 +28,7 @@ def read_json(data, name):
             (document[key] for key in ("spectra", "results") if isinstance(document.get(key), list)), [document]
         )
     if not isinstance(document, list):
-        raise InputError(f"{name} holds no list of spectra.")
+        raise InputError(f"{name} does not hold a list of spectra.")
     for record in document:
         try:
             yield _json_record(record)
@@ -47,7 +47,7 @@ def _document(text):
 
 def _json_record(record):
     if not isinstance(record, dict):
-        raise BadRecord("is no JSON object")
+        raise BadRecord("is not a JSON object")
     if isinstance(record.get("spectruminfo"), dict):  # of the pages of GNPS
         record = record["spectruminfo"] | {"annotations": record.get("annotations")}
     pairs = [(key, value) for part in [record, *_dictionaries(record.get("annotations"))]
@@ -70,7 +70,7 @@ def _json_record(record):
     try:
         table = np.array(found, dtype=np.float64).reshape(-1, 2) if len(found) else np.empty((0, 2))
     except (TypeError, ValueError):
-        raise BadRecord("has peaks that are no pairs of numbers") from None
+        raise BadRecord("has peaks that are not pairs of numbers") from None
     return pairs, *checked(table[:, 0], table[:, 1])
 
 
@@ -80,7 +80,7 @@ def _halves(found):
     if mz is None or intensity is None:
         raise BadRecord("has no peaks")
     if isinstance(mz, list) != isinstance(intensity, list) or (isinstance(mz, list) and len(mz) != len(intensity)):
-        raise BadRecord("has m/z and intensities of different number")
+        raise BadRecord("has different numbers of m/z values and intensities")
     return mz, intensity
 
 

@@ -33,11 +33,11 @@ _SHOWN = 3  # problems in a warning
 
 
 class SkippedSpectraWarning(UserWarning):
-    """Records that could not be read were left out. The message names the first of them."""
+    """Some records could not be read and were skipped. The message names the first ones."""
 
 
 def read_spectra(files, format=None, strict=False, max_unpacked=None):
-    """The spectra of a file or of several, with their metadata under one name each.
+    """Read spectra from one or more files, with their metadata under common names.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
         MSP (NIST, MassBank, MoNA, RIKEN and Golm write it differently), MGF, mzML, mzXML, JSON (GNPS, MoNA), records
         of MassBank, or lists of peaks; ``.gz`` too.
     format : {'msp', 'mgf', 'mzml', 'mzxml', 'json', 'massbank', 'peaks'} or None
-        None: by the suffix, or by how a file begins whose suffix is another, or .txt and the like.
+        None infers the format from the suffix or, for other suffixes, from the first lines.
     strict : bool
-        True stops at the first bad record; otherwise it is left out, with a warning that gives its number.
+        Raise an error at the first bad record, instead of skipping it with a warning.
     max_unpacked : size or None
-        How much text a file may be once unpacked, as '8GB'; None: a quarter of the memory available.
+        Maximum size of an unpacked file, such as '8GB'. None uses a quarter of the available memory.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     (['one', 'two'], [141.0193, None])
     """
     if format is not None and format not in FORMATS:
-        raise InputError(f"read_spectra knows the formats {', '.join(FORMATS)}, got {format!r:.80}.")
+        raise InputError(f"read_spectra supports the formats {', '.join(FORMATS)}; got {format!r:.80}.")
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     records, problems = [], []
     for path in paths:
@@ -87,7 +87,7 @@ def read_spectra(files, format=None, strict=False, max_unpacked=None):
     if problems:
         more = f" And {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
         warnings.warn(
-            f"Left out {len(problems):,} of {len(problems) + len(records):,} records. "
+            f"Skipped {len(problems):,} of {len(problems) + len(records):,} records. "
             f"{' '.join(problems[:_SHOWN])}{more}",
             SkippedSpectraWarning,
             stacklevel=2,
@@ -110,7 +110,7 @@ def _records(path, format, limit):
                 format = format or _told(stream.peek(_BEGINNING)[:_BEGINNING], suffix)
                 if format is None:
                     raise InputError(
-                        f"The format of {name} cannot be told from its name or its beginning. Say it: one of "
+                        f"The format of {name} cannot be inferred from its name or its first lines. Set it to one of "
                         f"{', '.join(FORMATS)}."
                     )
                 yield from _READERS[format](_Limited(stream, limit, name), name)

@@ -79,12 +79,12 @@ def _pair(parameter):
 def _mzml_array(element, terms, length):
     kind = next((_TYPES[term] for term in terms if term in _TYPES), None)
     if not _NUMPRESS.isdisjoint(terms):
-        raise BadRecord("has peaks packed by MS-Numpress, which is not read; convert the file without it")
+        raise BadRecord("has peaks compressed with MS-Numpress, which is not supported; convert the file without it")
     if kind is None or not terms & {_ZLIB, _PLAIN}:
-        raise BadRecord("has peaks that are packed in a way other than zlib")
+        raise BadRecord("has peaks compressed with a method other than zlib")
     length = element.get("arrayLength", length)
     if not (length.isascii() and length.isdigit()):
-        raise BadRecord("does not say how many peaks it has")
+        raise BadRecord("does not state its number of peaks")
     text = next((child.text for child in element if _name(child) == "binary"), "")
     return _unpacked(text, _ZLIB in terms, np.dtype(kind), int(length))
 
@@ -137,12 +137,12 @@ def _mzxml_record(scan, precursors, element):
         pairs += [("precursor_mz", mz), ("charge", charge)]
     count = scan.get("peaksCount", "")
     if not (count.isascii() and count.isdigit()):
-        raise BadRecord("does not say how many peaks it has")
+        raise BadRecord("does not state its number of peaks")
     if element.get("contentType", element.get("pairOrder", "m/z-int")) not in ("m/z-int", "mz-int"):
-        raise BadRecord("keeps m/z and intensities apart")
+        raise BadRecord("stores m/z and intensities in separate arrays, which is not supported")
     precision, packing = element.get("precision", "32"), element.get("compressionType", "none")
     if precision not in ("32", "64") or packing not in ("none", "zlib"):
-        raise BadRecord("has peaks that are packed in a way other than zlib")
+        raise BadRecord("has peaks compressed with a method other than zlib")
     numbers = _unpacked(element.text, packing == "zlib", np.dtype(f">f{int(precision) // 8}"), 2 * int(count))
     return pairs, *checked(numbers[0::2], numbers[1::2])
 
@@ -167,7 +167,7 @@ def _elements(stream):
     try:
         yield from ElementTree.iterparse(stream, events=("start", "end"))
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # LookupError: of an encoding
-        yield "broken", BadRecord(f"and all behind it cannot be read: the file is not valid XML ({error})")
+        yield "broken", BadRecord(f"and all later records cannot be read, because the file is not valid XML ({error})")
 
 
 def _name(element):

@@ -62,7 +62,7 @@ def _msp_record(pairs, peaks, count):
     if count is None and not peaks:
         return BadRecord("has neither peaks nor a line 'Num Peaks'")
     if count is not None and not (count.isascii() and count.isdigit()):
-        return BadRecord(f"has {count[:40]!r} peaks, which is no number")
+        return BadRecord(f"has {count[:40]!r} as its number of peaks, which is not a number")
     said = [pair for key, value in pairs if key.lower() in ("comment", "comments") for pair in _comments(value)]
     try:
         mz, intensity = _peaks(peaks, None if count is None else int(count))
@@ -85,7 +85,7 @@ def _peaks(lines, count=None):
     text = (_QUOTED.sub(" ", text) if '"' in text or "'" in text else text).translate(_BETWEEN)
     rows = [words for row in text.replace(";", "\n").split("\n") if (words := row.split())]
     if len(rows) == (count or len(rows)) and any(_DECIMAL_COMMA.fullmatch(line) for line in lines):
-        raise BadRecord("has numbers with a decimal comma; write them with a point")
+        raise BadRecord("has numbers with a decimal comma; use a decimal point")
     if count is not None and len(rows) != count and sum(map(len, rows)) != 2 * count == 2 * len(lines):
         rows = [row.replace(";", " ").split() for row in text.split("\n")]  # semicolons stand in annotations
     try:
@@ -94,9 +94,9 @@ def _peaks(lines, count=None):
         else:  # what stands behind the two numbers of a peak is an annotation
             numbers = np.array([word for row in rows for word in (row[0], row[1])], dtype=np.float64)
     except IndexError:
-        raise BadRecord("has a line with an m/z and no intensity") from None
+        raise BadRecord("has a line with an m/z but no intensity") from None
     except ValueError as error:
-        raise BadRecord(f"has a peak that is no number ({str(error)[-60:]})") from None
+        raise BadRecord(f"has a peak that is not a number ({str(error)[-60:]})") from None
     return checked(numbers[0::2], numbers[1::2])
 
 
@@ -130,7 +130,7 @@ def read_mgf(lines):
             elif pairs is not None:
                 peaks.append(line)
     if pairs is not None:
-        yield BadRecord("has no END IONS: the file is cut short")
+        yield BadRecord("has no END IONS, so the file is truncated")
 
 
 def _mgf_record(pairs, peaks):

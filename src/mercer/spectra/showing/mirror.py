@@ -20,12 +20,12 @@ _LABELS = 5  # of a side
 
 @dataclass(frozen=True)
 class Mirror:
-    """What a query and a library spectrum have in common.
+    """A query and a library spectrum, with their matching peaks.
 
     Attributes
     ----------
     query, hit : Spectrum
-        Cleaned, and with intensities as the similarity weights them.
+        Both spectra, cleaned, with the weighted intensities of the similarity.
     matched_query, matched_hit : ndarrays of bool, the peaks that match
     score, matched_peaks : as of the hit
     words : texts above and below, the names of both
@@ -44,7 +44,7 @@ class Mirror:
 
         Parameters
         ----------
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------
@@ -64,7 +64,7 @@ class Mirror:
 
     @property
     def summary(self):
-        """Score and matched peaks in words."""
+        """Score and number of matched peaks, as text."""
         return f"score {self.score:.4f}, {self.matched_peaks} matched peak{'s' * (self.matched_peaks != 1)}"
 
     @property
@@ -77,14 +77,14 @@ class Mirror:
             yield sign, spectrum.mz, spectrum.intensity / max(spectrum.intensity, default=1.0), matched, colour
 
     def limits(self):
-        """The least and the largest m/z that are shown."""
+        """The smallest and the largest m/z of the plot."""
         masses = np.concatenate([self.query.mz, self.hit.mz])
         low, high = (masses.min(), masses.max()) if len(masses) else (0.0, 1.0)
         room = max(0.04 * (high - low), 2.0)
         return float(low - room), float(high + room)
 
     def svg(self):
-        """The same as a text of SVG, a few kilobytes, without matplotlib."""
+        """The plot as SVG text, without matplotlib."""
         low, high = self.limits()
         scale, middle = (WIDTH - _LEFT - _RIGHT) / (high - low), (_TOP + HEIGHT - _BOTTOM) / 2
         tall = middle - _TOP - 14

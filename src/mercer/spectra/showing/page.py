@@ -32,12 +32,13 @@ def write_report(hits, path, title="Mass spectra", about=""):
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="soft">{found:,} of {len(hits):,} spectra have hits. {escape(about)}</p>',
-        '<p class="soft small">Mirror plots show the spectra as they are compared, cleaned and weighted: the query '
-        "above, the library below, peaks that match in color.</p>",
+        '<p class="soft small">Mirror plots show the cleaned and weighted spectra: the query above, the library '
+        "spectrum below, matching peaks in color."
+        "</p>",
         *(_query(hits, query) for query in track(shown, "report")),
     ]
     if len(hits) > QUERIES:
-        parts.append(f'<p class="soft">The other {len(hits) - QUERIES:,} spectra are in the table of hits only.</p>')
+        parts.append(f'<p class="soft">The other {len(hits) - QUERIES:,} spectra appear only in the table of hits.</p>')
     with open_for_writing(path) as stream:
         stream.write(document(title, parts, __version__, _STYLE))
 

@@ -20,7 +20,7 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
 
     - ``"rgb"``: red, green, blue of a screen (sRGB)
     - ``"hsv"``: hue from red over green and blue back to red, saturation, value
-    - ``"lab"``: L*, a* and b* of CIE with the white of the screen (D65), distances in which are those that are seen
+    - ``"lab"``: L*, a* and b* of CIE with the white of the screen (D65), in which distances match perceived differences
     - ``"opponent"``: red against green, yellow against blue, and light
 
     Parameters
@@ -47,7 +47,7 @@ def color_histogram(image, bins=5, *, space="rgb", grid=(1, 1)):
 
     Examples
     --------
-    Half of the image is red, the other half black.
+    One half of the image is red, the other half black.
 
     >>> import numpy as np
     >>> image = np.zeros((4, 4, 3), dtype=np.uint8)

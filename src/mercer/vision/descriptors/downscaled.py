@@ -11,7 +11,7 @@ from mercer.vision.reading.images import resize
 
 
 class Downscaled(LocalDescriptor):
-    """Another descriptor, of images that are first made smaller if one of their sides is longer than ``max_side``.
+    """Scale images with a side longer than ``max_side`` down, then apply another descriptor.
 
     The number of patches then depends on the image's proportions only, and so do time and memory. Patches are given
     where they are in the image as it came; smaller images are described as they are. Making images smaller needs

@@ -74,7 +74,7 @@ def hog(image, cell_size=8, variant="felzenszwalb", *, truncation=False):
 
     Examples
     --------
-    A slope to the right: its gradients have the direction 0, and they are all that there is.
+    All gradients of a slope to the right have direction 0.
 
     >>> import numpy as np
     >>> features = hog(np.tile(np.arange(128), (128, 1)))

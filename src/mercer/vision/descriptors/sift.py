@@ -102,7 +102,7 @@ def dense_sift(image, step=4, sizes=(4, 6, 8, 10), *, window="flat", contrast=0.
 
     Examples
     --------
-    A slope to the right has gradients of direction 0 only.
+    All gradients of a slope to the right have direction 0.
 
     >>> import numpy as np
     >>> found = dense_sift(np.tile(np.linspace(0, 1, 32), (32, 1)), sizes=(4,))

@@ -79,7 +79,7 @@ class Explanation:
     name: str
 
     def heat(self):
-        """The contributions of patches as an image (H, W), spread around their centers; its sum is theirs."""
+        """Spread the contributions of patches around their centers, as an image (H, W) with the same sum."""
         height, width = self.pixels.shape[:2]
         heat = np.zeros((height, width))
         x, y = np.rint(self.frames[:, :2]).astype(np.int64).T
@@ -87,9 +87,9 @@ class Explanation:
         return gaussian_filter(heat, sigma=float(self.frames[:, 2].mean()), mode="reflect")
 
     def telling_words(self, n=6, against=False):
-        """Numbers of the words that contribute most to the score, or speak most against the class, the most first.
+        """Numbers of the words with the largest positive or negative contributions, largest first.
 
-        Words without a patch of their own, which for Fisher vectors may have traces of all, do not count.
+        Words without a patch are ignored; in Fisher vectors they may have small contributions, too.
         """
         worth = -self.words if against else self.words
         occurring = np.unique(self.word_of_patch)
@@ -97,11 +97,11 @@ class Explanation:
         return [int(word) for word in order[worth[order] > 0][:n]]
 
     def plot(self, path=None):
-        """Draw the image, the heat of its patches, the scores, and patches of the most telling words.
+        """Draw the image, the contributions of its patches, the scores, and patches of the most important words.
 
         Parameters
         ----------
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------

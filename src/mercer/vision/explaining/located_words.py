@@ -71,7 +71,7 @@ class LocatedWords:
 
         Parameters
         ----------
-        path : None, or the file to write, whose suffix says the format
+        path : None, or the file to write, whose suffix selects the format
 
         Returns
         -------

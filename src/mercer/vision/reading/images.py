@@ -45,11 +45,11 @@ DAMAGE = (
 def read_image(source, mode="rgb", size=None):
     """Read an image file as an array of bytes.
 
-    The orientation that a camera has noted (EXIF) is applied, transparent pixels are laid on white, 16 bits become 8 by
-    scaling, palettes and CMYK become RGB. Of several frames or pages the first counts. JPEG, PNG, BMP, GIF, TIFF, WebP
-    and PNM files are read.
+    Applies the orientation stored by the camera (EXIF), lays transparent pixels on white, scales 16 bits to 8, and
+    converts palettes and CMYK to RGB. Reads the first of several frames or pages. Supports JPEG, PNG, BMP, GIF, TIFF,
+    WebP and PNM files.
 
-    Files that are cut off or damaged are refused. So are images of more pixels than ``PIL.Image.MAX_IMAGE_PIXELS``,
+    Truncated and damaged files raise an error. So do images with more pixels than ``PIL.Image.MAX_IMAGE_PIXELS``,
     before they are unpacked.
 
     Parameters

@@ -217,7 +217,7 @@ def _costs(found, about: Circumstances) -> str:
 def _skipped(found) -> str:
     reasons = list(found.model.skipped_.values())
     if not reasons:
-        return section("Skipped files", "None: all images could be read.", "")
+        return section("Skipped files", "None. All images could be read.", "")
     items = "".join(f"<li>{escape(reason)}</li>" for reason in reasons[:_SKIPPED])
     more = f"<p class='soft'>And {len(reasons) - _SKIPPED:,} more.</p>" if len(reasons) > _SKIPPED else ""
     text = f"{len(reasons):,} of {len(found.images):,} files. They were not used for training."

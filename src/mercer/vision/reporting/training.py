@@ -52,14 +52,14 @@ class TrainingReport:
         return self.model.n_folds(self.truth)
 
     def mistakes(self) -> np.ndarray:
-        """Positions among the kept images of those that were taken for another class, the surest mistakes first."""
+        """Positions of misclassified images among the kept ones, the most confident mistakes first."""
         truth = self.truth
         wrong = np.flatnonzero(truth != self.predicted)
         of_truth = self.scores[wrong, np.searchsorted(self.model.classes_, truth[wrong])]
         return wrong[np.argsort(of_truth - self.scores[wrong].max(axis=1), kind="stable")]
 
     def surest(self, n: int) -> list[int]:
-        """Positions among the kept images of n that were taken for what they are, of different classes."""
+        """Positions of n correctly classified images of different classes among the kept ones."""
         truth = self.truth
         right = np.flatnonzero(truth == self.predicted)
         best = np.partition(self.scores[right], -2, axis=1)[:, -2:]
@@ -70,14 +70,14 @@ class TrainingReport:
         return list(first.values())[:n]
 
     def confused_with(self, name) -> tuple[Any, int]:
-        """The class that images of this one are given most often besides their own, and how often."""
+        """The class with which this one is most often confused, and how often."""
         place = self.model.classes_.tolist().index(name)
         counts = np.array(self.figures["confusion"][place])
         counts[place] = 0
         return self.model.classes_[counts.argmax()], int(counts.max())
 
     def write_page(self, file, *, folder, command, model_bytes, peak_bytes=0):
-        """Write the report as one page of HTML, with figures; images must be paths, and matplotlib installed.
+        """Write the report as one HTML page with figures. Images must be paths, and matplotlib must be installed.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class TrainingReport:
         folder, command : str
             Where the images come from, and the command line or code that led to the model.
         model_bytes, peak_bytes : int
-            Of the file of the model, and of memory, 0 if that is not known.
+            Size of the model file, and peak memory; 0 if unknown.
         """
         from mercer.vision.reporting.page import Circumstances, write_page
 

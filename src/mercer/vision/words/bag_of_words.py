@@ -119,7 +119,7 @@ class BagOfWords(ImageEncoder):
         keep_arguments(self, locals())
 
     def words_of(self, descriptors):
-        """The words that descriptors vote for, and by which shares.
+        """Return the words that descriptors vote for, and their shares.
 
         Parameters
         ----------

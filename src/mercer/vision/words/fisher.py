@@ -148,9 +148,9 @@ class FisherVectors(ImageEncoder):
         keep_arguments(self, locals())
 
     def restrict(self, words):
-        """A fitted encoder with some of the words only, in the order given; their weights are scaled to add up to 1.
+        """Return a fitted encoder with only the given words, in this order; their weights are scaled to add up to 1.
 
-        The mixture then consists of these words only, which share every descriptor.
+        The mixture then consists of these words, which share every descriptor.
 
         Parameters
         ----------

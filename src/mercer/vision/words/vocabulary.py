@@ -30,8 +30,8 @@ class Vocabulary(BaseEstimator):
         |phi(x) - m|^2 = K(x, x) - 2/|m| sum_{y in m} K(x, y) + 1/|m|^2 sum_{y, z in m} K(y, z)
 
     with m a cluster. Deviation from the paper, which tabulates the middle sum for integers: a column is mapped to
-    three coordinates whose inner product approximates min, and clusters are means of these, so that the values need
-    not be whole and every way of assignment works.
+    three coordinates whose inner product approximates min, and clusters are means of these, so that values need
+    not be integers and every kind of assignment works.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Vocabulary(BaseEstimator):
     # ------------------------------------------------------------------------------------------------------ helpers
 
     def nearest_words_of(self, X, k):
-        """``nearest`` of float32 rows that are known to be fit for it."""
+        """``nearest`` for validated float32 rows."""
         return nearest_through(self.built_index(), self._coordinates(X), self.words_, k, self.n_jobs)
 
     def _coordinates(self, X):

@@ -38,14 +38,15 @@ logger = logging.getLogger("mercer")
 
 
 def open_rows(source: Any, **rules: Any) -> RowSource:
-    """Rows of a file or an array, to be read block by block.
+    """Open a file or an array whose rows are read block by block.
 
     Parameters
     ----------
     source : path of a file, or an array, a memory-mapped array or a sparse matrix. An npy file, an uncompressed member
         of an npz file (``"data.npz::X"``), a parquet file and an fvecs, bvecs or ivecs file are read in blocks; other
         formats are read as a whole. A Dask array or data frame is read chunk by chunk
-    **rules : how to read it, as for the commands: ``format``, ``label`` (name or position of the column that holds the
+    **rules : how to read it, as on the command line: ``format``, ``label`` (name or position of the column that holds
+    the
         labels), ``id``, ``drop`` and ``columns`` (which columns are ids, left out, or features), ``missing``
         (``"error"``, ``"drop-rows"``, ``"fill:0"`` or ``"mean"``), ``like`` (a fitted model whose columns are matched
         by name), ``dtype`` (``"float32"`` or ``"float64"``), ``array`` (member of an npz file), ``max_unpacked`` (the
