@@ -103,7 +103,7 @@ def test_fingerprints_of_ones_own_lie_beside_the_molecules(files, succeeds, fail
     assert [hit["name"] for hit in found["hits"]] == ["a", "b"]
     assert "your own" in succeeds("molecules", "info", files / "own")
     fails(1, ["Pass the fingerprints of these molecules too"], *search)
-    fails(2, ["--n-bits has no use"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
+    fails(2, ["--n-bits has no effect"], *built[:-4], "--out", files / "o", *built[-2:], "--n-bits", 64)
 
 
 @pytest.mark.parametrize(
