@@ -256,7 +256,7 @@ def integer(name: str, default: Any, help: str, metavar: str = "N", flags: str =
 
 
 def integers(name: str, default: Any, help: str, metavar: str = "N,...", flags: str = "", **more: Any) -> Parameter:
-    """Whole numbers from 1 on, with commas between them.
+    """Integers >= 1, separated by commas.
 
     >>> integers("sizes", None, "Sizes of patches.").parse("4,8")
     (4, 8)
