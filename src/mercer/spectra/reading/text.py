@@ -96,7 +96,7 @@ def _peaks(lines, count=None):
     except IndexError:
         raise BadRecord("has a line with an m/z and no intensity") from None
     except ValueError as error:
-        raise BadRecord(f"has a peak that is no number ({str(error)[-60:]})") from None
+        raise BadRecord(f"has a peak that is no number ({str(error).rpartition(': ')[2]:.60})") from None
     return checked(numbers[0::2], numbers[1::2])
 
 
@@ -149,7 +149,8 @@ def read_massbank(lines):
                 yield _msp_record(pairs, peaks, count)
             pairs, peaks, count, tag = [], [], None, ""
         elif line[:1].isspace():
-            peaks += [" ".join(line.split()[:2])] if tag == "PK$PEAK" and line.strip() else []
+            is_peak = tag == "PK$PEAK" and line.strip() not in ("", "N/A")  # the latter of a record without any
+            peaks += [" ".join(line.split()[:2])] if is_peak else []
         elif line.strip():
             tag, _, value = (part.strip() for part in line.partition(":"))
             if tag in _MASSBANK_TAGS:
