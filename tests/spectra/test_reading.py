@@ -148,7 +148,7 @@ def test_a_bad_record_is_named_by_its_number_and_skipped(tmp_path):
     path = written(tmp_path, "a.msp", "NAME: a\nNum Peaks: 1\n40 1\n\n" + bad + "NAME: c\nNum Peaks: 2\n40 1\n")
     with pytest.warns(SkippedSpectraWarning, match="Left out 2 of 3 records") as told:
         spectra = read_spectra(path)
-    assert "record 2 has a peak that is no number" in str(told[0].message)
+    assert "record 2 has a peak that is not a number" in str(told[0].message)
     assert "record 3 announces 2 peaks and has 1" in spectra.problems[1]
     assert spectra.column("name") == ["a"]
     with pytest.raises(InputError, match="record 2"):
@@ -287,6 +287,13 @@ def test_scans_before_the_place_where_a_file_is_cut_are_kept(name, tmp_path):
     assert 1 <= len(spectra) < 9
     with pytest.raises(InputError, match="memory"):
         read_spectra(written(tmp_path, "whole.mzML.gz", gzip.compress(text)), max_unpacked="100kB")
+
+
+def test_synonyms_of_golm_hold_metadata_and_names_do_not_come_from_them(tmp_path):
+    text = "Name: a\nSynon: METB InChIKey: DNIAPMSPPWPWGF-UHFFFAOYSA-N\nSynon: Name: b\nSynon: $:00in-source\n" \
+           "Synon: Formula: C3H8O2\nNum Peaks: 1\n50:1\n"  # fmt: skip
+    found = read_spectra(written(tmp_path, "a.msp", text), strict=True)[0].metadata
+    assert found == {"name": "a", "formula": "C3H8O2", "inchikey": "DNIAPMSPPWPWGF-UHFFFAOYSA-N", "file": "a.msp"}
 
 
 @pytest.mark.parametrize("said", ["300.15", "300.15, 232.0", "300.15/209.1", "300.15 12345.6", "3.0015e2;"])
