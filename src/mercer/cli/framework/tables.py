@@ -1,6 +1,6 @@
 """Tables of hits, columns by name that become csv, tsv, JSON or Parquet, and what could not be read for them."""
 
-__all__ = ["TABLE_FORMAT", "TABLE_FORMATS", "TABLE_OUT", "note_skipped", "records_of", "table_format", "write_table"]
+__all__ = ["TABLE_FORMAT", "TABLE_OUT", "note_skipped", "records_of", "table_format", "write_table"]
 
 import json
 from pathlib import Path
@@ -13,11 +13,11 @@ from mercer.cli.framework.checks import check_folder, check_standard_output
 from mercer.cli.framework.options import Settings
 from mercer.cli.framework.output import console, lines_of, to_plain
 
-TABLE_FORMATS = ("csv", "tsv", "json", "parquet")
+_FORMATS = ("csv", "tsv", "json", "parquet")
 _NAMED = 20  # records that a note names
 TABLE_OUT = text("out", None, "Write the table (csv, tsv, json, parquet); - is the output.", "FILE", "-o")
 TABLE_FORMAT = choice(
-    "out_format", " ".join(TABLE_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"
+    "out_format", " ".join(_FORMATS), None, "Format of --out.", "FORMAT", shown="by suffix; csv for -"
 )
 
 
@@ -25,11 +25,9 @@ def table_format(out: str, said: str | None, settings: Settings) -> str:
     """The format of the table, checked before anything is computed."""
     check_standard_output(out, settings)
     suffix = Path(out).suffix.lower().removeprefix(".")
-    found = said or ("csv" if out == "-" else suffix if suffix in TABLE_FORMATS else None)
+    found = said or ("csv" if out == "-" else suffix if suffix in _FORMATS else None)
     if found is None:
-        raise ArgumentError(
-            f"The format of {out} cannot be told from its name. Say it: one of {', '.join(TABLE_FORMATS)}."
-        )
+        raise ArgumentError(f"The format of {out} cannot be told from its name. Say it: one of {', '.join(_FORMATS)}.")
     check_folder(Path(out))
     if found == "parquet":
         require_extra("pyarrow", extra="parquet", purpose="Writing a parquet file")

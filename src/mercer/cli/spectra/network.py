@@ -10,7 +10,7 @@ from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, progress, took
 from mercer.cli.framework.shared import DIR
-from mercer.cli.framework.tables import TABLE_FORMATS, table_format, write_table
+from mercer.cli.framework.tables import TABLE_FORMAT, table_format, write_table
 from mercer.cli.spectra.search import PAIR_MODE
 
 EXAMPLES = """
@@ -39,7 +39,7 @@ def network(place, out, min_score, min_matched_peaks, mode, top_k, max_component
     from mercer.spectra import SpectrumIndex, graphml, network_edges
 
     suffix = Path(out).suffix.lower().removeprefix(".")
-    said = table_format(str(out), suffix, settings) if suffix in TABLE_FORMATS else None
+    said = table_format(str(out), suffix, settings) if suffix in TABLE_FORMAT.words else None
     check_folder(out)
     with SpectrumIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
         first, second, scores, matched = index.pairs(min_score, mode=mode, min_matched_peaks=min_matched_peaks)
