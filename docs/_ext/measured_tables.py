@@ -57,6 +57,25 @@ MS_ENTROPY = (
     "the same, build over ms_entropy's",
     "the same, memory over that of ms_entropy's index",
 )  # bars of the benchmark search-lists
+SPECTRA_BARS = (
+    ("open search: queries with the first score of ms_entropy",
+     "open search: same first score as ms_entropy's, share of queries", "{:.1%}"),
+    ("identity search: queries with the first score of ms_entropy",
+     "identity search: same first score as ms_entropy's, share of queries", "{:.1%}"),
+    ("open search: queries with the first score of matchms' FlashSimilarity",
+     "open search: same first score as matchms' FlashSimilarity, share of queries", "{:.1%}"),
+    ("largest difference to CosineGreedy of matchms, 10,000 pairs",
+     "10,000 real pairs: largest difference to matchms' CosineGreedy", "{:.1g}"),
+    ("largest difference to ModifiedCosineGreedy of matchms, 10,000 pairs",
+     "10,000 real pairs: largest difference to matchms' ModifiedCosineGreedy", "{:.1g}"),
+    ("time of an open query over ms_entropy's",
+     "open search: single query over ms_entropy's, cleaning and the choice of ten included", "{:.2f}"),
+    ("time of the build over ms_entropy's", "build over ms_entropy's, cleaning included", "{:.2f}"),
+    ("memory over ms_entropy's", "memory over that of ms_entropy's index, kept spectra included", "{:.2f}"),
+    ("open query among 2,000,000 spectra made from these", "2,000,000 spectra: single open query, median",
+     "{:.1f} ms"),
+    ("all pairs above 0.7, two threads", "all pairs above 0.7, two cores", "{:.1f} s"),
+)  # fmt: skip
 
 DASK_ROWS = "5,000,000 rows"  # the table of dask-fit
 
@@ -265,6 +284,22 @@ def worker_memory(results):
     return _table(["rows fitted as codes", "memory of all workers together"], [[shown("{:.2g}", larger), "1"]])
 
 
+def spectra_peers(results):
+    """Libraries of spectra beside ms_entropy and matchms: the same answers, and what they cost."""
+    stored = results["fields-spectra"]
+    rows = [[what, shown(form, stored.bar(claim))] for what, claim, form in SPECTRA_BARS]
+    return _table(["54,791 spectra of MassBank, one thread", "measured"], rows)
+
+
+def certainty(results):
+    """Wrong first hits among those up to a q-value, of compounds on which nothing was chosen."""
+    columns = [f"q <= {level}" for level in (0.05, 0.1, 0.2, 0.3)]
+    rows = [[one["search"], *(one[column] for column in columns)]
+            for one in results["fields-certainty"].rows("wrong first hits among those up to a q-value")
+            if (one["compounds"], one["method"]) == ("confirmed", "library")]  # fmt: skip
+    return _table(["search", *columns], rows)
+
+
 def _costs(cells):
     dimensions, error, recall, milliseconds, size = cells
     return [shown("{:,}", dimensions), shown("{} %", _two_digits(_times(100, error))), shown("{:.2f}", recall),
@@ -294,5 +329,7 @@ TABLES = {
     "block-sizes": block_sizes,
     "workers": workers,
     "worker-memory": worker_memory,
+    "spectra-peers": spectra_peers,
+    "certainty": certainty,
     **measured_scale.TABLES,
 }

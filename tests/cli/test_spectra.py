@@ -82,6 +82,12 @@ def test_a_library_becomes_a_network(files, succeeds):
     )
     assert (told["spectra"], told["edges"], told["joined"]) == (6, 7, 6)
     assert (files / "net.graphml").read_text().count("<edge ") == 7
+    succeeds("spectra", "network", files / "index", "--out", files / "net.csv", "--min-matched-peaks", 2)
+    edges = list(csv.DictReader((files / "net.csv").open()))
+    assert len(edges) == 7
+    ends = next(edge for edge in edges if (edge["first"], edge["second"]) == ("0", "1"))
+    assert (ends["first_name"], ends["second_name"], ends["component"]) == ("one", "two", "0")
+    assert float(ends["precursor_difference"]) == pytest.approx(-14.02)
 
 
 def test_what_cannot_be_done_is_one_sentence(files, fails, succeeds):

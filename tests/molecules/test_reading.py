@@ -72,6 +72,12 @@ def test_parquet_keeps_its_types(tmp_path):
     assert found.columns == {"mass": [46.0, 16.0], "active": [True, None], "tags": ["['a']", "['a']"]}
 
 
+def test_semicolons_separate_cells_where_the_header_has_them(tmp_path):
+    (tmp_path / "a.csv").write_text('"ChEMBL ID";"Smiles";"Mass, Da"\n"CHEMBL25";"CC(=O)O";"60,05"\n')
+    found = read_molecules(tmp_path / "a.csv")
+    assert (found.smiles, found.columns) == (["CC(=O)O"], {"name": ["CHEMBL25"], "Mass, Da": ["60,05"]})
+
+
 def test_files_are_joined_by_the_names_of_their_columns(tmp_path):
     (tmp_path / "a.csv").write_text("smiles,x\nC,1\n")
     (tmp_path / "b.csv").write_text("smiles,x,y\nCC,one,2\n")
@@ -84,10 +90,16 @@ def test_files_are_joined_by_the_names_of_their_columns(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"a,b\n1,2\n", "SMILES column"),
-        ("a.csv", b"", "SMILES column"),
-        ("a.csv", b"smiles,a\nC\n", "line 2 has 1 cells, but the header has 2"),
-        ("a.csv", b"smiles,a,a\nC,1,2\n", "several columns named 'a'"),
+        ("a.csv", b"a,b
+1,2
+", "SMILES column"),
+        ("a.csv", b"", "a.csv is empty"),
+        ("a.csv", b"smiles,a
+C
+", "line 2 has 1 cells, but the header has 2"),
+        ("a.csv", b"smiles,a,a
+C,1,2
+", "several columns named 'a'"),
         ("a.csv", b'smiles,a\n"' + b"C" * 2**21, "line 2 cannot be read"),
         ("a.parquet", b"PAR1 no", "cannot be read as parquet"),
         ("a.xyz", b"C", "cannot be inferred from its name"),

@@ -115,7 +115,9 @@ def test_a_list_of_peaks_may_be_separated_by_anything(text, tmp_path):
 @pytest.mark.parametrize(("name", "text", "told"), [
     ("a.msp", "NAME: a\nNum Peaks: 2\n69,03 120\n111,0 999\n", "decimal comma"),
     ("a.mgf", "BEGIN IONS\n69,03 120,5\nEND IONS\n", "decimal comma"),
-    ("a.msp", "NAME: a\nPRECURSORMZ: 5\n", "neither peaks nor"), ("a.txt", "", "has no peaks"),
+    ("a.msp", "NAME: a\nPRECURSORMZ: 5\n", "neither peaks nor"), ("a.txt", "# none\n", "has no peaks"),
+    ("a.mgf", "\n \n", "holds no spectra"), ("a.json", "[]", "holds no spectra"), ("a.msp", "", "file is empty"),
+    ("a.mzML.gz", gzip.compress(b""), "file is empty"), ("a.json", "", "file is empty"),
     ("a.msp", PLAIN.encode("utf-16"), "UTF-16"),
     ("a.json", '[{"peaks": {"mz": [1, 2], "intensity": [1]}}]', "different"),
 ])  # fmt: skip
@@ -199,9 +201,11 @@ PK$PEAK: m/z int. rel.int.
   209.0956 148588 999
 //
 """
-    path = written(tmp_path, "a.txt", record.format(2) + record.format(3))
+    empty = "ACCESSION: MSBNK-A-2\nPK$NUM_PEAK: 0\nPK$PEAK: m/z int. rel.int.\n  N/A\n//\n"
+    path = written(tmp_path, "a.txt", record.format(2) + record.format(3) + empty)
     with pytest.warns(SkippedSpectraWarning, match="record 2 announces 3 peaks and has 2"):
         spectra = read_spectra(path)
+    assert np.diff(spectra.offsets).tolist() == [2, 0]
     assert (spectra.mz.tolist(), spectra.intensity.tolist()) == ([105.0329, 209.0956], [5524.0, 148588.0])
     assert spectra[0].metadata == {
         "name": "Ketoprofen", "precursor_mz": 253.087, "adduct": "[M-H]-", "ion_mode": "negative",
@@ -269,6 +273,33 @@ def test_gz_is_read_and_a_bomb_of_gz_is_refused(tmp_path):
     cut = written(tmp_path, "c.msp.gz", path.read_bytes()[:-30])
     with pytest.warns(SkippedSpectraWarning, match="gz file is damaged"):
         read_spectra(cut)
+
+
+@pytest.mark.parametrize("name", ["a.mzML", "a.mzML.gz"])
+def test_scans_before_the_place_where_a_file_is_cut_are_kept(name, tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = [base64.b64encode(zlib.compress(rng.random(2000).tobytes())).decode() for _ in range(2)]
+    scan = mzml(arrays, 2000).partition("<spectrumList>")[2].partition("</spectrumList>")[0]
+    text = f"<mzML><run><spectrumList>{scan * 9}</spectrumList></run></mzML>".encode()
+    data = gzip.compress(text) if name.endswith(".gz") else text
+    with pytest.warns(SkippedSpectraWarning, match=r"record \d (cannot be unpacked|and all behind it)"):
+        spectra = read_spectra(written(tmp_path, name, data[: len(data) // 2]))
+    assert 1 <= len(spectra) < 9
+    with pytest.raises(InputError, match="memory"):
+        read_spectra(written(tmp_path, "whole.mzML.gz", gzip.compress(text)), max_unpacked="100kB")
+
+
+def test_synonyms_of_golm_hold_metadata_and_names_do_not_come_from_them(tmp_path):
+    text = "Name: a\nSynon: METB InChIKey: DNIAPMSPPWPWGF-UHFFFAOYSA-N\nSynon: Name: b\nSynon: $:00in-source\n" \
+           "Synon: Formula: C3H8O2\nNum Peaks: 1\n50:1\n"  # fmt: skip
+    found = read_spectra(written(tmp_path, "a.msp", text), strict=True)[0].metadata
+    assert found == {"name": "a", "formula": "C3H8O2", "inchikey": "DNIAPMSPPWPWGF-UHFFFAOYSA-N", "file": "a.msp"}
+
+
+@pytest.mark.parametrize("said", ["300.15", "300.15, 232.0", "300.15/209.1", "300.15 12345.6", "3.0015e2;"])
+def test_the_precursor_is_the_first_number(said, tmp_path):
+    text = f"NAME: a\nPRECURSORMZ: {said}\nNum Peaks: 1\n50 1\n"
+    assert read_spectra(written(tmp_path, "a.msp", text), strict=True).column("precursor_mz") == [300.15]
 
 
 def test_what_is_no_file_of_spectra_is_refused_in_a_sentence(tmp_path):

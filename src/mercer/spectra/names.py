@@ -76,9 +76,10 @@ def _number(value):
 
 
 def _precursor(value):
-    """The first number, as MGF writes an intensity behind it, MassBank further stages; 0 means that there is none."""
+    """The first number, as MGF writes an intensity behind it, MassBank and NIST others; 0 means that there is none."""
     words = value.replace("/", " ").split() if isinstance(value, str) else [value]
-    number = _number(words[0]) if words else None
+    first = words[0] if words else None
+    number = _number(first.rstrip(",;") if isinstance(first, str) else first)
     return number if number is not None and number > 0 else None
 
 

@@ -91,9 +91,7 @@ def test_other_paths_say_where_to_ask(service):
     assert service.ask("POST", "/v1/spectra", "x", content_type="text/plain").status == 415
 
 
-def test_a_library_is_served_alone_and_not_empty(library):
-    with pytest.raises(InputError, match="without a model"):
-        create_app("model", spectra="index")
+def test_a_library_without_spectra_is_refused_before_it_is_served():
     with pytest.raises(InputError, match="no spectra"):
         create_app(spectra=SpectrumIndex())
 

@@ -27,8 +27,7 @@ def read_files(files: list[str], format: str | None, strict: bool):
         warnings.simplefilter("ignore", SkippedSpectraWarning)  # told by note_skipped, all of them
         spectra = read_spectra(files, format=format, strict=strict)
     if not len(spectra):
-        why = spectra.problems[0] if spectra.problems else "The files hold no spectra."
-        raise InputError(f"No spectrum can be read from {', '.join(files)}. {why}")
+        raise InputError(f"No spectrum can be read from {', '.join(files)}. {spectra.problems[0]}")
     return spectra
 
 

@@ -87,7 +87,7 @@ def _read(path, smiles, format, limit, strict):
         limit.check_stream(stream, path)
         lines = io.StringIO(_decoded(limit.read(stream, path)), newline="")
     if format in ("csv", "tsv"):
-        return _of_table(path, *read_csv(lines, path, smiles, "," if format == "csv" else "\t"), strict)
+        return _of_table(path, *read_csv(lines, path, smiles, "\t" if format == "tsv" else None), strict)
     return _of_records(path, read_smiles(lines) if format == "smiles" else read_sdf(lines), strict)
 
 

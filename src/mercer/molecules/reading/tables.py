@@ -14,8 +14,16 @@ _NAMES = ("name", "title", "compound_name", "molecule_name", "compound", "chembl
 _LONGEST_CELL = 2**20
 
 
-def read_csv(lines, name, smiles, delimiter):
-    """(columns by name, lines that rows begin in, the name of the column of SMILES) of a text with a header."""
+def read_csv(lines, name, smiles, delimiter=None):
+    """(columns by name, lines that rows begin in, the name of the column of SMILES) of a text with a header.
+
+    Without a delimiter it is what the header has more of, commas or semicolons, as ChEMBL writes them.
+    """
+    first = lines.readline()
+    lines.seek(0)
+    if not first:
+        raise InputError(f"{name} is empty.")
+    delimiter = delimiter or (";" if first.count(";") > first.count(",") else ",")
     with _long_cells():
         rows = csv.reader(lines, delimiter=delimiter)
         try:

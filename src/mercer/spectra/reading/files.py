@@ -4,7 +4,6 @@ __all__ = ["FORMATS", "SkippedSpectraWarning", "read_spectra"]
 
 import codecs
 import gzip
-import io
 import os
 import re
 import warnings
@@ -107,13 +106,21 @@ def _records(path, format, limit):
             packed = file.read(2) == _GZIP  # whatever it is called
             file.seek(0)
             with gzip.GzipFile(fileobj=file) if packed else file as stream:
-                format = format or _told(stream.peek(_BEGINNING)[:_BEGINNING], suffix)
+                beginning = stream.peek(_BEGINNING)[:_BEGINNING]
+                if not beginning:
+                    yield BadRecord("is missing: the file is empty")
+                    return
+                format = format or _told(beginning, suffix)
                 if format is None:
                     raise InputError(
                         f"The format of {name} cannot be inferred from its name or its first lines. Set it to one of "
                         f"{', '.join(FORMATS)}."
                     )
-                yield from _READERS[format](_Limited(stream, limit, name), name)
+                found = None
+                for found in _READERS[format](_Limited(stream, limit, name), name):
+                    yield found
+                if found is None:
+                    yield BadRecord("is missing: the file holds no spectra")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield BadRecord(f"cannot be unpacked: the gz file is damaged ({error})")
     except OSError as error:
@@ -138,8 +145,8 @@ class _Limited:
         self._limit.check(self._count, self._name)
         return data
 
-    def read(self):
-        return self._limit.read(self._stream, self._name)
+    def read(self, size=-1):
+        return self._limit.read(self._stream, self._name) if size < 0 else self._counted(self._stream.read(size))
 
     def lines(self):
         """Texts in UTF-8, or in Latin-1 where they are not."""
@@ -157,9 +164,9 @@ class _Limited:
             yield from text.splitlines() if "\r" in text else (text,)
 
     @property
-    def seekable(self):
-        """The stream as a parser of XML needs it: one that is packed is unpacked into memory."""
-        return io.BytesIO(self.read()) if isinstance(self._stream, gzip.GzipFile) else self._stream
+    def scans(self):
+        """The stream for a parser of XML, which keeps one scan at a time: only a packed one may become too much."""
+        return self if isinstance(self._stream, gzip.GzipFile) else self._stream
 
 
 _READERS = {
@@ -168,6 +175,6 @@ _READERS = {
     "massbank": lambda stream, name: read_massbank(stream.lines()),
     "peaks": lambda stream, name: read_peak_list(stream.lines()),
     "json": lambda stream, name: read_json(stream.read(), name),
-    "mzml": lambda stream, name: read_mzml(stream.seekable),
-    "mzxml": lambda stream, name: read_mzxml(stream.seekable),
+    "mzml": lambda stream, name: read_mzml(stream.scans),
+    "mzxml": lambda stream, name: read_mzxml(stream.scans),
 }

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from mercer._base.errors import InputError
 from mercer.spectra.reading.text import BadRecord, checked
 
 _TERMS = {
@@ -166,6 +167,8 @@ def _elements(stream):
     """(event, element), and at the end ("broken", BadRecord) if the rest of the file is no XML."""
     try:
         yield from ElementTree.iterparse(stream, events=("start", "end"))
+    except InputError:  # a ValueError, too: the file is too much
+        raise
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # LookupError: of an encoding
         yield "broken", BadRecord(f"and all later records cannot be read, because the file is not valid XML ({error})")
 

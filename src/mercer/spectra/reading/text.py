@@ -64,6 +64,8 @@ def _msp_record(pairs, peaks, count):
     if count is not None and not (count.isascii() and count.isdigit()):
         return BadRecord(f"has {count[:40]!r} as its number of peaks, which is not a number")
     said = [pair for key, value in pairs if key.lower() in ("comment", "comments") for pair in _comments(value)]
+    said += [(key, value) for field, text in pairs if field.lower() == "synon"  # of Golm, "METB InChIKey: ..."
+             for key, between, value in [text.partition(": ")] if between]  # fmt: skip
     try:
         mz, intensity = _peaks(peaks, None if count is None else int(count))
     except BadRecord as problem:
@@ -96,7 +98,7 @@ def _peaks(lines, count=None):
     except IndexError:
         raise BadRecord("has a line with an m/z but no intensity") from None
     except ValueError as error:
-        raise BadRecord(f"has a peak that is not a number ({str(error)[-60:]})") from None
+        raise BadRecord(f"has a peak that is not a number ({str(error).rpartition(': ')[2]:.60})") from None
     return checked(numbers[0::2], numbers[1::2])
 
 
@@ -149,7 +151,8 @@ def read_massbank(lines):
                 yield _msp_record(pairs, peaks, count)
             pairs, peaks, count, tag = [], [], None, ""
         elif line[:1].isspace():
-            peaks += [" ".join(line.split()[:2])] if tag == "PK$PEAK" and line.strip() else []
+            is_peak = tag == "PK$PEAK" and line.strip() not in ("", "N/A")  # the latter of a record without any
+            peaks += [" ".join(line.split()[:2])] if is_peak else []
         elif line.strip():
             tag, _, value = (part.strip() for part in line.partition(":"))
             if tag in _MASSBANK_TAGS:
