@@ -102,8 +102,8 @@ def test_the_page_fetches_nothing_and_escapes_everything():
 
 def test_the_page_draws_shares_that_differ_and_times_where_they_do_not():
     document = page(acts(), 12.0, 0).decode()
-    assert "rows: share right, with 95 % intervals" in document
-    assert "other: time of a query" in document
+    assert "Rows: share right, with 95 % intervals" in document
+    assert "Other: time of a query" in document
 
 
 def test_pixels_become_a_png():

@@ -154,12 +154,12 @@ def test_where_and_how_large_one_draws_does_not_matter(tab, url):
 
 def test_the_slider_chooses_how_many_bits_are_sent(tab, url):
     verdict_after(opened(tab, url), ONE)
-    slider = tab.get_by_role("slider", name="Bits that are sent")
+    slider = tab.locator("#rate")
     for key, bits in (("Home", 32), ("ArrowRight", 64), ("End", 1024)):
         slider.press(key)
         settled(tab)
         assert unpack_message(last_message(tab)).n_bits == bits
-        assert slider.get_attribute("aria-valuetext").startswith(f"{bits} bits, right in")
+        assert slider.get_attribute("aria-valuetext").startswith(f"{bits} bits, accuracy")
         assert tab.locator("#curve .chosen").text_content() == str(bits)
         assert tab.locator("#bits").get_attribute("aria-label").startswith(f"{bits} bits, ")
 
@@ -288,12 +288,12 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
             tab.set_input_files("#numbers-file", csv_file(lines[:2]))
         settled(tab)
         assert_sent(tab, model, row)
-        assert tab.inner_text("#numbers-count") == "64 of 64 numbers; left out: digit"
+        assert tab.inner_text("#numbers-count") == "64 of 64 numbers; ignored: digit"
         tab.set_input_files("#numbers-file", csv_file(lines))
         tab.wait_for_selector("#table tbody tr")
         predicted = tab.locator("#table tbody tr td:last-child").all_inner_texts()
         assert predicted == [str(label) for label in model.predict([row, rows()[1]])]
-        assert tab.inner_text("#numbers-count") == "2 rows of 64 numbers; left out: digit"
+        assert tab.inner_text("#numbers-count") == "2 rows of 64 numbers; ignored: digit"
 
 
 def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
@@ -316,7 +316,7 @@ def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
                 assert tab.messages[-1].post_data_json == {"rows": [row.tolist()], "columns": names}
             else:
                 assert_sent(tab, model, row)
-            assert tab.inner_text("#numbers-count") == "64 of 64 numbers; left out: digit"
+            assert tab.inner_text("#numbers-count") == "64 of 64 numbers; ignored: digit"
             box.fill(mixed.replace("pixel 5,", "pixel five,").replace('"pixel 5"', '"pixel five"'))
             tab.get_by_role("alert").get_by_text('missing: "pixel 5".').wait_for()
             box.fill(mixed.replace("digit", "name"))

@@ -1,6 +1,8 @@
 """A library of spectra behind HTTP: hits as JSON, what is refused, and the page in a real browser."""
 
 import json
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -103,7 +105,7 @@ def test_a_visitor_pastes_peaks_and_sees_named_hits_with_mirror_plots(service, b
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.set_default_timeout(20_000)
     tab.goto(service.url)
-    tab.get_by_text("Among 3 spectra").wait_for()
+    tab.get_by_text("Searches 3 spectra").wait_for()
     tab.get_by_label("Peaks").fill("50.01 10\n80.0 99\n94.02 40\n")
     tab.get_by_label("Search", exact=True).select_option("hybrid")
     tab.get_by_role("button", name="Search").click()
@@ -115,10 +117,13 @@ def test_a_visitor_pastes_peaks_and_sees_named_hits_with_mirror_plots(service, b
     assert "score 1.0000 · 3 matched peaks" in tab.locator(".hits li").first.text_content()
     assert tab.evaluate("() => Promise.all([...document.querySelectorAll('.hits img')].map(each => each.decode()"
                         ".then(() => each.naturalWidth > 0)))") == [True, True]  # fmt: skip
-    tab.get_by_label("Only those").fill("no_such = 5")
+    tab.locator("#where").fill("no_such = 5")
     tab.get_by_role("button", name="Search").click()
     tab.get_by_text("no_such").wait_for()
     assert [each for each in complaints if "422" not in each] == []
+    code = tab.locator("pre[aria-label=Python]").text_content()
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'matched_peaks': 3" in said
     tab.set_viewport_size({"width": 390, "height": 800})
     assert tab.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     tab.close()

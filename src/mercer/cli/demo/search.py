@@ -174,7 +174,7 @@ def _claims(found: dict[str, Line], spectra: list[Line], histograms: list[Line])
         f"{compared(exact, found['Hellinger'])}.",
         f"{compared(index, exact)}. It scans {BYTES} bytes per row instead of {row_bytes:,}, {row_bytes / BYTES:.0f} "
         "times fewer, and reads whole rows only to rank its best candidates.",
-        f"{compared(alone, exact)}. Such an index keeps no rows: {BYTES} bytes for each are all that it stores.",
+        f"{compared(alone, exact)}. Such an index stores {BYTES} bytes per row and not the rows.",
         f"A query to the chi2 index takes {milliseconds(index.seconds)}, {faster(index.seconds, exact.seconds)} "
         f"exact chi2 and {faster(index.seconds, usual.seconds)} {usual.method}. "
         "With so few rows, no method takes long.",

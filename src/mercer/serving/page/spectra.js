@@ -7,6 +7,7 @@ import {
   complain,
   curl,
   element,
+  home,
   make,
   notice,
   quiet,
@@ -37,8 +38,20 @@ function open(card) {
     'const { hits } = await client.request("POST", `${client.base}/spectra?k=5`, body, "application/json");',
     "console.log(hits[0]);",
   ];
+  const token = card.needs_token ? ', "Authorization": "Bearer " + os.environ["MERCER_TOKEN"]' : "";
+  const python = [
+    "import json",
+    ...(card.needs_token ? ["import os"] : []),
+    "from urllib.request import Request, urlopen",
+    "",
+    `url = ${JSON.stringify(`${home.slice(0, -1)}${clientFor().base}/spectra?k=5`)}`,
+    `body = json.dumps({"spectra": [${JSON.stringify(EXAMPLE)}]}).encode()`,
+    `answer = urlopen(Request(url, body, {"Content-Type": "application/json"${token}}))`,
+    'print(json.load(answer)["hits"][0])',
+  ];
   showCode([
     ["curl", `${curl("/spectra?k=5", "application/json", card)} \\\n  -d ${quoted(body)}`],
+    ["Python", python.join("\n")],
     ["JavaScript", javascript.join("\n")],
   ]);
 }
