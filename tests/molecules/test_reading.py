@@ -90,16 +90,10 @@ def test_files_are_joined_by_the_names_of_their_columns(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"a,b
-1,2
-", "SMILES column"),
+        ("a.csv", b"a,b\n1,2\n", "SMILES column"),
         ("a.csv", b"", "a.csv is empty"),
-        ("a.csv", b"smiles,a
-C
-", "line 2 has 1 cells, but the header has 2"),
-        ("a.csv", b"smiles,a,a
-C,1,2
-", "several columns named 'a'"),
+        ("a.csv", b"smiles,a\nC\n", "line 2 has 1 cells, but the header has 2"),
+        ("a.csv", b"smiles,a,a\nC,1,2\n", "several columns named 'a'"),
         ("a.csv", b'smiles,a\n"' + b"C" * 2**21, "line 2 cannot be read"),
         ("a.parquet", b"PAR1 no", "cannot be read as parquet"),
         ("a.xyz", b"C", "cannot be inferred from its name"),
