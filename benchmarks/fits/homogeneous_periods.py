@@ -11,13 +11,14 @@ from mercer.kernels import Chi2, Intersection, JensenShannon
 from mercer.maps.spectral import spectra as _spectra
 
 ORDERS = range(1, 9)
+WINDOWS = ("rectangular", "uniform", "least-squares")
 
 
 def main():
     lines, table = [], []
     for kernel in (Chi2(), Intersection(), JensenShannon()):
         spectrum = _spectra.spectrum_of(kernel)
-        for window in _spectra.WINDOWS:
+        for window in WINDOWS:
             periods = [_spectra.minimising_period(spectrum, order, window) for order in ORDERS]
             table.append(f'    ({type(kernel).__name__}, "{window}"): {tuple(periods)},')
             for order, period in zip(ORDERS, periods, strict=True):

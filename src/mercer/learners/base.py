@@ -33,10 +33,10 @@ from mercer.kernels.widths import resolve_kernel
 from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
 from mercer.learners.auto.report import TrialPlan
+from mercer.learners.auto.trials_plot import draw_trials
 from mercer.learners.dask.columns import solve_columns
 from mercer.learners.dask.rows import score_chunks
 from mercer.learners.dask.tasks import client_of
-from mercer.learners.drawing import DrawsItself
 from mercer.learners.exact.machine import fit_exact, plan_exact
 from mercer.learners.fitting import encode
 from mercer.learners.fitting.plan import Plan, choose_storage
@@ -51,7 +51,7 @@ PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
 
 
-class KernelLearner(DrawsItself, ShowsPlan):
+class KernelLearner(ShowsPlan):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
@@ -89,6 +89,38 @@ class KernelLearner(DrawsItself, ShowsPlan):
             ``str(plan)`` is a small table.
         """
         return KernelLearner._plan_alone(clone(self), X, y)
+
+    def plot_functions(self, features=None, path=None):
+        """Draw how single columns of X enter the scores, for additive kernels: the f_j of f(x) = sum_j f_j(x_j) + b.
+
+        Parameters
+        ----------
+        features : None, or column numbers or names
+            None takes the (at most 12) columns whose functions vary most.
+        path : None, or the file to write, whose suffix selects the format
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        from mercer.learners.functions_plot import draw_functions
+
+        return draw_functions(self, features, path)
+
+    def plot_trials(self, path=None):
+        """Draw what each trial of an automatic fit reached, against the time that it took.
+
+        Parameters
+        ----------
+        path : None, or the file to write, whose suffix selects the format
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        check_is_fitted(self)
+        return draw_trials(self.plan_, path)
 
     @property
     def predictor_(self):

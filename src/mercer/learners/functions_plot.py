@@ -22,13 +22,14 @@ POINTS, FEW_POINTS = 129, 17
 TOGETHER = 1024  # columns looked at in one go
 
 
-def draw_functions(model, features=None):
+def draw_functions(model, features=None, path=None):
     """A figure of its own, drawn without a display.
 
     Parameters
     ----------
     model : fitted KernelClassifier or KernelRegressor
     features : column numbers or names, or None for those that vary most
+    path : None, or the file to write
     """
     check_additive(model)
     chosen = _chosen(model, features)
@@ -50,6 +51,8 @@ def draw_functions(model, features=None):
         figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8)
     title = f"{type(model).__name__}: contribution of each column to the scores"
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=10)
+    if path is not None:
+        figure.savefig(path)
     return figure
 
 

@@ -2,11 +2,16 @@
 
 __all__ = ["draw_trials"]
 
-from mercer._base.errors import require_extra
+from mercer._base.errors import InputError, require_extra
+from mercer.learners.auto.report import TrialPlan
 
 
-def draw_trials(plan):
+def draw_trials(plan, path=None):
     """A figure with a point for each trial; larger points saw more rows, and the chosen machine is a line."""
+    if not isinstance(plan, TrialPlan):
+        raise InputError(
+            "There are no trials to plot, because a kernel or a map was given. Fit with kernel=None, or with C='auto'."
+        )
     require_extra("matplotlib", "plot", "plot_trials()")
     from matplotlib.figure import Figure
 
@@ -21,4 +26,6 @@ def draw_trials(plan):
     axes.set(xscale="log", xlabel="seconds of the trial", ylabel=f"{plan.score_name} on left-out rows")
     axes.set_title(f"{len(plan.trials)} trials; chosen: {plan.kernel}", fontsize=10)
     axes.legend(fontsize=8)
+    if path is not None:
+        figure.savefig(path)
     return figure
