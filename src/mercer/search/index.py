@@ -254,7 +254,7 @@ class KernelIndex(Placed):
             found, certificate = find_nearest(self, rows, Q, int(k), allowed, exact, confidence, rerank, recall)
         self._certify(certificate)
         positions, scores = found
-        values = np.where(positions < 0, rows.measure.nothing, rows.measure.reported(scores))
+        values = rows.measure.reported(scores)
         if as_frame:
             there = np.nonzero(positions >= 0)
             return as_frame_of(as_frame, self.measure, rows, there[0], positions[there], values[there])
