@@ -225,9 +225,9 @@ def test_a_reader_changes_nothing(path):
 
 def test_what_is_for_an_index_in_memory_is_refused(path, tmp_path):
     with index(X).persist(path) as made:
-        with pytest.raises(InputError, match=r"KernelIndex.fit is for an index in memory; this one is in"):
+        with pytest.raises(InputError, match=r"KernelIndex.fit works only on an index in memory, but this one is in"):
             made.fit(X)
-        with pytest.raises(InputError, match=r"KernelIndex.persist is for an index in memory"):
+        with pytest.raises(InputError, match=r"KernelIndex.persist works only on an index in memory"):
             made.persist(tmp_path / "other")
 
 

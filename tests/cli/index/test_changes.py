@@ -123,7 +123,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(succeeds, tmp_path, counts)
         (["--out", "i", "--code", "lsh", "--no-normalize"], ["inner products"]),
         (["--out", "i", "--lists", "few"], ["--lists", "'few'"]),
         (["--out", "i", "--oversample", "0.5"], ["--oversample"]),
-        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "column of X.npy is named with --id"]),
+        (["--out", "i", "--ids", "nowhere.txt"], ["no file nowhere.txt", "Name a column of X.npy with --id"]),
         (["--out", "i", "--ids", "X.npy", "--id", "1"], ["--id and --ids", "cannot be combined"]),
         (["--out", "X.npy"], ["'X.npy' is a file"]),
         (["--out", "."], ["empty directory", "'X.npy'"]),
@@ -251,7 +251,7 @@ def test_a_bad_row_is_found_before_a_row_is_added(fails, place, more, monkeypatc
 def test_rows_of_another_width_are_refused(fails, place, tmp_path):
     np.save(tmp_path / "wide.npy", np.ones((3, 7)))
     fails(1, ["7 columns", "takes 6"], "index", "add", place, tmp_path / "wide.npy")
-    fails(2, ["--skip 3", "nothing"], "index", "add", place, tmp_path / "wide.npy", "--skip", 3, "--label", 0)
+    fails(2, ["--skip 3 skips all of the 3 rows"], "index", "add", place, tmp_path / "wide.npy", "--skip", 3, "--label", 0)
 
 
 def test_a_second_writer_is_refused(fails, place, more):

@@ -89,14 +89,14 @@ def test_columns_of_a_file_must_fit_those_of_the_index(folder, made, fails, succ
     text = (folder / "more.csv").read_text(encoding="utf-8")
     (tmp_path / "words.csv").write_text(text.replace(",291,", ",many,"), encoding="utf-8")
     fails(
-        1, ["words.csv, column 'precursor' holds 'many'", "type integer"],
+        1, ["words.csv, column 'precursor' holds 'many'", "stores integer there"],
         "index", "add", made, tmp_path / "words.csv", "--id", "name",
     )  # fmt: skip
     fails(
         2, ["no column named 'moed'"], "index", "build", folder / "base.csv", "--keep", "moed", "--out", tmp_path / "j"
     )
     np.save(tmp_path / "X.npy", np.eye(4))
-    fails(2, ["no names of columns"], "index", "build", tmp_path / "X.npy", "--keep", "1", "--out", tmp_path / "j")
+    fails(2, ["has no column names, which --keep"], "index", "build", tmp_path / "X.npy", "--keep", "1", "--out", tmp_path / "j")
 
 
 def test_columns_of_parquet_keep_their_types(succeeds, tmp_path):

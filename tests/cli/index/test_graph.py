@@ -65,7 +65,7 @@ def test_edges_go_to_the_output_and_nothing_else_does(succeeds, made):
 def test_what_cannot_be_is_refused_before_anything_is_written(fails, made, tmp_path):
     index = made / "index"
     fails(2, ["-k", "--min-similarity"], "index", "graph", index)
-    fails(2, ["ranks by similarity: say --min-similarity"], "index", "graph", index, "--max-distance", 1)
+    fails(2, ["ranks by similarity. Use --min-similarity"], "index", "graph", index, "--max-distance", 1)
     fails(2, ["graphml, csv or tsv"], "index", "graph", index, "-k", 2, "--out", tmp_path / "g.json")
     fails(2, ["csv or tsv"], "index", "graph", index, "-k", 2, "--components", tmp_path / "g.graphml")
     fails(2, ["no directory"], "index", "graph", index, "-k", 2, "--out", tmp_path / "no" / "g.csv")

@@ -108,7 +108,7 @@ REFUSED = {
     "neither k nor a limit": ({}, "needs k, a limit, or both"),
     "k of no rows": ({"k": 0}, "integer >= 1; got k=0"),
     "k of all rows": ({"k": N}, f"k less than the number of rows; got k={N} for {N} rows"),
-    "the other limit": ({"min_similarity": 0.5}, "measures distance needs max_distance"),
+    "the other limit": ({"min_similarity": 0.5}, "ranks by distance needs max_distance"),
     "no number": ({"k": 3, "max_distance": float("nan")}, "finite number"),
 }
 
@@ -186,8 +186,8 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
 
     path = tmp_path / "g.graphml"
     for made, data, message in (
-        (graph("a\x00", "b"), None, r"cannot hold the id 'a\\x00'. Write csv"),
-        (graph(1, "1"), None, '"1" as a number and as a text'),
+        (graph("a\x00", "b"), None, r"cannot represent the id 'a\\x00'. Write csv"),
+        (graph(1, "1"), None, 'the index has the id "1" as both'),
         (graph("a"), {"component": [1]}, "leave the column 'component' out"),
         (graph("a"), {"name": ["\x1b[31m"]}, "of the column 'name'"),
         (graph("a", "b"), {"name": ["x"]}, "one value for each of 2 rows"),
