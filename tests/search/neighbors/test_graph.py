@@ -188,7 +188,7 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
     for made, data, message in (
         (graph("a\x00", "b"), None, r"cannot represent the id 'a\\x00'. Write csv"),
         (graph(1, "1"), None, 'the index has the id "1" as both'),
-        (graph("a"), {"component": [1]}, "leave the column 'component' out"),
+        (graph("a"), {"component": [1]}, "Remove the column 'component' from"),
         (graph("a"), {"name": ["\x1b[31m"]}, "of the column 'name'"),
         (graph("a", "b"), {"name": ["x"]}, "one value for each of 2 rows"),
     ):
