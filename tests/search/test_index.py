@@ -200,7 +200,7 @@ def test_an_index_of_codes_alone_reports_estimates():
     close, near = made.range_search(rows[:50], min_similarity=0.9)
     assert all((value >= 0.9).all() for value in near)
     assert np.mean([i in found for i, found in enumerate(close)]) > 0.9
-    with pytest.raises(InputError, match="refit needs the rows, and this index keeps codes only"):
+    with pytest.raises(InputError, match="refit needs the rows, but this index stores codes only"):
         made.refit()
 
 
