@@ -81,7 +81,7 @@ def test_columns_are_kept_and_told_with_what_is_found(folder, made, succeeds, fa
     assert nothing["matches"][0]["ids"] == []
     true = succeeds("index", "exact", made, folder / "more.csv", "-k", 3, "--where", "code like '00_'", "--json")
     assert all(name in {f"r{i}" for i in range(10)} for each in true["matches"] for name in each["ids"])
-    fails(1, ["--where, letter 1, at moed", "Did you mean 'mode'?"], *ask, "--where", "moed = 'a'")
+    fails(1, ["--where, character 1, at moed", "Did you mean 'mode'?"], *ask, "--where", "moed = 'a'")
     assert "precursor (integer), mode (text), code (text), day (date)" in succeeds("index", "stats", made)
 
 
