@@ -70,7 +70,7 @@ def test_rows_of_every_kind_come_back(vectors, is_sparse, path):
         assert answer(again.search(Q, 4)) == want
         assert again.stats()["vectors"] == kept == vectors
         if vectors is None:
-            with pytest.raises(InputError, match="keeps codes only"):
+            with pytest.raises(InputError, match="stores codes only"):
                 again.search(Q, 4, exact="stored")
         else:
             assert answer(again.search(Q, 4, exact="stored"))[0] == answer(made.search(Q, 4, exact="stored"))[0]
