@@ -77,7 +77,8 @@ class KernelIndex(Placed):
         Number type in which rows are stored for exact values. ``"auto"`` uses uint8 if the rows of `fit` are integers
         up to 255, and float32 otherwise. None stores codes only, so that scores are estimates.
     n_components, n_landmarks : int
-        Number of components and landmarks of the embedding. ``n_components=None`` measures how many suit the code.
+        Number of components and landmarks of the embedding. ``n_components=None`` measures how many suit the code; a
+        graph uses a quarter or half of the landmarks if these find as much.
     n_lists : int or "auto"
         Number of inverted lists of the codes, 0 for none. ``"auto"`` uses none below four million rows.
     random_state : int, RandomState or None
@@ -253,7 +254,7 @@ class KernelIndex(Placed):
             found, certificate = find_nearest(self, rows, Q, int(k), allowed, exact, confidence, rerank, recall)
         self._certify(certificate)
         positions, scores = found
-        values = np.where(positions < 0, rows.measure.nothing, rows.measure.reported(scores))
+        values = rows.measure.reported(scores)
         if as_frame:
             there = np.nonzero(positions >= 0)
             return as_frame_of(as_frame, self.measure, rows, there[0], positions[there], values[there])

@@ -69,7 +69,7 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
     store = ("--store", "milvus://no.db")
     fails(2, ["--table"], "index", "search", queries, *store)
     fails(2, ["--store"], "index", "search", made / "words", queries, "--table", "shop")
-    fails(2, ["Remove"], "index", "search", made / "words", queries, *store, "--table", "shop")
+    fails(2, ["Leave out"], "index", "search", made / "words", queries, *store, "--table", "shop")
     fails(2, ["Use -k instead"], "index", "search", queries, *store, "--table", "shop", "--min-similarity", 0.9)
     fails(2, ["Name an index directory and a query file"], "index", "search", queries)
     push = ("index", "push", made / "words", "--to", "milvus://no.db", "--table", "shop")

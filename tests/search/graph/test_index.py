@@ -201,6 +201,7 @@ def test_many_dense_rows_get_a_graph_unless_codes_are_asked_for(monkeypatch):
     few = {name: value for name, value in PARAMETERS.items() if name not in ("store", "embedding")}
     assert KernelIndex("chi2", **few).fit(X).plan_["store"] == "graph"
     assert KernelIndex("chi2", **few).fit(X[:999]).plan_["store"] == "codes"
+    assert KernelIndex("chi2", **few, oversample=10.0).fit(X).plan_["store"] == "graph"  # as the command line says it
     for asked in ({"bytes_per_item": 4}, {"vectors": None}, {"oversample": 5}):
         assert KernelIndex("chi2", **few, **asked, effort="low").fit(X).plan_["store"] == "codes"
     both = KernelIndex("chi2", **PARAMETERS, bytes_per_item=4, effort="low").fit(X).add(X)

@@ -10,6 +10,7 @@ import mercer
 from mercer import InputError, thread_limit
 from mercer.kernels import RBF, Chi2, JensenShannon, Linear
 from mercer.search import SearchModel
+from mercer.search.model import planning as _planning
 from mercer.search.model.parameters import CODES
 from tests.pairs import all_pairs
 from tests.search.index_samples import histograms
@@ -45,6 +46,24 @@ def test_low_effort_measures_no_embedding_when_there_is_one():
     plan = fitted(embedding="kpca", effort="low").plan_
     assert not [entry for entry in plan["tried"] if "components" in entry["tried"]]
     assert plan["n_components"] == 16
+
+
+def test_a_graph_compares_queries_with_fewer_landmarks_if_these_find_as_much():
+    graph = {"store": "graph", "bytes_per_item": None, "embedding": "kpca", "n_components": 4}
+    few = np.random.default_rng(0).dirichlet(np.ones(8), size=600) @ X[:8]  # close to the span of a few landmarks
+    model = fitted(rows=few, **graph)
+    assert len(model.embedding_.landmarks_) == 32
+    assert model.plan_["tried"][-1]["tried"] == "32 of 64 landmarks"
+    assert "32 of 64 landmarks find as much" in model.plan_["reason"]
+    for others in ({"effort": "low"}, {"store": "codes", "bytes_per_item": 4}, {"n_components": 33}):
+        assert len(fitted(rows=X, **{**graph, **others}).embedding_.landmarks_) == 64
+
+
+def test_a_graph_keeps_its_landmarks_if_fewer_find_less(monkeypatch):
+    monkeypatch.setattr(_planning, "AS_MUCH", -1.0)
+    plan = fitted(store="graph", bytes_per_item=None, embedding="kpca", n_components=4)
+    assert [entry["tried"] for entry in plan.plan_["tried"]] == ["16 of 64 landmarks", "32 of 64 landmarks"]
+    assert len(plan.embedding_.landmarks_) == 64
 
 
 def test_high_effort_tries_rotations():

@@ -51,7 +51,8 @@ INDEX = (
         "more true neighbors and is slower.", "FACTOR", least=1.0),
     choice("vectors", "auto float32 float16 uint8 none", "auto", "Number type in which rows are kept for exact values; "
         "none keeps codes only.", "TYPE"),
-    integer("n_landmarks", 1024, "Number of landmarks of the embedding.", "N", "--landmarks", least=1),
+    integer("n_landmarks", 1024, "Number of landmarks of the embedding; a graph uses fewer if these find as much.", "N",
+        "--landmarks", least=1),
     integer("n_components", None, "Number of components of the embedding.", "N", "--components", shown="measured",
         least=1),
     integer("n_lists", "auto", "Number of inverted lists of the codes; auto uses none below four million rows.",

@@ -105,7 +105,7 @@ def search(place, q, rerank, recall, out, out_format, question, at, rules, setti
         raise ArgumentError("A limit applies to exact values. Remove --no-rerank, or the limit.")
     if at.store is not None:
         if q is not None:
-            raise ArgumentError(f"--store replaces the index directory. Remove {place}.")
+            raise ArgumentError(f"--store takes the place of the index directory. Leave out {place}.")
         if question.is_range:
             raise ArgumentError("A store cannot search within a limit. Use -k instead.")
         place, q = "", place

@@ -62,7 +62,7 @@ class FewRows:
             floor = np.maximum(floors(values, asked) - 2 * margins, np.finfo(values.dtype).min)
             left, positions = np.nonzero(values >= floor[:, None])
             if asked.shape[0] == 1:
-                scores = self._measure.scores_of_one(asked, base.X[positions])
+                scores = self._measure.scores_of_one(asked, base.X[positions], base.energies[positions])
             else:
                 scores = self._measure.scores(asked, base.X, left, positions)
             parts.append((left + first, positions, scores))

@@ -93,6 +93,7 @@ class Base:
     Attributes
     ----------
     rows, blocks : the rows, and slices of them
+    energies : K(x, x) before the kernel is normalized, float64
     factors : 1 / sqrt(K(x, x)) where the kernel is normalized, else None
     offsets : -K(x, x) / 2, which is added to K for half of a distance's objective, else None
     highest : largest |K(x, x)|; a function of the caller's may have negative ones
@@ -109,7 +110,7 @@ class Base:
         self.rows = X if X.dtype == np.float32 and _is_histogram(measure.kernel) else as_double(X)
         self.blocks = [slice(i, min(i + BLOCK_ROWS, X.shape[0])) for i in range(0, X.shape[0], BLOCK_ROWS)]
         plain = np.concatenate(run_blocks(lambda block: self._diagonal(self.rows[block]), self.blocks))
-        self.factors = self._inverse_roots(plain)
+        self.energies, self.factors = plain, self._inverse_roots(plain)
         energy = plain if self.factors is None else (plain > 0).astype(np.float64)
         self.offsets = -energy / 2 if measure.is_distance else None
         self.highest = np.abs(energy).max(initial=0.0)

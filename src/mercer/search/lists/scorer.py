@@ -75,7 +75,7 @@ class PairScorer:
         total = self._total(x)
         if isinstance(self._kernel, Hellinger):
             x, y = (np.copysign(np.abs(side) ** 0.5, side) for side in (x, y))
-        logs = [np.log2(np.abs(side)) for side in (x, y)] if self._takes_logs else (x, y)  # no value is zero
+        logs = (self._log2(x), self._log2(y)) if self._takes_logs else (x, y)  # no value is zero
         out = np.empty(n)
         self._loop(x, logs[0], places, y, logs[1], stops, 0.0, out)
         if self._is_share:
@@ -88,6 +88,9 @@ class PairScorer:
         if not self._is_distance:
             return value
         return -np.maximum((total > 0) + (totals > 0).astype(np.float64) - 2 * value, 0.0)
+
+    def _log2(self, values):
+        return np.log2(np.abs(values) if self._signed else values)
 
     def _total(self, values):
         """K(x, x) of the query before the kernel is normalized, added up as scipy adds up a row."""

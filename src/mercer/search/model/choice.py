@@ -2,6 +2,8 @@
 
 __all__ = ["DEFAULT_BYTES", "GRAPH_FROM", "chosen_store", "refuse_unserved"]
 
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
 
@@ -42,7 +44,7 @@ def _asked_for_codes(index, unset):
         return "vectors=None"
     for name, values in unset.items():
         value = getattr(index, name)
-        if not any(value is each or (isinstance(value, (str, int)) and value == each) for each in values):
+        if not any(value is each or (isinstance(value, (str, Real)) and value == each) for each in values):
             return f"{name}={value!r:.80}"
     return None
 

@@ -81,8 +81,9 @@ class Measure:
         run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
         return out
 
-    def scores_of_one(self, q, X):
-        """The same of one query and all rows of X, by the shortest way.
+    def scores_of_one(self, q, X, energies=None):
+        """The same of one query and all rows of X, by the shortest way; ``energies`` are K(x, x) of X before the kernel
+        is normalized, where they are known.
 
         In float64 no magnitude of a float32 asks for care: energies neither vanish nor leave the range.
         """
@@ -92,11 +93,11 @@ class Measure:
             return self.scores(q, X, np.zeros_like(rows), rows)
         x, y = q.astype(np.float64), X.astype(np.float64)
         values = self.plain.pair_values(x.repeat(len(y), axis=0), y)
-        energies = self.plain.diagonal(x), self.plain.diagonal(y)
-        values *= inverse(np.sqrt(energies[0])) * inverse(np.sqrt(energies[1]))
+        energy, energies = self.plain.diagonal(x), self.plain.diagonal(y) if energies is None else energies
+        values *= inverse(np.sqrt(energy)) * inverse(np.sqrt(energies))
         if not self.is_distance:
             return values
-        return -np.maximum((energies[0] > 0) + (energies[1] > 0).astype(np.float64) - 2 * values, 0.0)
+        return -np.maximum((energy > 0) + (energies > 0).astype(np.float64) - 2 * values, 0.0)
 
     def _sq_distances(self, X, Y):
         """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""
