@@ -121,6 +121,9 @@ def judged_claims(found):
           found.at(RAW_MEAN, 36), -0.5)  # fmt: skip
     judge("QJL at 18 bits is as good as raw bits at 36 (median as threshold), to half a point", signs,
           found.at(RAW_MEDIAN, 36), -0.5)  # fmt: skip
+    for threshold, raw in (("mean", RAW_MEAN), ("median", RAW_MEDIAN)):
+        judge(f"QJL at 36 bits is better than raw bits at 36 ({threshold} as threshold)", found.at(SIGNS, 36),
+              found.at(raw, 36), 0)  # fmt: skip
     for bits in (9, 18, 36):
         judge(f"universal bits are better than QJL, {bits} bits", found.at(UNIVERSAL, bits), found.at(SIGNS, bits), 0)
     judge("universal bits at 18 bits are as good as unquantised descriptors, to half a point", universal,
