@@ -348,7 +348,7 @@ def test_columns_without_values_are_left_out(X):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({}, "needs exactly one of n_dims, alpha and tolerance .* got none"),
+        ({}, "needs exactly one of n_dims, alpha and tolerance; got none"),
         ({"n_dims": 3, "alpha": 0.1}, "got n_dims and alpha"),
         ({"n_dims": 21}, "cannot keep n_dims=21 columns of rows with n_features=20"),
         ({"n_dims": 0}, "`n_dims` must be an integer >= 1, or None"),
@@ -437,7 +437,7 @@ def test_pictures_are_drawn_without_a_display(method, X):
     assert np.abs(points[:, 1] - points[:, 0]).max() < 1  # kernel values of histograms
     path = found.plot_path().axes
     assert len(path[0].lines[0].get_xdata()) > 3
-    assert [axes.get_ylabel() for axes in path][1:] == (["columns left"] if method == "convex" else [])
+    assert [axes.get_ylabel() for axes in path][1:] == (["remaining columns"] if method == "convex" else [])
     with pytest.raises(InputError, match="at least two rows"):
         found.plot_values(X[:1])
 
