@@ -296,8 +296,8 @@ def test_empty_rows_and_constant_columns_are_no_obstacle(digits):
         ({"multi_class": "all"}, "`multi_class` must be one of 'auto', 'ovr', 'ovo'; got 'all'"),
         ({"storage": "cloud"}, "`storage` must be one of 'auto', 'memory', 'disk'; got 'cloud'"),
         ({"expansion": "later"}, "`expansion` must be one of 'delayed', 'immediate', 'dense'; got 'later'"),
-        ({"kernel": "chi2", "expansion": "dense"}, "for quantizers only"),
-        ({"map": SVC()}, "takes a map or a quantizer"),
+        ({"kernel": "chi2", "expansion": "dense"}, "applies only to quantizers"),
+        ({"map": SVC()}, "needs a map or a quantizer"),
         ({"intercept_scaling": 0}, "`intercept_scaling` must be a number > 0, or None; got 0"),
         ({"class_weight": "equal"}, "class_weight' parameter"),
         *(

@@ -80,7 +80,7 @@ def use(found):
 
 
 HEADERS = {
-    "kept": ("float64", "rows cannot be kept as 'float64'"),
+    "kept": ("float64", "rows cannot be stored as 'float64'"),
     "sparse": (1, "sparse cannot be 1"),
     "highest_id": ("7", "highest_id cannot be '7'"),
     "oversample": ("x", "`oversample` must be a number >= 1"),
@@ -112,7 +112,7 @@ def test_columns_that_the_model_does_not_need_are_refused(forged, name, width, d
     path = forged("dense")
     edit_document(path, lambda document: [c.update(shape=[width]) for c in document["columns"] if c["name"] == name])
     write_part(path, name, np.zeros(N_ROWS * width, dtype))
-    with pytest.raises(ModelFileError, match=f"column . is '{name}' of {width} .* and its model needs '{name}' of"):
+    with pytest.raises(ModelFileError, match=f"column . is '{name}' of {width} .* but its model needs '{name}' of"):
         KernelIndex.open(path, verify=verify)
 
 
@@ -124,7 +124,7 @@ def test_columns_in_another_order_and_missing_ones_are_refused(forged):
     edit_document(path, lambda document: document["columns"].reverse())
     edit_document(path, lambda document: document["columns"].pop())
     _execute(path, "DELETE FROM part WHERE name='vectors'")
-    with pytest.raises(ModelFileError, match=r"its columns are .*id_text, and its model needs .*vectors"):
+    with pytest.raises(ModelFileError, match=r"its columns are .*id_text, but its model needs .*vectors"):
         KernelIndex.open(path)
 
 

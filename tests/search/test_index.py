@@ -62,14 +62,14 @@ def test_ids_in_any_sequence(give):
 
 REFUSED = {
     "an id that is there": (lambda i: i.add(X[:3], [500, 7, 8]), "got the id 7, which is already in the index"),
-    "a text that is there": (lambda i: i.add(X[:1], ["text"]), "given the id 'text', which is in the index"),
+    "a text that is there": (lambda i: i.add(X[:1], ["text"]), "got the id 'text', which is already in the index"),
     "an id twice": (lambda i: i.add(X[:3], [500, 501, 500]), "the id 500 occurs more than once. Nothing was changed"),
-    "a text twice": (lambda i: i.add(X[:2], ["x", "x"]), "the id 'x' is given more than once"),
+    "a text twice": (lambda i: i.add(X[:2], ["x", "x"]), "the id 'x' occurs more than once"),
     "too few ids": (lambda i: i.add(X[:3], [500]), "there are 3 rows and 1 ids"),
     "no ids to update": (lambda i: i.update(X[:3], None), "there are 3 rows and 0 ids"),
     "an update of an unknown id": (lambda i: i.update(X[:2], [1, 500]), "update found no row with the id 500"),
     "an update of an id twice": (lambda i: i.update(X[:2], [1, 1]), "the id 1 occurs more than once"),
-    "removal of an unknown id": (lambda i: i.remove([1, "no"]), "remove does not know the id 'no'; nothing was"),
+    "removal of an unknown id": (lambda i: i.remove([1, "no"]), "remove found no row with the id 'no'. Nothing was"),
     "an id that is no id": (lambda i: i.add(X[:1], [1.5]), "supports as ids 64-bit integers"),
     "rows of a different width": (lambda i: i.add(X[:, :9]), "has 9 features, but .* is expecting 10 features"),
     "NaN": (lambda i: i.add(np.full((2, 10), np.nan)), "NaN"),
@@ -81,7 +81,7 @@ REFUSED = {
     "queries of another width": (lambda i: i.search(X[:2, :4], 3), "has 4 features"),
     "NaN among queries": (lambda i: i.search(np.full((1, 10), np.nan), 3), "NaN"),
     "negative queries": (lambda i: i.search(-X[:2], 3), r"Q\[0, 0\] is -"),
-    "k = 0": (lambda i: i.search(Q, 0), "needs k from 1 to 121, the number of rows in the index, got k=0"),
+    "k = 0": (lambda i: i.search(Q, 0), "needs k from 1 to 121, the number of rows in the index; got k=0"),
     "k < 0": (lambda i: i.search(Q, -3, exact=True), "got k=-3"),
     "k > n": (lambda i: i.search(Q, 122), "needs k from 1 to 121, .* got k=122"),
     "half a k": (lambda i: i.search(Q, 2.5), r"got k=2\.5"),
@@ -90,7 +90,7 @@ REFUSED = {
     "a filter that is a number": (lambda i: i.search(Q, 3, filter=3.5), "needs a sequence of ids"),
     "a list that is asked for as an id": (lambda i: [1] in i, r"supports as ids 64-bit integers .* got \[1\]"),
     "no limit": (lambda i: i.range_search(Q), "needs min_similarity"),
-    "the other limit": (lambda i: i.range_search(Q, max_distance=1), "measures similarity needs min_similarity"),
+    "the other limit": (lambda i: i.range_search(Q, max_distance=1), "ranks by similarity needs min_similarity"),
 }  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def test_an_index_of_codes_alone_reports_estimates():
     close, near = made.range_search(rows[:50], min_similarity=0.9)
     assert all((value >= 0.9).all() for value in near)
     assert np.mean([i in found for i, found in enumerate(close)]) > 0.9
-    with pytest.raises(InputError, match="refit needs the rows, and this index keeps codes only"):
+    with pytest.raises(InputError, match="refit needs the rows, but this index stores codes only"):
         made.refit()
 
 
@@ -382,10 +382,10 @@ def test_a_second_fit_begins_anew():
         ({"code": "lsh", "normalize": False}, r"KernelIndex\(code='lsh'\).*Use code='pq'"),
         ({"code": "universal", "normalize": False}, r"KernelIndex\(code='universal'\)"),
         ({"code": "lsh", "normalize": False, "measure": "distance"}, "ranks by directions"),
-        ({"code": "flat", "bytes_per_item": 7}, "must be a multiple of 4, got 7"),
-        ({"code": "flat", "n_lists": 4}, "keeps inverted lists of codes 'pq' and 'opq', not of 'flat'"),
+        ({"code": "flat", "bytes_per_item": 7}, "must be a multiple of 4; got 7"),
+        ({"code": "flat", "n_lists": 4}, "supports inverted lists only with code='pq' and code='opq', not with 'flat'"),
         ({"kernel": "rbf", "embedding": "map"}, "needs an additive, homogeneous kernel"),
-        ({"kernel": "js", "embedding": mercer.KernelPCA("chi2")}, "was given a map of Chi2"),
+        ({"kernel": "js", "embedding": mercer.KernelPCA("chi2")}, "got a map of Chi2"),
         ({"oversample": 0.5}, "`oversample` must be a number >= 1.0"),
         ({"oversample": "many"}, "`oversample` must be a number >= 1.0"),
         ({"oversample": np.inf}, "`oversample` must be a number >= 1.0"),

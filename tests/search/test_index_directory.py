@@ -70,7 +70,7 @@ def test_rows_of_every_kind_come_back(vectors, is_sparse, path):
         assert answer(again.search(Q, 4)) == want
         assert again.stats()["vectors"] == kept == vectors
         if vectors is None:
-            with pytest.raises(InputError, match="keeps codes only"):
+            with pytest.raises(InputError, match="stores codes only"):
                 again.search(Q, 4, exact="stored")
         else:
             assert answer(again.search(Q, 4, exact="stored"))[0] == answer(made.search(Q, 4, exact="stored"))[0]
@@ -225,9 +225,9 @@ def test_a_reader_changes_nothing(path):
 
 def test_what_is_for_an_index_in_memory_is_refused(path, tmp_path):
     with index(X).persist(path) as made:
-        with pytest.raises(InputError, match=r"KernelIndex.fit is for an index in memory; this one is in"):
+        with pytest.raises(InputError, match=r"KernelIndex.fit works only on an index in memory, but this one is in"):
             made.fit(X)
-        with pytest.raises(InputError, match=r"KernelIndex.persist is for an index in memory"):
+        with pytest.raises(InputError, match=r"KernelIndex.persist works only on an index in memory"):
             made.persist(tmp_path / "other")
 
 

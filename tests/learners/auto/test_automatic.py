@@ -140,13 +140,13 @@ def test_numbers_are_predicted_in_any_unit():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "logistic"}, "`loss` is used with a kernel or map of your choice"),
-        ({"solver": "dual"}, "`solver` is used with a kernel"),
-        ({"storage": "disk"}, "`storage` is used with a kernel"),
+        ({"loss": "logistic"}, "`loss` applies only to a named kernel or map"),
+        ({"solver": "dual"}, "`solver` applies only to a named kernel"),
+        ({"storage": "disk"}, "`storage` applies only to a named kernel"),
         ({"scaling": "units"}, "`scaling` must be one of 'none', 'unit', .* Did you mean 'unit'"),
         ({"budget": 0}, "`budget` must be a number > 0, or None; got 0."),
-        ({"kernel": "chi2", "budget": 3.0}, "`budget` belongs to an automatic fit"),
-        ({"kernel": "chi2", "scaling": "unit"}, "`scaling` belongs to an automatic fit"),
+        ({"kernel": "chi2", "budget": 3.0}, "`budget` applies only to an automatic fit"),
+        ({"kernel": "chi2", "scaling": "unit"}, "`scaling` applies only to an automatic fit"),
     ],
 )
 def test_what_an_automatic_fit_would_ignore_is_refused(data, parameters, message):

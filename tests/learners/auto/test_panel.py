@@ -86,5 +86,5 @@ def test_numbers_are_averaged_too():
 def test_parts_of_other_widths_are_refused(fitted):
     X, y = few_rows()
     other = KernelClassifier(random_state=0).fit(X[:, :3], y)
-    with pytest.raises(mercer.InputError, match="equally many columns"):
+    with pytest.raises(mercer.InputError, match="the same number of columns"):
         PanelPredictor([fitted.machine_.parts[0], *getattr(other.machine_, "parts", [other.machine_])])

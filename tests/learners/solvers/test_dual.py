@@ -232,7 +232,7 @@ def test_what_it_cannot_do_is_refused_with_what_can():
     problem = make_problem("hinge")
     with pytest.raises(InputError, match="solver='bundle'"):
         solve_dual(replace(problem, intercept="free"))
-    with pytest.raises(InputError, match="no form of the loss 'logistic'"):
+    with pytest.raises(InputError, match="does not support the loss 'logistic'"):
         solve_dual(replace(problem, loss=get_loss("logistic")))
     with pytest.raises(InputError, match="identity as inner product"):
         solve_dual(replace(problem, design=Design(problem.design.rows, Factor(np.eye(D)))))

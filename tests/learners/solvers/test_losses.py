@@ -217,9 +217,9 @@ def test_errors_name_what_there_is():
         get_loss("hindge")
     with pytest.raises(InputError, match=r"no classification loss 'squared'. Did you mean 'squared_hinge'\?"):
         get_loss("squared", task="classification")
-    with pytest.raises(InputError, match="'hinge' was given epsilon; it takes no parameters"):
+    with pytest.raises(InputError, match="'hinge' got epsilon; it takes no parameters"):
         get_loss("hinge", epsilon=1)
-    with pytest.raises(InputError, match="'epsilon_insensitive' was given eps; it takes epsilon"):
+    with pytest.raises(InputError, match="'epsilon_insensitive' got eps; it takes epsilon"):
         get_loss("epsilon_insensitive", eps=1)
     for epsilon in (-0.1, np.nan, np.inf):
         with pytest.raises(InputError, match="finite epsilon >= 0"):

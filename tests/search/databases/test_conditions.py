@@ -94,7 +94,7 @@ def test_a_condition_finds_in_a_store_what_it_finds_in_the_index(place, made):
         np.testing.assert_array_equal(both, made.search(X[:1], 5, where="n > 3 and x < 10")[0])
         some = found.search(X[:1], 5, where="n > 3", filter=[1, 40, 41], exact=True)[0]
         assert set(some[0].tolist()) == {40, 41, -1}
-        with pytest.raises(InputError, match=r"letter 1, at moed: there is no such column. Did you mean 'mode'\?"):
+        with pytest.raises(InputError, match=r"character 1, at moed: there is no such column. Did you mean 'mode'\?"):
             found.search(X[:1], where="moed = 'a'")
 
 

@@ -40,7 +40,7 @@ def test_bytes_that_are_no_rows_are_refused(name, is_sparse):
     vectors = VectorFormat(name, is_sparse, 5)
     outside = np.array([1], dtype="<f4").tobytes()[: 4 * (name == "uint8")] + np.array([5], dtype="<i4").tobytes()
     for data in (b"abc", outside + np.ones(1, dtype=name).tobytes() if is_sparse else b"x" * 23):
-        with pytest.raises(InputError, match=r"the table holds rows that are not as Mercer wrote them"):
+        with pytest.raises(InputError, match=r"the table holds rows that were changed by another program"):
             from_bytes(vectors, [data], "the table")
 
 
@@ -64,7 +64,7 @@ def test_an_artefact_that_was_changed_is_refused():
     with pytest.raises(ModelFileError, match=r"damaged|checksum"):
         from_artefact(bytes(data), "the table")
     other = artefact(KernelPCA("chi2", n_components=3, n_landmarks=20).fit(X))
-    with pytest.raises(InputError, match=r"the table keeps KernelPCA instead of the model of an index"):
+    with pytest.raises(InputError, match=r"the table contains KernelPCA instead of the model of an index"):
         from_artefact(other, "the table")
 
 
@@ -85,7 +85,7 @@ def test_a_description_of_a_later_version_is_refused():
         ({"m": 1}, "`m` must be an integer >= 2 and <= 100; got 1"),
         ({"m": 40, "ef_construction": 64}, "needs ef_construction >= 2 m"),
         ({"row_column": "id"}, "three different columns"),
-        ({"id_column": ""}, "needs a name, got ''"),
+        ({"id_column": ""}, "must have a name; got ''"),
     ],
 )
 def test_parameters_of_a_push_are_checked_before_anything_is_sent(parameters, message):

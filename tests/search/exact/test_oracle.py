@@ -120,7 +120,7 @@ def test_few_levels_and_many_ties(data):
         ({"k": 121}, "got k=121"),
         ({"k": True}, "got k=True"),
         ({"k": 2.0}, "got k=2.0"),
-        ({"measure": "angle"}, "measures 'similarity' or 'distance', got measure='angle'"),
+        ({"measure": "angle"}, "measure to be 'similarity' or 'distance', got measure='angle'"),
         ({"Q": histograms(3, d=9)}, "10.* 9|9.* 10"),
         ({"Q": -histograms(3)}, r"Q\[0, 0\] is -"),
         ({"X": np.full((3, 10), np.nan)}, "NaN"),

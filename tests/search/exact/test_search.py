@@ -295,7 +295,7 @@ def test_a_probable_search_says_how_probable_and_finds_most():
 def test_rounded_rows_are_refused_and_searched_as_they_are_stored():
     X = histograms(60)
     made = index(X, vectors="float16")
-    with pytest.raises(InputError, match=r"keeps 60 of them rounded \(vectors='float16'\)"):
+    with pytest.raises(InputError, match=r"stores 60 of them rounded \(vectors='float16'\)"):
         made.search(X[:2], 3, exact=True)
     found, values = made.search(X[:4], 3, exact="stored")
     rows, nearest = exact_knn("chi2", X.astype(np.float16).astype(np.float32), X[:4], 3)
@@ -314,7 +314,7 @@ def test_double_rows_that_single_precision_does_not_hold_are_refused():
 def test_whole_numbers_that_single_precision_does_not_hold_are_refused():
     counts = np.arange(2**24, 2**24 + 90).reshape(30, 3)
     assert index(counts // 2, "intersection").search(counts[:2] // 2, 3, exact=True)[0].shape == (2, 3)
-    with pytest.raises(InputError, match="keeps 30 of them rounded"):
+    with pytest.raises(InputError, match="stores 30 of them rounded"):
         index(counts, "intersection").search(counts[:2], 3, exact=True)
 
 
@@ -327,7 +327,7 @@ def test_an_index_without_rows_of_its_own_cannot_be_exact():
 
 
 def test_an_unknown_kind_of_exactness_is_named():
-    with pytest.raises(InputError, match="takes exact from False, True, 'stored', 'probable', got 'very'"):
+    with pytest.raises(InputError, match="exact to be one of False, True, 'stored', 'probable', got 'very'"):
         index(histograms(60)).search(histograms(2), 3, exact="very")
 
 

@@ -192,7 +192,7 @@ def test_what_cannot_be_asked_is_refused(index):
         index.search(Q, 3, recall=0.9, exact=True)
     with pytest.raises(InputError, match=r"store='graph'\) has no lists"):
         KernelIndex(store="graph", n_lists=4).fit(X)
-    with pytest.raises(InputError, match=r"store='graph'\) needs the rows themselves"):
+    with pytest.raises(InputError, match=r"store='graph'\) needs the rows, which"):
         KernelIndex(store="graph", vectors=None).fit(X)
 
 

@@ -229,8 +229,8 @@ def test_the_store_is_chosen_by_the_rows_and_what_is_asked_for():
     X = rows()
     for parameters, reason in (
         ({"bytes_per_item": 4}, "bytes_per_item=4 requires codes"),
-        ({"code": "opq"}, "code='opq' asks for codes"),
-        ({"kernel": UniversalRBF(1.0)}, "cannot serve this kernel: UniversalRBF"),
+        ({"code": "opq"}, "code='opq' requires codes"),
+        ({"kernel": UniversalRBF(1.0)}, "do not support this kernel: UniversalRBF"),
     ):
         index = KernelIndex(**{"effort": "low", "n_landmarks": 16, "random_state": 0, **parameters}).fit(X)
         assert index.plan_["store"] == index.stats()["store"] == "codes"

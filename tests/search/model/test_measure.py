@@ -77,16 +77,16 @@ def test_limits_are_those_of_the_measure():
     assert similarity.threshold("search", -2, None) == -2.0
     assert distance.threshold("search", None, 0.5) == -0.25
     for measure, limits, message in [
-        (similarity, (None, None), "an index that measures similarity needs min_similarity, and no other limit"),
-        (similarity, (None, 0.5), "measures similarity needs min_similarity"),
+        (similarity, (None, None), "an index that ranks by similarity needs min_similarity and no other limit"),
+        (similarity, (None, 0.5), "ranks by similarity needs min_similarity"),
         (similarity, (0.5, 0.5), "no other limit"),
-        (distance, (0.5, None), "an index that measures distance needs max_distance"),
-        (distance, (None, -1.0), r"needs max_distance as a finite number.*, got -1\.0"),
-        (similarity, (np.nan, None), "needs min_similarity as a finite number, got nan"),
-        (similarity, (np.inf, None), "needs min_similarity as a finite number, got inf"),
-        (similarity, ("much", None), "needs min_similarity as a finite number, got 'much'"),
-        (similarity, ([0.5], None), r"needs min_similarity as a finite number, got \[0.5\]"),
-        (similarity, (True, None), "needs min_similarity as a finite number, got True"),
+        (distance, (0.5, None), "an index that ranks by distance needs max_distance"),
+        (distance, (None, -1.0), r"needs max_distance to be a finite number.*; got -1\.0"),
+        (similarity, (np.nan, None), "needs min_similarity to be a finite number; got nan"),
+        (similarity, (np.inf, None), "needs min_similarity to be a finite number; got inf"),
+        (similarity, ("much", None), "needs min_similarity to be a finite number; got 'much'"),
+        (similarity, ([0.5], None), r"needs min_similarity to be a finite number; got \[0.5\]"),
+        (similarity, (True, None), "needs min_similarity to be a finite number; got True"),
     ]:
         with pytest.raises(InputError, match=message):
             measure.threshold("search", *limits)

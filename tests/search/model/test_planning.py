@@ -117,7 +117,7 @@ def test_a_map_of_the_callers_own():
         fitted("chi2", embedding=mercer.KernelPCA("js"))
     with pytest.raises(InputError, match="needs an embedding with dense features"):
         fitted("intersection", embedding=mercer.SparseAdditiveMap("intersection", n_points=4))
-    with pytest.raises(InputError, match=r"HomogeneousMap does not give here. Put it into a ProjectedMap"):
+    with pytest.raises(InputError, match=r"HomogeneousMap does not produce here. Wrap it in a ProjectedMap"):
         fitted("chi2", rows=sparse.csr_array(X), embedding=mercer.HomogeneousMap("chi2"))
 
 
@@ -134,7 +134,7 @@ def test_a_map_of_the_callers_own():
         ({"bytes_per_item": True}, "`bytes_per_item` must be an integer >= 1"),
         ({"n_landmarks": 0}, "`n_landmarks` must be an integer >= 1"),
         ({"n_components": -1}, "`n_components` must be an integer >= 1, or None"),
-        ({"code": "flat", "bytes_per_item": 6}, "must be a multiple of 4, got 6"),
+        ({"code": "flat", "bytes_per_item": 6}, "must be a multiple of 4; got 6"),
         ({"kernel": "rbf", "embedding": "map"}, "needs an additive, homogeneous kernel, which RBF"),
         ({"kernel": "chi"}, "no kernel 'chi'"),
     ],

@@ -100,7 +100,7 @@ def test_a_condition_leaves_rows_out_of_the_graph_altogether():
     alone = KernelIndex("chi2", store="lists").fit(X).add(X[1::2], range(1, 60, 2))
     assert edges_of(odd) == edges_of(neighbor_graph(alone, 3))
     assert odd.ids.tolist() == list(range(1, 60, 2))
-    with pytest.raises(InputError, match=r"letter 1, at prat: there is no such column. Did you mean 'part'"):
+    with pytest.raises(InputError, match=r"character 1, at prat: there is no such column. Did you mean 'part'"):
         neighbor_graph(index, 3, where="prat = 1")
 
 
@@ -108,7 +108,7 @@ REFUSED = {
     "neither k nor a limit": ({}, "needs k, a limit, or both"),
     "k of no rows": ({"k": 0}, "integer >= 1; got k=0"),
     "k of all rows": ({"k": N}, f"k less than the number of rows; got k={N} for {N} rows"),
-    "the other limit": ({"min_similarity": 0.5}, "measures distance needs max_distance"),
+    "the other limit": ({"min_similarity": 0.5}, "ranks by distance needs max_distance"),
     "no number": ({"k": 3, "max_distance": float("nan")}, "finite number"),
 }
 
@@ -186,18 +186,18 @@ def test_what_graphml_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
 
     path = tmp_path / "g.graphml"
     for made, data, message in (
-        (graph("a\x00", "b"), None, r"cannot hold the id 'a\\x00'. Write csv"),
-        (graph(1, "1"), None, '"1" as a number and as a text'),
-        (graph("a"), {"component": [1]}, "leave the column 'component' out"),
+        (graph("a\x00", "b"), None, r"cannot represent the id 'a\\x00'. Write csv"),
+        (graph(1, "1"), None, 'the id "1" as both'),
+        (graph("a"), {"component": [1]}, "Remove the column 'component'"),
         (graph("a"), {"name": ["\x1b[31m"]}, "of the column 'name'"),
         (graph("a", "b"), {"name": ["x"]}, "one value for each of 2 rows"),
     ):
         with pytest.raises(InputError, match=message):
             made.write(path, data)
         assert not list(tmp_path.iterdir())
-    with pytest.raises(ArgumentError, match=r"written as graphml, csv or tsv, which .*g\.json does not name"):
+    with pytest.raises(ArgumentError, match=r"written as graphml, csv or tsv; .*g\.json has none"):
         graph("a").write(tmp_path / "g.json")
-    with pytest.raises(ArgumentError, match=r"Components are written as csv or tsv, which .*g\.graphml"):
+    with pytest.raises(ArgumentError, match=r"Components are written as csv or tsv; .*g\.graphml"):
         graph("a").write_rows(path)
 
 

@@ -44,8 +44,8 @@ def test_all_others_are_refused_by_name(value):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("abc", "needs a sequence of ids, one per row, got str"),
-        (7, "needs a sequence of ids, one per row, got int"),
+        ("abc", "needs a sequence of ids, one per row; got str"),
+        (7, "needs a sequence of ids, one per row; got int"),
         ([1, 2], "there are 3 rows and 2 ids"),
         (
             np.array([2**63, 1, 2], dtype=np.uint64),

@@ -249,5 +249,5 @@ def test_columns_without_a_plain_name_or_type_are_refused(arguments):
 
 
 def test_columns_need_different_names():
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, match="unique names"):
         MemoryStorage([COLUMNS[0], COLUMNS[0]])

@@ -91,7 +91,7 @@ def test_what_is_not_an_index_is_refused_by_name(tmp_path):
     with pytest.raises(ModelFileError, match="is not an index"):
         DirectoryStorage.open(tmp_path, mode="w")
     assert os.listdir(tmp_path) == ["file"]
-    with pytest.raises(InputError, match="mode='r' or mode='w', got 'a'"):
+    with pytest.raises(InputError, match="mode='r' or mode='w'; got 'a'"):
         DirectoryStorage.open(tmp_path, mode="a")
 
 
@@ -341,7 +341,7 @@ def _execute(path, *statements):
         ("INSERT INTO segment VALUES (1, 5)", "segment 1 does not have the columns"),
         ("UPDATE part SET n_bytes = -8", "impossible size"),
         ("UPDATE part SET n_bytes = 4 WHERE name = 'word.offsets'", "not as many in column 'word.offsets'"),
-        ("UPDATE part SET n_bytes = 800 WHERE name = 'word'", "word': it has 12 bytes, and 800 were committed"),
+        ("UPDATE part SET n_bytes = 800 WHERE name = 'word'", "word': it has 12 bytes, but 800 were committed"),
         ("UPDATE part SET n_bytes = 8 WHERE name = 'word'", "checksum|overlap"),
         ("UPDATE part SET crc32 = 1 WHERE name = 'vector'", "vector': the checksum"),
         ("UPDATE part SET name = '../../etc/passwd' WHERE name = 'code'", "does not have the columns"),

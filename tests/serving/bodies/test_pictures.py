@@ -145,7 +145,7 @@ def test_models_say_what_they_are_asked_with(service):
         assert sent(service, GOOD, f"bars/detect{query}").code == code
     small = sent(service, picture(np.zeros((8, 8), np.uint8)), "bars/detect")
     assert small.status == 422
-    assert "root needs" in small.json["error"]["message"]
+    assert "root filter needs" in small.json["error"]["message"]
     with pytest.raises(ServiceError, match="There is no model"):
         Client(service.url, model="dogs").model()
 

@@ -88,8 +88,8 @@ def test_bits_are_searched_under_a_condition_too(both):
 @pytest.mark.parametrize(
     ("query", "body", "code", "message"),
     [
-        ("where=moed%3D1", {}, "where", "where, letter 1, at moed: there is no such column. Did you mean 'mode'?"),
-        ("where=", {}, "where", "at the end: here should be the name of a column"),
+        ("where=moed%3D1", {}, "where", "where, character 1, at moed: there is no such column. Did you mean 'mode'?"),
+        ("where=", {}, "where", "at the end: expected a column name"),
         ("filter=1", {}, "parameters", 'There is no parameter "filter". There are k, where, exact, recall, rows.'),
         ("were=n%3D1", {}, "parameters", "Did you mean 'where'?"),
         ("k=1&k=2", {}, "parameters", "there twice"),
