@@ -124,7 +124,10 @@ def test_any_text_is_a_condition_or_refused(text):
     ("where", "message"),
     [
         ("moed = 'a'", "character 1, at moed: there is no such column. Did you mean 'mode'?"),
-        ("n > 1 and x = 'a'", "character 15, at 'a': The column 'x' is float and must be compared with a number, not 'a'."),
+        (
+            "n > 1 and x = 'a'",
+            "character 15, at 'a': The column 'x' is float and must be compared with a number, not 'a'.",
+        ),
         ("n > 1 or", "character 9, at the end: expected a column name"),
         ("n in (1, 2", "character 11, at the end: expected ')'"),
         ("n = null", "character 5, at null: nothing equals null; use is null"),
