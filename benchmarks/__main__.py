@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="of 'all': only say what is due, why, and how long it took")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="of 'all': these benchmarks, no others")
-    parser.add_argument("--limit", type=float, metavar="MINUTES", help="of 'all': then begin no further benchmark")
+    parser.add_argument("--limit", type=float, metavar="MINUTES", help="of 'all': end after so many")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run? Nothing is judged")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default benchmarks/results)")
     parser.add_argument("--no-pages", action="store_true", help="leave RESULTS.md and the pages as they are")

@@ -24,7 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _PACKAGES = {"mercer": "src/mercer", "benchmarks": "benchmarks", "tests": "tests"}
-_HARNESS = {f"benchmarks.{name}" for name in ("registry", "record", "report", "plotting", "environment", "stored")}
+_HARNESS = {
+    f"benchmarks.{name}" for name in ("registry", "record", "report", "plotting", "environment", "load", "stored")
+}
 _DOTTED = re.compile(r"(mercer|benchmarks|tests)(\.\w+)+")
 _UNSEEN = {
     "ctx",

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import subprocess
-import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from benchmarks.load import Busy
+
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
 _ROOT = Path(__file__).parents[1]
-# results are written by the run itself, and do not make the measured code another one
-_NOT_CODE = (":(exclude)benchmarks/results", ":(exclude)benchmarks/RESULTS.md", ":(exclude)docs/results.md")
+# results are written by the run itself; neither they nor words about them make the measured code another one
+_NOT_CODE = (":(exclude)benchmarks/results", ":(exclude)docs", ":(exclude)*.md")
 
 
 class Watch:
@@ -28,7 +27,7 @@ class Watch:
     def __init__(self, threads: int):
         self._threads = threads
         self._load = _load_average()
-        self._start = _busy_seconds(), _own_seconds(), time.perf_counter()
+        self._busy = Busy()
 
     def describe(self) -> dict[str, Any]:
         """Everything a reader needs in order to judge or repeat the numbers."""
@@ -42,19 +41,10 @@ class Watch:
             "system": platform.system(),
             "load_at_start": self._load,
             "load_at_end": _load_average(),
-            "cores_busy_elsewhere": self._busy_elsewhere(),
+            "cores_busy_elsewhere": self._busy.elsewhere(),
             "commit": code_commit(),
             "dirty": _is_dirty(),
         }
-
-    def _busy_elsewhere(self) -> float | None:
-        """Cores that other processes kept busy during the run; unlike the load average, of the run and nothing else."""
-        busy, own, clock = self._start
-        busy_now = _busy_seconds()
-        if busy is None or busy_now is None:
-            return None
-        seconds = max(time.perf_counter() - clock, 1e-9)
-        return round(max(0.0, (busy_now - busy) - (_own_seconds() - own)) / seconds, 2)
 
 
 def _versions() -> dict[str, str | None]:
@@ -101,20 +91,6 @@ def _load_average() -> list[float] | None:
     return [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None
 
 
-def _busy_seconds() -> float | None:
-    """Processor seconds that all processes of the machine have used."""
-    stat = Path("/proc/stat")
-    if not stat.exists():
-        return None
-    user, nice, kernel = (int(field) for field in stat.read_text().split(maxsplit=4)[1:4])
-    return (user + nice + kernel) / os.sysconf("SC_CLK_TCK")
-
-
-def _own_seconds() -> float:
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
 def _git(*arguments: str) -> str | None:
     try:
         done = subprocess.run(["git", *arguments], cwd=_ROOT, capture_output=True, text=True, timeout=30)
@@ -141,27 +117,6 @@ def machine() -> dict[str, Any]:
     """What two records must share to be compared: processor, cores, and the versions of other packages."""
     versions = {name: version for name, version in _versions().items() if name != "mercer"}
     return {"cpu": processor(), "cores": _cores(), "versions": versions}
-
-
-def busy_processes(seconds: float = 2.0) -> list[tuple[str, float]]:
-    """Processes but this one that use more than a twentieth of a core, as (name and id, cores), the busiest first."""
-    before = _process_seconds()
-    time.sleep(seconds)
-    used = {who: (now - before[who]) / seconds for who, now in _process_seconds().items() if who in before}
-    return sorted(((who, cores) for who, cores in used.items() if cores > 0.05), key=lambda one: -one[1])
-
-
-def _process_seconds() -> dict[str, float]:
-    """Processor seconds of every process but this one; empty where the system does not tell."""
-    found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended since
-            pid, rest = stat.read_text().split(" (", 1)
-            name, _, rest = rest.rpartition(") ")
-            if int(pid) != os.getpid():
-                user, kernel = rest.split()[11:13]
-                found[f"{name} ({pid})"] = (int(user) + int(kernel)) / os.sysconf("SC_CLK_TCK")
-    return found
 
 
 def _is_dirty() -> bool | None:

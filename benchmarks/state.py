@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.code import code_at, code_today
-from benchmarks.environment import is_in_history
+from benchmarks.environment import code_commit, is_in_history
 from benchmarks.registry import Benchmark, all_benchmarks
 
 OUT_OF_DATE, UNKNOWN, DISTURBED = "out of date", "unknown code", "disturbed"
+NEVER, MACHINE, VERSIONS = "never run", "another machine", "other versions"
+ELSEWHERE = {DISTURBED, MACHINE, VERSIONS}  # reasons to measure again that say nothing against the code
 QUIET = 0.2  # cores that other processes may keep busy during a run
 BEGIN, END = "<!-- state of the records -->", "<!-- end of the state -->"
 Marks = Callable[[dict[str, Any]], list[str]]
@@ -48,12 +50,12 @@ def is_disturbed(result: dict[str, Any]) -> bool:
 def to_measure(benchmark: Benchmark, result: dict[str, Any] | None, here: dict[str, Any]) -> list[str]:
     """Why a benchmark must be run on this machine (see environment.machine); empty if it need not."""
     if result is None:
-        return ["never run"]
+        return [NEVER]
     there = result["environment"]
     versions = {name: version for name, version in there["versions"].items() if name != "mercer"}
     reasons = {
-        "another machine": (there["cpu"], there["cores"]) != (here["cpu"], here["cores"]),
-        "other versions": versions != here["versions"],
+        MACHINE: (there["cpu"], there["cores"]) != (here["cpu"], here["cores"]),
+        VERSIONS: versions != here["versions"],
         "uncommitted code": there["dirty"] is not False,
         "a commit that is not in the history": not is_in_history(there["commit"]),
         "a quick run": result["quick"],
@@ -94,11 +96,21 @@ def overview(found: Iterable[dict[str, Any]], marked: Marks) -> str:
         f"{len(found)} records of {commits} commits, {processors} processors and {days} days. *Out of date* are "
         f"numbers of code that has changed since, *unknown code* those whose commit the history does not have or that "
         f"had uncommitted changes, *disturbed* those of runs during which other processes kept more than {QUIET} cores "
-        f"busy. `make bench-all` measures these again."
+        f"busy. `make bench-all` measures these again.\n\n{_of_one_code(told)}"
     )
     head = "| commit | processor | day | records | of them current |\n| --- | --- | --- | --- | --- |"
     table = "\n".join([head, *rows])
     return f"{BEGIN}\n\n{sentence}\n\n{table}\n\n" + "\n".join(lists) + f"\n\n{END}\n"
+
+
+def _of_one_code(told: dict[str, list[str]]) -> str:
+    """How many records are of today's code: by their hashes, as a commit that adds records or words is another one."""
+    current = sum(not {OUT_OF_DATE, UNKNOWN} & set(words) for words in told.values())
+    commit = (code_commit() or "none")[:12]
+    return (
+        f"By the hash of what they import, {current} of {len(told)} records measured the code of commit {commit}, "
+        f"the last one that changed more than records and words."
+    )
 
 
 def _origin(result: dict[str, Any]) -> tuple[str, str, str]:

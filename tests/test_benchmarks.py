@@ -1,6 +1,8 @@
 """The measuring harness: it alternates, computes, judges and prints as it says. Nothing here depends on a real time."""
 
+import ast
 import gc
+import inspect
 import json
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mercer
 from benchmarks import environment, registry, report
 from benchmarks.checks import Matches, WrongResult
 from benchmarks.memory import peak_memory
@@ -20,6 +23,7 @@ from benchmarks.runner import Comparison, Timing, compare
 from benchmarks.sheet import Sheet, laid_out, title_of
 from benchmarks.state import unmarked, without_marks
 from benchmarks.stored import Stored
+from mercer._base.files.renames import RENAMED
 
 ROOT = Path(__file__).parents[1]
 
@@ -361,3 +365,23 @@ def test_every_paper_ends_with_its_verdicts_which_can_be_made_without_results(tm
         assert all(row["ours"][2] in ("open", "held", "**not held**") for row in sheet["grids"][0]["rows"])
         full = Sheet(item, RESULTS, draw=False).as_dict()
         assert len(full["grids"][0]["rows"]) == len(sheet["grids"][0]["rows"])
+
+
+def test_benchmarks_give_estimators_and_functions_parameters_that_they_have():
+    """A benchmark that takes an hour is not run when a parameter gets another name."""
+    unknown, old = [], {name for names in RENAMED.values() for name in names}
+    for path in sorted((ROOT / "benchmarks").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        names = {alias.asname or alias.name: getattr(mercer, alias.name)
+                 for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "mercer"
+                 for alias in node.names if callable(getattr(mercer, alias.name, None))}  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Dict):
+                unknown += [f"{path.name}: {key.value!r}" for key in node.keys
+                            if isinstance(key, ast.Constant) and key.value in old]  # fmt: skip
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                known = inspect.signature(names[node.func.id]).parameters
+                if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+                    unknown += [f"{path.name}: {node.func.id}({keyword.arg}=)" for keyword in node.keywords
+                                if keyword.arg not in (None, *known)]  # fmt: skip
+    assert not unknown

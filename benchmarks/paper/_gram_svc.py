@@ -28,13 +28,16 @@ class GramSVC(ClassifierMixin, BaseEstimator):
         self.unit_ = float(np.einsum("ij,ij->", self.rows_, self.rows_, dtype=np.float64)) / len(X) or 1.0
         K = self.gram_block(self.rows_)
         with sklearn.config_context(**TRUSTED):
-            self.machines_ = [SVC(C=self.C, kernel="precomputed").fit(K, 1.0 * (y == c)) for c in self.classes_]
+            machines = [SVC(C=self.C, kernel="precomputed").fit(K, 1.0 * (y == c)) for c in self.classes_]
+        self.dual_coef_ = np.zeros((len(X), len(machines)))
+        for column, machine in zip(self.dual_coef_.T, machines, strict=True):
+            column[machine.support_] = machine.dual_coef_[0]
+        self.intercept_ = np.array([machine.intercept_[0] for machine in machines])
         return self
 
     def decision_function(self, X):
         K = self.gram_block(np.asarray(X, dtype=np.float32) - self.mean_)
-        with sklearn.config_context(**TRUSTED):
-            return np.stack([machine.decision_function(K) for machine in self.machines_], axis=1)
+        return K @ self.dual_coef_ + self.intercept_
 
     def predict(self, X):
         return self.classes_[self.decision_function(X).argmax(axis=1)]

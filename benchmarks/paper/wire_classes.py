@@ -17,28 +17,26 @@ JUDGED = "universal bits at 18 bits per descriptor: points of accuracy lost agai
 )
 def wire_classes(record):
     from benchmarks.paper._caltech import load_descriptors
-    from benchmarks.paper._gram_svc import GramSVC
     from benchmarks.paper.wire_rates import (
         COMPACT,
         FLOAT,
         PER_CLASS,
-        SIZE,
         UNIVERSAL,
         WORDS,
         accuracy_lines,
         codes_by_name,
+        judged,
         judged_claims,
     )
     from benchmarks.runner import limited_threads
-    from mercer.serving import rate_accuracy
 
     n_splits, n_draws, per_class = (2, 1, 6) if record.quick else (SPLITS, DRAWS, PER_CLASS)
-    codes = {name: code for name, code in codes_by_name().items() if name not in (COMPACT, WORDS)}
+    names = [name for name in codes_by_name() if name not in (COMPACT, WORDS)]
     with limited_threads(record.threads):
         X, y = load_descriptors(*([2 * per_class] if record.quick else []), more=True)
-        size = per_class * (y.max() + 1)
-        found = rate_accuracy(X, y, BITS, codes=codes, block_size=SIZE, n_splits=n_splits, n_draws=n_draws,
-                              train_size=size, test_size=size, classifier=GramSVC(), random_state=0)  # fmt: skip
+    size = per_class * (y.max() + 1)
+    common = {"n_splits": n_splits, "n_draws": n_draws, "train_size": size, "test_size": size}
+    found = judged(X, y, BITS, codes_by_name, names, record.threads, common)
     mean, low, high = found.difference(found.at(FLOAT), found.at(UNIVERSAL, 18))
     record.measured(JUDGED, 100 * mean, f"95 % interval {100 * low:.2f} to {100 * high:.2f}")
     record.table("accuracy in %, mean and half the width of its 95 % interval, by bits per descriptor",

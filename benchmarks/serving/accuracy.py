@@ -50,23 +50,34 @@ def _againstexact_accuracy(record, name):
     import numpy as np
 
     rates, Cs = [BEYOND, *sorted(SETS[name])], CS[2:3] if record.quick else CS
-    gaps, exact, coded = {bits: [] for bits in rates}, [], {bits: [] for bits in rates}
-    known = {}  # a set with one split has one exact machine
-    for draw, (key, split) in enumerate(_splits(name, record.quick)):
-        if key not in known:
-            known[key] = exact_accuracy(*split)
-        exact.append(known[key])
-        for bits in rates:
-            coded[bits].append(_on_bits(bits, Cs, draw, *split))
-            gaps[bits].append(exact[-1] - coded[bits][-1])
+    made = _splits(name, record.quick)
+    known = dict(made)  # a set with one split has one exact machine
+    known = dict(zip(known, _side_by_side(exact_accuracy, known.values(), record.threads), strict=True))
+    exact = [known[key] for key, _ in made]
+    jobs = [(bits, Cs, draw, *split) for bits in rates for draw, (_, split) in enumerate(made)]
+    coded = dict(zip(rates, np.reshape(_side_by_side(_on_bits, jobs, record.threads), (len(rates), -1)), strict=True))
     lines = []
     for bits in rates:
-        mean, half = _interval(gaps[bits])
+        mean, half = _interval(np.subtract(exact, coded[bits]))
         lines.append([bits, float(np.mean(coded[bits])), float(np.mean(exact)), mean, half])
         if bits in SETS[name]:
             detail = f"{np.mean(exact):.2f} - {np.mean(coded[bits]):.2f} %, +- {half:.2f}, {len(exact)} fits"
             record.measured(GAP.format(name, bits), mean, detail)
     record.table(f"{name}: accuracy", ["bits", "on bits %", "exact RBF %", "gap", "95 %, +-"], lines)
+
+
+def _side_by_side(function, jobs, threads):
+    """Results of function(*job), several at a time: each has its seed, and nobody times them."""
+    import warnings
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of folds with a C that is too large, which is not chosen
+        # the limit of threads for each of them is in the context
+        return [one.result() for one in [pool.submit(copy_context().run, function, *job) for job in jobs]]
 
 
 def _splits(name, quick):
@@ -103,16 +114,9 @@ def exact_accuracy(X, y, X_test, y_test, trials=None):
 
 def _on_bits(bits, Cs, seed, X, y, X_test, y_test):
     """Accuracy of a linear machine on universal bits in percent."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
     from mercer import UniversalEmbedding, WireClassifier
 
-    model = WireClassifier(UniversalEmbedding(bits, random_state=seed), rates=[bits], Cs=list(Cs), cv=FOLDS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of folds with a C that is too large, which is not chosen
-        model.fit(X, y)
+    model = WireClassifier(UniversalEmbedding(bits, random_state=seed), rates=[bits], Cs=list(Cs), cv=FOLDS).fit(X, y)
     return 100 * model.score(X_test, y_test)
 
 

@@ -9,12 +9,11 @@ WORDS = 4000
 
 def bags(paths, n_words=WORDS, pyramid=((1, 1),), **parameters):
     """(the fitted encoder, rows of each list of paths); words are learnt from the first list."""
-    from benchmarks.vision._scenes15 import cache_folder
+    from benchmarks.vision._scenes15 import fitted
     from mercer import BagOfWords
 
-    encoder = BagOfWords(
-        **{"n_words": n_words, "pyramid": pyramid, "cache": cache_folder(), "random_state": 0, **parameters}
-    ).fit(paths[0])
+    parameters = {"n_words": n_words, "pyramid": pyramid, "random_state": 0, **parameters}
+    encoder = fitted(BagOfWords(**parameters), paths[0])
     return encoder, [encoder.transform(some) for some in paths]
 
 

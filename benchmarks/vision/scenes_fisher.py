@@ -50,11 +50,11 @@ def scenes_fisher(record):
 
 def fisher_rows(train, test, quick=False):
     """Rows of the training and of the test images, eight cells each."""
-    from benchmarks.vision._scenes15 import cache_folder
+    from benchmarks.vision._scenes15 import fitted
     from mercer import FisherVectors
 
-    encoder = FisherVectors(n_words=16 if quick else WORDS, n_components=COMPONENTS, pyramid=PYRAMID,
-                            cache=cache_folder(), random_state=0).fit(train)  # fmt: skip
+    words = 16 if quick else WORDS
+    encoder = fitted(FisherVectors(n_words=words, n_components=COMPONENTS, pyramid=PYRAMID, random_state=0), train)
     return encoder.transform(train), encoder.transform(test)
 
 
@@ -65,7 +65,7 @@ def _of_selected_words(train, y, test, y_test, quick):
 
     from benchmarks.vision._bags import WORDS as ALL
     from benchmarks.vision._bags import bags, chi2_features, whole_image
-    from benchmarks.vision._scenes15 import cache_folder, judged_rows
+    from benchmarks.vision._scenes15 import fitted, judged_rows
     from mercer import ConvexReduction, FisherVectors
 
     n_words = 400 if quick else ALL
@@ -75,10 +75,10 @@ def _of_selected_words(train, y, test, y_test, quick):
         chosen = ConvexReduction(n_dims=SELECTED * n_words // ALL, method=method, random_state=0).fit(
             whole_image(rows, n_words)
         )
-        fisher = FisherVectors(
+        fisher = fitted(FisherVectors(
             words=encoder.vocabulary_.words_[chosen.selected_], gmm="kmeans", terms="mean", power=1.0, root=False,
-            n_components=SELECTED_COMPONENTS, assignment=assignment, cache=cache_folder(), random_state=0,
-        ).fit(train)  # fmt: skip
+            n_components=SELECTED_COMPONENTS, assignment=assignment, random_state=0,
+        ), train)  # fmt: skip
         plain = [fisher.transform(paths) for paths in (train, test)]
         power = [normalize(np.sign(part) * np.sqrt(np.abs(part))) for part in plain]
         mapped = [normalize(part) for part in chi2_features(plain)]

@@ -55,7 +55,7 @@ def _histograms():
         "every 4 pixels, nearest word": {"assignment": "hnsw"},
         "every 4 pixels, no threshold of contrast": {"assignment": "hnsw", "descriptor": DenseSIFT(contrast=0)},
         "every 4 pixels, approximate words (IVF)": {"assignment": "ivf"},
-        "every 4 pixels, five nearest words": {"assignment": "hnsw", "soft": 5},
+        "every 4 pixels, five nearest words": {"assignment": "hnsw", "n_nearest": 5},
         "every 2 pixels, nearest word": {"assignment": "hnsw", "descriptor": DenseSIFT(step=2)},
     }
 

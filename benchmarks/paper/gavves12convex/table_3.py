@@ -8,6 +8,8 @@ from benchmarks.published import published
 # lines 242-243 of the paper's text: mAP of the reduced kernel, mean and deviation of 3 runs
 PUBLISHED = {10_000: "0.740 ± 0.002", 20_000: "0.744 ± 0.000", 50_000: "0.748 ± 0.000", 100_000: "0.750 ± 0.001"}
 
+MAPPED = {10_000: "0.816 ± 0.001", 20_000: "0.818 ± 0.001", 50_000: "0.819 ± 0.001", 100_000: "0.819 ± 0.000"}
+
 
 @published(
     "600 words by convex selection from so many pairs of images",
@@ -20,11 +22,16 @@ def table_3(sheet):
              sheet["scenes-reduction"].rows("60 words by convex selection from")}  # fmt: skip
     lines = []
     for pairs, published_value in PUBLISHED.items():
-        row = found.get(pairs)
+        row = found.get(pairs, {})
         ours = f"{row['mAP, linear kernel']:.3f} ± {row['standard deviation']:.3f}" if row else None
-        error = row["error (7)"] if row else None
-        lines.append((f"{pairs:,} pairs", [(published_value, ours), (None, error)]))
-    sheet.grid("600 words, linear kernel", ["mAP", "error (7)"], lines)
+        mapped = row.get("mAP, map of the chi2 kernel")
+        mapped = None if mapped is None else f"{mapped:.3f} ± {row['its deviation']:.3f}"
+        lines.append(
+            (f"{pairs:,} pairs", [(published_value, ours), (MAPPED[pairs], mapped), (None, row.get("error (7)"))])
+        )
+    sheet.grid(
+        "600 words", ["mAP, linear kernel", "mAP, map of the chi2 kernel (ours: three numbers)", "error (7)"], lines
+    )
     sheet.draw(lambda: _figure(found), "mAP by number of pairs: published and ours")
 
 
