@@ -152,7 +152,7 @@ def square_root(kernel, normalised=False):
             self.inner_ = Identity(X.shape[1])
             return self
 
-        def _encode(self, X):
+        def encode_rows(self, X):
             roots = self.root_.transform(X)
             if not normalised:
                 return roots
