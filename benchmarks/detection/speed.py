@@ -181,6 +181,7 @@ def _detection(image, roots, parts, book):
     detector.anchors_ = [np.array([[4 * i, i] for i in range(PARTS)])]
     detector.deformations_ = [np.tile([0.1, 0.0, 0.1, 0.0], (PARTS, 1))]
     detector.biases_, detector.codebook_ = np.array([-60.0]), book.words
+    detector.threshold_ = 0.0
     times = []
     for _ in range(5):
         start = time.perf_counter()
