@@ -200,7 +200,7 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_model(tmp_path, mon
             interrupted.fit(images, boxes)
     resumed = PartDetector(**QUICK, checkpoint=file, n_jobs=1).fit(images, boxes)
     same_model(straight, resumed)
-    with pytest.raises(InputError, match="a different codewords"):
+    with pytest.raises(InputError, match="belongs to a different training \\(codewords: 32, now 16\\)"):
         PartDetector(**{**QUICK, "codewords": 16}, checkpoint=file).fit(images, boxes)
     file.write_bytes(b"no archive")
     with pytest.raises(InputError, match="cannot be read"):

@@ -166,7 +166,7 @@ def test_a_named_kernel_after_an_automatic_fit_leaves_nothing_of_it(data):
     model.set_params(kernel="chi2", scaling=None, budget=None).fit(X, y)
     expected = KernelClassifier("chi2", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X_test), expected.decision_function(X_test))
-    with pytest.raises(InputError, match="there are no trials"):
+    with pytest.raises(InputError, match="There are no trials"):
         model.plot_trials()
 
 

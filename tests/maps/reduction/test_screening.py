@@ -79,5 +79,5 @@ def test_a_sparse_design_that_is_large_is_not_kept(X, monkeypatch):
 
 def test_more_candidates_than_can_be_compared_are_refused(X, monkeypatch):
     monkeypatch.setattr(screening, "MOST", 20)
-    with pytest.raises(InputError, match="more than 20 have to be compared"):
+    with pytest.raises(InputError, match="more than 20 would have to be compared"):
         both(Linear(), np.asarray, "all", X)[1].minimizer(0.0)
