@@ -177,7 +177,7 @@ def _claims(name: str, lines: list[Line]) -> list[str]:
     ]
     for line in (line for line in lines if line.method == TUNED):
         claims.append(
-            f"Beside a tuned SVC, {compared(ours, line)}; it trains {faster(ours.seconds, line.seconds)} that "
+            f"{compared(ours, line, 'a tuned SVC')}; it trains {faster(ours.seconds, line.seconds)} the grid search "
             f"({milliseconds(line.seconds)})."
         )
     for line in (line for line in lines if line.method == WORDS):

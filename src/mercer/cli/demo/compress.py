@@ -65,7 +65,7 @@ def _on_codes(task: Task, seed: int):
     lines, models = [], []
     for size in track(BLOCKS, "Compress: codes"):
         model = KernelClassifier(map=ProductQuantizer(block_size=size, random_state=seed), random_state=seed)
-        lines.append(_judged(f"codes, {task.X.shape[1] // size} bytes", model, task, task.X.shape[1] // size))
+        lines.append(_judged(f"code of {task.X.shape[1] // size} bytes", model, task, task.X.shape[1] // size))
         models.append(model)
     return lines, models[0].map_
 
@@ -73,9 +73,8 @@ def _on_codes(task: Task, seed: int):
 def _judged(name: str, model, task: Task, n_bytes: int) -> Line:
     started = time.perf_counter()
     model.fit(task.X, task.y)
-    return Line(
-        DIGITS, name, model.predict(task.X_test) == task.y_test, time.perf_counter() - started, n_bytes, "codes" in name
-    )
+    hits, seconds = model.predict(task.X_test) == task.y_test, time.perf_counter() - started
+    return Line(DIGITS, name, hits, seconds, n_bytes, ours=name.startswith("code"))
 
 
 def _on_bits(task: Task, seed: int) -> list[Line]:
@@ -89,7 +88,7 @@ def _on_bits(task: Task, seed: int) -> list[Line]:
     for bits, classifier in zip(model.rates_, model.classifiers_, strict=True):
         sent = classifier.map_.transform(task.X_test)  # what a client computes
         answers = model.classes_[model.decision_codes(sent, bits).argmax(axis=1)]
-        lines.append(Line(DIGITS, f"{bits} bits to send", answers == task.y_test, seconds, sent.shape[1], True))
+        lines.append(Line(DIGITS, f"message of {bits} bits", answers == task.y_test, seconds, sent.shape[1], True))
     return lines
 
 
