@@ -1,6 +1,7 @@
 """References from references.bib: the ``bibliography`` directive lists them, citations link to them."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 from docutils import nodes
@@ -8,10 +9,12 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 BIB_FILE = Path(__file__).parent.parent / "references.bib"
-ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
+ENTRY = re.compile(r"^@\w+\{(?P<key>[\w-]+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^\s*(?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)
 LITERAL = re.compile(r"(``.*?``)")
-CITATION = re.compile(r"\[([a-z]+\d{2}[a-z]+)\](?!_)")
+CITATION = re.compile(r"\[([a-z-]+\d{2}[a-z]+)\](?!_)")
+ACCENT = re.compile(r"""\{\\(['"`^~])(\w)\}|\\(['"`^~])\{(\w)\}""")
+COMBINING = {"'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
 LINKS = (nodes.reference, addnodes.pending_xref, nodes.inline)  # what a link of Sphinx is made of
 
 
@@ -21,8 +24,18 @@ def read_entries():
     return {match["key"]: dict(FIELD.findall(match["fields"])) for match in ENTRY.finditer(text)}
 
 
+def plain(value):
+    """A field without the markup of BibTeX: accents are letters, and the braces that keep capitals are gone."""
+
+    def letter(match):
+        return unicodedata.normalize("NFC", (match[2] or match[4]) + COMBINING[match[1] or match[3]])
+
+    return ACCENT.sub(letter, value).replace("{", "").replace("}", "")
+
+
 def describe(entry):
     """One entry as (authors, title, the rest), ready to print."""
+    entry = {name: plain(value) for name, value in entry.items()}
     authors = entry["author"].replace(" and ", ", ")
     where = entry.get("booktitle") or entry.get("journal") or entry.get("publisher") or ""
     if "volume" in entry:

@@ -15,7 +15,7 @@ from benchmarks.reproduce import PAGE, render_page
 from benchmarks.sheet import Sheet
 from measured_figures import FIGURES
 from measured_tables import TABLES
-from stored_results import Results
+from stored_results import MISSING, Results
 
 DRAWN = "generated/measured"  # below docs/, with everything else that is made
 
@@ -58,6 +58,8 @@ class MeasuredFigure(_FromResults):
         place = Path(self.env.srcdir) / DRAWN / f"{self.arguments[0]}.svg"
         place.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(place, metadata={"Date": None})
+        if not any(results.used.values()):
+            return [nodes.paragraph("", MISSING), self.origin(results)]
         image = nodes.image(uri=f"/{DRAWN}/{place.name}", alt=self.content[0])
         caption = nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
         return [nodes.figure("", image, caption, align="center"), self.origin(results)]

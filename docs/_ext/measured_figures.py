@@ -101,7 +101,7 @@ SEARCHERS = (
     ("usearch, own chi2", "usearch with a chi2 metric", (-9, 12)),
     ("pynndescent, own chi2", "pynndescent with a chi2 metric", (-9, 9)),
     ("faiss, HNSW32, Euclidean of square roots", "faiss, graph on square roots", (9, 0)),
-    ("faiss, Flat, Euclidean of square roots", "faiss, brute force on square roots", (-9, 0)),
+    ("faiss, Flat, Euclidean of square roots", "faiss, brute force on square roots", (-9, 9)),
     ("faiss, PQ16, Euclidean", "faiss, 16 bytes, Euclidean", (9, 0)),
     ("faiss, Flat, Euclidean", "faiss, brute force, Euclidean", (-9, -13)),
 )

@@ -281,7 +281,9 @@ def workers(results):
 def worker_memory(results):
     """Rows that are larger than the memory of all workers."""
     larger = results["dask-fit"].bar("rows fitted over the memory that all workers may take together")
-    return _table(["rows fitted as codes", "memory of all workers together"], [[shown("{:.2g}", larger), "1"]])
+    return _table(
+        ["", "as a multiple of the memory of all workers"], [["rows fitted as codes", shown("{:.2g}", larger)]]
+    )
 
 
 def spectra_peers(results):

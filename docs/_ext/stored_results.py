@@ -38,7 +38,7 @@ class Results:
         places: dict[str, list[dict]] = {}
         for stored in self.used.values():
             about = stored.about() | {"marks": marks(stored.result) if stored else []}
-            where = MISSING if about["date"] is None else f"{about['threads']} threads of {about['cpu']}"
+            where = MISSING if about["date"] is None else f"{_threads(about['threads'])} of {about['cpu']}"
             places.setdefault(where, []).append(about)
         return "; ".join(_sentence(where, found) for where, found in places.items()) + "."
 
@@ -48,6 +48,10 @@ def shown(form: str, *values: float | str | None) -> str:
     if any(value is None for value in values):
         return MISSING
     return re.sub(r"(?<=\d) (?=%|ms|s\b|MB)", "\N{NO-BREAK SPACE}", form.format(*values))
+
+
+def _threads(number: int) -> str:
+    return "1 thread" if number == 1 else f"{number} threads"
 
 
 def _sentence(where: str, found: list[dict]) -> str:
