@@ -39,7 +39,8 @@ except InputError:
 
 counts, diagnosis = samples.data, samples.target
 names, sizes = np.unique(diagnosis, return_counts=True)
-print(", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True)), f"; {counts.shape[1]:,} taxa")
+groups = ", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
+print(f"{groups}; {counts.shape[1]:,} taxa")
 
 # %%
 # A picture first
@@ -61,7 +62,7 @@ for name, color in zip(names, ("#D55E00", "#0072B2"), strict=True):
     axes.plot(*components[diagnosis == name].T, "o", markersize=5, alpha=0.7, color=color, label=name)
 axes.set(xlabel="first component", ylabel="second component", title="Bray-Curtis map of the samples")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False)
+axes.legend(title="diagnosis", frameon=False)
 
 # %%
 # A classifier beside its rivals

@@ -24,7 +24,7 @@ from sklearn.model_selection import GroupShuffleSplit
 from mercer import KernelClassifier, MercerError, MinMax, WeightedMinHash, exact_knn
 from mercer.datasets import load_molecules, make_fingerprints
 from mercer.features import count_fingerprints, murcko_scaffolds
-from mercer.molecules import MoleculeIndex, Molecules
+from mercer.molecules import MoleculeIndex, Molecules, draw_grid
 
 try:
     molecules = load_molecules()
@@ -102,7 +102,7 @@ figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
 bars = axes.barh(places, list(scores.values()), color=["#E69F00", "#E69F00", "#0072B2", "#0072B2"], height=0.6)
 axes.bar_label(bars, fmt="%.3f", padding=3, fontsize=8)
 axes.set_yticks(places, list(scores))
-axes.set(xlabel="ROC-AUC, new scaffolds", xlim=(0.4, 1), title=claim)
+axes.set(xlabel="ROC-AUC on new scaffolds; 0.5 is chance", xlim=(0.5, 1), title=claim)
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
@@ -127,16 +127,20 @@ print(f"{100 * np.mean(shared):.0f} % of them are among the most similar ones by
 
 # %%
 # Binary fingerprints define a different similarity, not a worse approximation of this one. Three active molecules, each
-# followed by the five molecules that are most similar to it:
+# followed by the three other molecules that are most similar to it, with their similarity:
 
 if smiles is not None:
     import tempfile
     from pathlib import Path
 
-    three = asked[[5, 60, 120]]
-    found = index.search(Molecules(smiles[three]), k=6, fingerprints=X[three])
+    shown, legends = [], []
+    for query in (5, 60, 120):
+        ids, similarity = hits.of(query)
+        other = ids != asked[query]
+        shown += [asked[query], *ids[other][:3]]
+        legends += ["active", *(f"{value:.2f}" for value in similarity[other][:3])]
     with tempfile.TemporaryDirectory() as folder:
-        found.draw(Path(folder) / "hits.png", per_row=7)
+        draw_grid(smiles[shown], legends, Path(folder) / "hits.png", per_row=4)
         picture = plt.imread(Path(folder) / "hits.png")
     figure, axes = plt.subplots(figsize=(9, 9 * picture.shape[0] / picture.shape[1]), layout="constrained")
     axes.imshow(picture)
