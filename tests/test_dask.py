@@ -409,10 +409,7 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
     assert load(out).kernel == "chi2"  # there are no trials on a cluster
     assert load(out).score(digits[0], frame.kind) > 0.95
     for arguments, message in [
-        (
-            [*files, *options, "--budget", "5", "--dask", client.scheduler.address],
-            "--budget applies only to automatic fitting",
-        ),
+        ([*files, *options, "--budget", "5", "--dask", client.scheduler.address], "--budget applies only to automatic"),
         ([*files, *options], "Several Parquet files need --dask"),
         ([str(tmp_path / "no"), *options, "--dask", "local"], "There is no file"),
         ([str(out), *options, "--dask", "local"], "is not a Parquet file"),
