@@ -185,7 +185,7 @@ REFUSED = {
     "no number of rows": (lambda i: i.search(Q, 0), "`k` must be an integer >= 1; got 0"),
     "a function as a filter": (lambda i: i.search(Q, 2, filter=lambda v: True), "cannot use a Python function"),
     "relaxed bounds": (lambda i: i.search(Q, 2, exact="probable"), "`exact` must be True or False; got 'probable'"),
-    "a payload in an own column": (lambda i: i.add(X[:1], [500], {"id": [1]}), r"own columns \(id, embedding, features"),
+    "a payload in an own column": (lambda i: i.add(X[:1], [500], {"id": [1]}), "own columns .id, embedding, features"),
     "a short payload": (lambda i: i.add(X[:2], [500, 501], {"year": [1]}), "needs 2 values for the column 'year'"),
 }  # fmt: skip
 
