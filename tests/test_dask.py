@@ -265,7 +265,7 @@ def test_a_worker_that_is_killed_delays_a_fit_and_changes_nothing(small_groups, 
     [
         (KernelClassifier("chi2", solver="newton"), "solver='newton' needs all rows in one process"),
         (KernelClassifier("chi2", probability=True), "probability=True uses cross-validation"),
-        (KernelClassifier(), "tries kernels on rows in the memory of one process. Name a kernel"),
+        (KernelClassifier(), "can try kernels only on rows in the memory of one process. Name a kernel"),
         (KernelClassifierCV(), "Choose C on a sample"),
         (IntersectionSVC(kernel="auto"), "Use kernel='intersection'"),
     ],
@@ -409,7 +409,7 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
     assert load(out).kernel == "chi2"  # there are no trials on a cluster
     assert load(out).score(digits[0], frame.kind) > 0.95
     for arguments, message in [
-        ([*files, *options, "--budget", "5", "--dask", client.scheduler.address], "--budget is about trials"),
+        ([*files, *options, "--budget", "5", "--dask", client.scheduler.address], "--budget applies only to automatic"),
         ([*files, *options], "Several Parquet files need --dask"),
         ([str(tmp_path / "no"), *options, "--dask", "local"], "There is no file"),
         ([str(out), *options, "--dask", "local"], "is not a Parquet file"),

@@ -57,7 +57,7 @@ def reproduce(name, quick, stored, out, benchmarks, settings: Settings) -> None:
             raise MercerError(f"{name} has no stored result in {folder}. Run '{item.command}' without --stored.")
     answer_json(settings, made)
     if failed:
-        raise MercerError(f"{len(failed)} benchmarks could not run. {' '.join(failed)}")
+        raise MercerError(f"{len(failed)} of the benchmarks could not be run. {' '.join(failed)}")
 
 
 def _benchmarks(given: Path | None) -> Any:

@@ -96,7 +96,7 @@ def test_sentences_that_get_words_of_the_command_line_are_still_those_of_the_lib
 
 def test_errors_of_a_store_are_one_sentence_without_passwords(fails, made, postgres):
     pushed = ("index", "push", made / "words", "--table", "shop", "--to")
-    said = fails(1, ["postgresql://127.0.0.1:1/db said: connection"], *pushed, "postgresql://me:secret@127.0.0.1:1/db")
+    said = fails(1, ["postgresql://127.0.0.1:1/db reported: connect"], *pushed, "postgresql://me:secret@127.0.0.1:1/db")
     assert "secret" not in said
     asked = ("index", "search", made / "Q.npy", "--store", postgres, "--table")
     fails(1, ["has no index of Mercer in the table shop"], *asked, "shop")

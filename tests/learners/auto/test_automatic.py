@@ -45,7 +45,7 @@ def test_the_prediction_is_the_most_likely_class_on_every_row(data, model):
 def test_the_plan_tells_every_trial(model):
     plan = model.plan_
     text = str(plan)
-    assert f"{len(plan.trials)} candidates tried in" in text
+    assert f"{len(plan.trials)} candidates in" in text
     assert "closed-form leave-one-out" in text
     assert {row[1] for row in plan.trials} >= {"rbf", "laplacian", "exp-chi2", "chi2", "intersection", "linear"}
     assert all(0 <= row[6] <= 1 for row in plan.trials)

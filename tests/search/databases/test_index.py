@@ -162,7 +162,7 @@ def test_another_embedding_is_refused(place):
         KernelIndex.connect(place, "shop", model=SearchModel(**made.model_.get_params()).fit(X)).close()  # same seed
         with pytest.raises(InputError, match=rf"filled with a different embedding \(fingerprint {written}\)"):
             KernelIndex.connect(place, "shop", model=other)
-        with pytest.raises(InputError, match=r"has an index"):
+        with pytest.raises(InputError, match=r"shop of .* already holds an index"):
             other.push(place, "shop")
         assert len(found) == 120
         with other.push(place, "shop", replace=True) as newer:
@@ -178,14 +178,14 @@ def test_another_embedding_is_refused(place):
 REFUSED = {
     "ids that are made up": (lambda i: i.add(X[:2], None), "needs ids, because other programs"),
     "an id twice": (lambda i: i.add(X[:2], [500, 500]), "the id 500 occurs more than once. Nothing was changed"),
-    "an id of the other type": (lambda i: i.add(X[:1], ["x"]), "needs whole numbers as ids in shop, got 'x'"),
+    "an id of the other type": (lambda i: i.add(X[:1], ["x"]), "needs integers as ids in shop, got 'x'"),
     "too few ids": (lambda i: i.add(X[:3], [500]), "there are 3 rows and 1 ids"),
     "some that are there": (lambda i: i.add(X[:2], [500, 7]), "got the id 7, which is already in the index"),
     "rows of a different width": (lambda i: i.add(X[:2, :4], [500, 501]), "expecting 10 features"),
     "no number of rows": (lambda i: i.search(Q, 0), "`k` must be an integer >= 1; got 0"),
     "a function as a filter": (lambda i: i.search(Q, 2, filter=lambda v: True), "cannot use a Python function"),
     "relaxed bounds": (lambda i: i.search(Q, 2, exact="probable"), "`exact` must be True or False; got 'probable'"),
-    "a payload in an own column": (lambda i: i.add(X[:1], [500], {"id": [1]}), "besides id, embedding, features"),
+    "a payload in an own column": (lambda i: i.add(X[:1], [500], {"id": [1]}), "own columns .id, embedding, features"),
     "a short payload": (lambda i: i.add(X[:2], [500, 501], {"year": [1]}), "needs 2 values for the column 'year'"),
 }  # fmt: skip
 

@@ -56,7 +56,7 @@ def test_a_file_that_another_process_has_filled_is_opened(milvus):
 
 
 def test_a_file_that_is_not_there_is_not_made_by_opening_it(milvus, tmp_path):
-    with pytest.raises(InputError, match=r"There is no file .*rows.db of Milvus Lite. Push an index into it first."):
+    with pytest.raises(InputError, match=r"There is no file .*rows.db of Milvus Lite. Push an index to it first."):
         KernelIndex.connect(milvus, "shop")
     assert not list(tmp_path.iterdir())
     (tmp_path / "rows.db").write_text("not a database")
@@ -72,7 +72,7 @@ def test_the_payload_filters_and_stays_when_a_row_is_replaced(milvus):
         assert {*ids.ravel().tolist()} == {*range(0, 120, 10)} - {10} | {-1}
         with pytest.raises(InputError, match=r"Write them into the filter"):
             found.search(Q, 2, filter=("year > {since}", {"since": 2003}))
-        with pytest.raises(MercerError, match=r"rows.db said: .*unexpected"):
+        with pytest.raises(MercerError, match=r"rows.db reported: .*unexpected"):
             found.search(Q, 2, filter="year >")
 
 
@@ -88,7 +88,7 @@ def test_what_milvus_cannot_do_is_refused(milvus):
     client = pymilvus.MilvusClient(milvus.removeprefix("milvus://"))
     assert "half" not in client.list_collections()
     client.create_collection("theirs", dimension=4)
-    with pytest.raises(InputError, match=r"has a collection theirs which is not an index of Mercer"):
+    with pytest.raises(InputError, match=r"has a collection theirs that is not an index of Mercer"):
         made.push(client, "theirs")
     with made.push(client, "shop") as found:
         with pytest.raises(InputError, match=r"does not support transactions"):

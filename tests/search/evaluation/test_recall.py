@@ -77,11 +77,11 @@ def test_the_table_names_what_it_holds():
     rng = np.random.default_rng(0)
     true = np.array([rng.permutation(500)[:100] for _ in range(20)])
     found = np.array([rng.permutation(500)[:100] for _ in range(20)])
-    table = recall_table(found, true, neighbours=(1, 10))
+    table = recall_table(found, true, neighbors=(1, 10))
     assert list(table) == ["recall_1@1", "recall_1@10", "recall_1@100", "recall_10@10", "recall_10@100"]
     assert table["recall_10@100"] == recall_k_at(found, true, 10, 100)
     assert list(recall_table(found, true)) == ["recall_1@1", "recall_1@10", "recall_1@100"]
-    assert set(recall_table(true, true, neighbours=(1, 10, 100)).values()) == {1.0}
+    assert set(recall_table(true, true, neighbors=(1, 10, 100)).values()) == {1.0}
 
 
 def test_ten_thousand_queries_take_no_patience():

@@ -124,7 +124,7 @@ def test_a_second_writer_is_refused_and_told_where_the_first_is(path):
         assert state_of(path) == expected(range(3))
     with process(_hold, path) as (child, pipe):
         assert pipe.recv() == child.pid
-        with pytest.raises(LockedError, match=f"process {child.pid};"):
+        with pytest.raises(LockedError, match=f"process {child.pid}. Close it there, or"):
             DirectoryStorage.open(path, "w")
     DirectoryStorage.open(path, "w").close()  # the lock died with the process
 

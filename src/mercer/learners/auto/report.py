@@ -125,7 +125,7 @@ class TrialPlan:
             ("machine", f"{self._machine()}, {scores} of scores"),
             (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
             *(("compared", f"{row[2]:.4f}  {row[0]} ({row[1]:,} landmarks), on the same rows") for row in self.rivals),
-            ("tried", f"{len(self.trials)} candidates tried in {self.seconds:.1f} s; the best of each kind:"),
+            ("tried", f"{len(self.trials)} candidates in {self.seconds:.1f} s; the best of each kind:"),
             *(("", f"{row[6]:.4f}  {row[1]}, {row[0]} ({row[3]:,} rows, {row[4]:,} landmarks)") for row in ranked),
         ]
         width = max(len(name) for name, _ in lines)

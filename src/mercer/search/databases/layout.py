@@ -74,8 +74,8 @@ class Layout:
         taken = next((name for name in self.data.names if name in columns), None)
         if taken is not None:
             raise InputError(
-                f"KernelIndex.push cannot store the column {taken!r} of the index, because that is also the name of "
-                f"its own column {taken!r}. Rename that column with id_column=, embedding_column= or row_column=."
+                f"KernelIndex.push cannot store the column {taken!r} of the index, because a column that push makes "
+                f"itself is also named {taken!r}. Rename the latter with id_column=, embedding_column= or row_column=."
             )
 
     @property
@@ -105,7 +105,7 @@ class Layout:
             return cls(**{name: document[name] for name in known - {"data"}}, data=columns_in(document))
         except (InputError, FileProblem) as error:
             raise InputError(
-                f"{where} has a description that was not written by Mercer ({error}) Push the index again."
+                f"{where} has a description that was not written by Mercer: {error} Push the index again."
             ) from None
 
     def check_model(self, model, where):

@@ -91,7 +91,7 @@ def recall_k_at(found_ids, true_ids, k, R, *, found_scores=None, true_scores=Non
     return float(hits.mean() / k)
 
 
-def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, found_scores=None, true_scores=None):
+def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbors=(1,), *, found_scores=None, true_scores=None):
     """Recall at several ranks, by name.
 
     Parameters
@@ -109,13 +109,13 @@ def recall_table(found_ids, true_ids, ranks=(1, 10, 100), neighbours=(1,), *, fo
 
     Examples
     --------
-    >>> recall_table([[4, 7], [2, 5]], [[7, 4], [5, 3]], ranks=(1, 2), neighbours=(1, 2))
+    >>> recall_table([[4, 7], [2, 5]], [[7, 4], [5, 3]], ranks=(1, 2), neighbors=(1, 2))
     {'recall_1@1': 0.0, 'recall_1@2': 1.0, 'recall_2@2': 0.75}
     """
-    if not all(isinstance(numbers, Iterable) for numbers in (ranks, neighbours)):
-        raise InputError(f"recall_table needs sequences of ranks and neighbors; got {ranks!r} and {neighbours!r}.")
+    if not all(isinstance(numbers, Iterable) for numbers in (ranks, neighbors)):
+        raise InputError(f"recall_table needs sequences of ranks and neighbors; got {ranks!r} and {neighbors!r}.")
     scores = {"found_scores": found_scores, "true_scores": true_scores}
-    pairs = [(k, R) for k in neighbours for R in ranks if k <= R]
+    pairs = [(k, R) for k in neighbors for R in ranks if k <= R]
     return {f"recall_{k}@{R}": recall_k_at(found_ids, true_ids, k, R, **scores) for k, R in pairs}
 
 

@@ -56,7 +56,7 @@ class Session:
                 if reason is None:
                     raise
                 if type(reason).__name__ == "DataDirLockedError":
-                    reason = "another process has opened it, and only one process may. Close it there, or use a server"
+                    reason = "it is open in another process, and only one may open it. Close it there, or use a server"
                 raise StoreError(f"{self.name} cannot be opened: {reason}.") from error
 
     @contextmanager

@@ -324,4 +324,4 @@ def _check_names(layout):
         )
     word = next((name for name in names[1:] if name.lower() in WORDS), None)
     if word is not None:
-        raise InputError(f"{word!r} is a reserved word of Milvus and cannot be a column name.")
+        raise InputError(f"{word!r} is a reserved word of Milvus and cannot name a column. Rename the column.")
