@@ -101,10 +101,8 @@ def _provenance(by: dict[str, Any]) -> str:
     if by["date"] is None:
         return f"`{by['command']}` has no stored result."
     commit = f", commit {by['commit'][:12]}" if by["commit"] else ""
-    return (
-        f"Measured by `{by['command']}` in {by['seconds']:.0f} s on {by['date']}, {by['threads']} threads of "
-        f"{by['cpu']}{commit}."
-    )
+    threads = f"{by['threads']} thread{'' if by['threads'] == 1 else 's'}"
+    return f"Measured by `{by['command']}` in {by['seconds']:.0f} s on {by['date']}, {threads} of {by['cpu']}{commit}."
 
 
 def _citation(paper: str) -> str:
