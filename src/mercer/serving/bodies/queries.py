@@ -58,7 +58,9 @@ def read_query(content_type, body, model, max_rows, columns=None, others=(), tak
     elif media == "application/json":
         query = _from_json(body, model, columns, others, takes_ids)
     else:
-        raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
+        raise Fault(
+            415, "media-type", "Send application/json, text/csv, or application/octet-stream (a message of bits)."
+        )
     if len(query.rows) > max_rows:
         raise Fault(413, "too-many-rows", f"The request has {len(query.rows)} rows; the maximum is {max_rows}.")
     return query
