@@ -169,9 +169,9 @@ def _numbers(rows, width, takes_missing):
         if type(row) is not list or len(row) != width:
             what = f"{len(row)} values" if type(row) is list else "no list"
             raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
-        if None in row and not takes_missing:
-            raise Fault(422, "rows", f"Row {i} has null, a missing value, which this model does not accept.")
         if not allowed.issuperset(map(type, row)):
+            if None in row and not takes_missing:
+                raise Fault(422, "rows", f"Row {i} has null, a missing value, which this model does not accept.")
             raise Fault(422, "rows", f"A row must contain numbers only; row {i} contains another type.")
     try:
         array = np.array(rows, dtype=np.float64)

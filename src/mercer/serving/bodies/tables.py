@@ -73,9 +73,7 @@ def read_csv(body, table, n_features):
         records = _again((1, raw, cells), records)
     width = len(cells)
     if heading is None and width != n_features:
-        raise Fault(
-            422, "columns", f"The table has no header, so it must have {n_features} columns; got {width}."
-        )
+        raise Fault(422, "columns", f"The table has no header, so it must have {n_features} columns; got {width}.")
     wanted = heading and columns
     places = list(range(width)) if heading is None else places_of(heading, columns, n_features, others)[0]
     names = [heading[place] for place in places] if wanted else None

@@ -115,7 +115,9 @@ class Neighbors:
             found = self._by_bits(queries, bits, wanted, allowed)
         else:
             rows = _reordered(queries, self._to_index)
-            found = self._by_kernel(rows if self._means is None else np.where(np.isnan(rows), self._means, rows), wanted)
+            found = self._by_kernel(
+                rows if self._means is None else np.where(np.isnan(rows), self._means, rows), wanted
+            )
         positions = [each for each, _ in found]
         ids = [plain(self._collection.ids.at(each)) for each in positions]
         labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]

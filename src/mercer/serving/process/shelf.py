@@ -20,6 +20,7 @@ from mercer.serving.process.service import Service
 from mercer.serving.process.state import ModelSlot
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LACKING = {"classify": "no-model", "detect": "no-detector", "neighbors": "no-index", "spectra": "no-spectra"}
 _LARGE = 4  # whole tables in work at once, per process
 
 
@@ -71,7 +72,7 @@ class Shelf:
         if not others:
             return chosen  # which says itself what it lacks
         routes = " or ".join(f"/v1/models/{each.name}/{question}" for each in others)
-        raise Fault(404, "other-route", f"The model {shown_names([chosen.name])} does not answer this. Ask {routes}.")
+        raise Fault(404, _LACKING[question], f"{shown_names([chosen.name])} does not answer this. Ask {routes}.")
 
     def answering(self, question):
         """The services that answer a question, as far as they are loaded."""
