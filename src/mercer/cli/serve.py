@@ -90,9 +90,9 @@ def serve(given, limits, settings: Settings) -> None:
 
     Requests carry rows as JSON or csv, pictures, or bits. The command prints the address once the service is ready. To
     serve several models, name each with NAME=FILE: /v1/models/NAME/classify uses that model, and /v1/classify the first
-    or, if that does not classify, the only one that does. Models of molecules cannot be served.
-    SIGHUP, or a POST to /v1/reload with the token, reloads the files; if a new file is damaged, the service keeps the
-    old model. SIGINT and SIGTERM let current requests finish and then stop the service.
+    or, if that does not classify, the only one that does. Models of molecules cannot be served. SIGHUP, or a POST to
+    /v1/reload with the token, reloads the files; if a new file is damaged, the service keeps the old model. SIGINT and
+    SIGTERM let current requests finish and then stop the service.
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")

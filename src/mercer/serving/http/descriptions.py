@@ -22,7 +22,9 @@ __all__ = [
 ABOUT = """Classify, detect and search with fitted models. Requests carry rows of numbers, bits, csv tables or pictures.
 
 Every route exists twice: `/v1/models/NAME/classify` uses the model NAME, and `/v1/classify` the first model or, if that
-does not classify, the only one that does; `GET /v1/models` lists the names. If the service has a token, every POST needs it: `Authorization: Bearer TOKEN`."""
+does not classify, the only one that does; `GET /v1/models` lists the names.
+
+If the service has a token, every POST needs it: `Authorization: Bearer TOKEN`."""
 
 TASKS = ("classification", "labels", "regression", "images", "detection", "search", "spectra")
 MODES = next(each.words for each in SEARCH if each.name == "mode")

@@ -15,7 +15,7 @@ from mercer._base.errors import InputError
 from mercer._base.tables import features_of
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
-from mercer.serving.bodies.columns import named_columns, other_columns, permutation
+from mercer.serving.bodies.columns import filled, named_columns, other_columns, permutation
 from mercer.serving.http.faults import Fault
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
@@ -114,10 +114,7 @@ class Neighbors:
         if kind == "codes":
             found = self._by_bits(queries, bits, wanted, allowed)
         else:
-            rows = _reordered(queries, self._to_index)
-            found = self._by_kernel(
-                rows if self._means is None else np.where(np.isnan(rows), self._means, rows), wanted
-            )
+            found = self._by_kernel(filled(_reordered(queries, self._to_index), self._means), wanted)
         positions = [each for each, _ in found]
         ids = [plain(self._collection.ids.at(each)) for each in positions]
         labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]

@@ -20,7 +20,7 @@ from mercer._base.errors import InputError, ModelFileError
 from mercer._base.files.models import describe
 from mercer._base.files.steps import last_step, takes_missing, takes_molecules, without_names, word_columns
 from mercer._base.tables import features_of
-from mercer.serving.bodies.columns import named_columns, other_columns, shown_names
+from mercer.serving.bodies.columns import filled, named_columns, other_columns, shown_names
 from mercer.serving.http.replies import plain
 from mercer.serving.model.pictures import ServedDetector, ServedImages
 from mercer.serving.wire.ladder import CodeScorer, WireClassifier
@@ -126,10 +126,6 @@ class ServedModel:
             "model": self.sha256,
         }
 
-    def filled(self, rows):
-        """Raw rows with the means of the training table in place of missing values, if the model keeps them."""
-        return rows if self._means is None else np.where(np.isnan(rows), self._means, rows)
-
     def knows(self, bits, fingerprint):
         """Whether codes of so many bits, by an embedding whose fingerprint begins so, are of this model."""
         return self._fingerprints.get(bits, "").startswith(fingerprint)
@@ -143,7 +139,7 @@ class ServedModel:
         # scores that overflow are refused where they are found; here they need no warning as well
         with np.errstate(over="ignore", invalid="ignore"):
             if kind == "rows":
-                rows = self.filled(rows)
+                rows = filled(rows, self._means)
             if kind == "rows" and bits is not None:
                 kind, rows = "codes", self.encode(rows, bits)
             if self.task == "regression":
