@@ -165,27 +165,29 @@ def _check(sources: dict[str, Any], labels: Any) -> None:
 
 def _check_kind(path: str, role: str) -> None:
     """Refuse a model, an index or a library that is given as something else; say what it is and what takes it."""
-    kind = _kind_of(path)
-    if kind in (None, role) or (role, kind) == ("index", "molecules"):  # which an index of rows is inside
-        return
-    raise ArgumentError(f"{path} is {_KINDS[kind].format(path=path)}")
+    # an index of rows comes last: a library of molecules is one as well, and may be served as such
+    kinds = ("spectra", "molecules", "index") if os.path.isdir(path) else ("model",)
+    others = (kind for kind in kinds if kind != role and (role, kind) != ("index", "molecules"))
+    kind = next((kind for kind in others if _is(kind, path)), None)
+    if kind is not None:
+        raise ArgumentError(f"{path} is {_KINDS[kind].format(path=path)}")
 
 
-def _kind_of(path: str) -> str | None:
-    """What a path holds, by its header; None for anything that Mercer did not write, or that is damaged."""
+def _is(kind: str, path: str) -> bool:
+    """Whether a path holds a thing of a kind, and it is not damaged."""
+    from mercer import KernelIndex
     from mercer._base.files.models import describe
-    from mercer.search.storage.directory.storage import DirectoryStorage
+    from mercer.molecules import MoleculeIndex
+    from mercer.spectra import SpectrumIndex
 
     with suppress(MercerError, OSError):
-        if not os.path.isdir(path):
+        if kind == "model":
             describe(path)
-            return "model"
-        storage = DirectoryStorage.open(path, "r", verify=False)
-        try:
-            return next((kind for kind in ("spectra", "molecules") if kind in storage.header), "index")
-        finally:
-            storage.close()
-    return None
+        else:
+            opener: Any = {"spectra": SpectrumIndex, "molecules": MoleculeIndex, "index": KernelIndex}[kind]
+            opener.open(path, verify=False).close()
+        return True
+    return False
 
 
 def _paths(given: Any) -> list[str]:
