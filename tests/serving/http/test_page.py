@@ -306,9 +306,8 @@ def test_the_file_chooser_is_reached_and_opened_by_keyboard(tab, model):
         assert button.evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
         for key in ("Enter", "Space"):
             with tab.expect_file_chooser():
+                tab.evaluate("0")  # the browser hands choosers over from here on
                 tab.keyboard.press(key)
-        with tab.expect_file_chooser():
-            button.click()
 
 
 def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
