@@ -5,10 +5,11 @@ __all__ = ["EXAMPLES", "serve", "token_of"]
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mercer._base.errors import require_extra
+from mercer._base.errors import MercerError, require_extra
 from mercer._base.parameters import argument, flag, integer, number, text, texts
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, check_file
@@ -42,6 +43,12 @@ Serve other machines, with a token, from four processes that share the model:
 Reload replaced files without losing a request:
   kill -HUP PID
 """
+_KINDS = {
+    "model": "a model file. Serve it without an option: mercer serve {path}.",
+    "index": "an index of rows. Serve it with --index {path}.",
+    "spectra": "a library of spectra. Serve it with --spectra {path}.",
+    "molecules": "a library of molecules. Search it with mercer molecules search.",
+}
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(.+)")
 
@@ -82,9 +89,10 @@ def serve(given, limits, settings: Settings) -> None:
     """Serve fitted models, indexes and libraries of spectra over HTTP, with a page for the browser.
 
     Requests carry rows as JSON or csv, pictures, or bits. The command prints the address once the service is ready. To
-    serve several models, name each with NAME=FILE: /v1/models/NAME/classify uses that model and /v1/classify the first.
-    SIGHUP, or a POST to /v1/reload with the token, reloads the files; if a new file is damaged, the service keeps the
-    old model. SIGINT and SIGTERM let current requests finish and then stop the service.
+    serve several models, name each with NAME=FILE: /v1/models/NAME/classify uses that model, and /v1/classify the first
+    or, if that does not classify, the only one that does. Models of molecules cannot be served. SIGHUP, or a POST to
+    /v1/reload with the token, reloads the files; if a new file is damaged, the service keeps the old model. SIGINT and
+    SIGTERM let current requests finish and then stop the service.
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require_extra(module, extra="serve", purpose="mercer serve")
@@ -140,17 +148,46 @@ def _sources(texts: list[str] | None, kind: str, exists: Callable[[str], bool]) 
 
 
 def _check(sources: dict[str, Any], labels: Any) -> None:
-    """Refuse what is not there."""
+    """Refuse what is not there, and what belongs to another option."""
+    for role, paths in sources.items():
+        for path in _paths(paths):
+            _check_kind(path, role)
     for path in _paths(sources["model"]):
         check_file(path, "Name a model file. Use --index for the directory of an index.")
-    for path in _paths(sources["index"]):
-        if not os.path.isdir(path):
-            raise ArgumentError(f"There is no index {path}. Build one with mercer index build.")
-    for path in _paths(sources["spectra"]):
-        if not os.path.isdir(path):
-            raise ArgumentError(f"There is no library {path}. Build one with mercer spectra build.")
+    for role, what, group in (("index", "index", "index"), ("spectra", "library", "spectra")):
+        for path in _paths(sources[role]):
+            if not os.path.isdir(path):
+                there = f"{path} is a file, not a directory" if os.path.exists(path) else f"There is no {what} {path}"
+                raise ArgumentError(f"{there}. Build one with mercer {group} build.")
     for path in _paths(labels):
         check_file(path, "Name the file of the labels.")
+
+
+def _check_kind(path: str, role: str) -> None:
+    """Refuse a model, an index or a library that is given as something else; say what it is and what takes it."""
+    # an index of rows comes last: a library of molecules is one as well, and may be served as such
+    kinds = ("spectra", "molecules", "index") if os.path.isdir(path) else ("model",)
+    others = (kind for kind in kinds if kind != role and (role, kind) != ("index", "molecules"))
+    kind = next((kind for kind in others if _is(kind, path)), None)
+    if kind is not None:
+        raise ArgumentError(f"{path} is {_KINDS[kind].format(path=path)}")
+
+
+def _is(kind: str, path: str) -> bool:
+    """Whether a path holds a thing of a kind, and it is not damaged."""
+    from mercer import KernelIndex
+    from mercer._base.files.models import describe
+    from mercer.molecules import MoleculeIndex
+    from mercer.spectra import SpectrumIndex
+
+    with suppress(MercerError, OSError):
+        if kind == "model":
+            describe(path)
+        else:
+            opener: Any = {"spectra": SpectrumIndex, "molecules": MoleculeIndex, "index": KernelIndex}[kind]
+            opener.open(path, verify=False).close()
+        return True
+    return False
 
 
 def _paths(given: Any) -> list[str]:

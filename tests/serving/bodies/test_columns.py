@@ -116,7 +116,7 @@ def test_label_and_id_may_stay_and_the_answer_names_what_was_left_out(named):
         ({"rows": [[1, 2, 3, 4]], "columns": "abcd"}, "must be a list"),
         ({"rows": [dict.fromkeys(NAMES, 1), dict.fromkeys(NAMES[1:], 1)]}, 'missing: "height".'),
         ({"rows": [dict.fromkeys(NAMES, 1), [1, 2, 3, 4]]}, "row 1 is not"),
-        ({"rows": [dict.fromkeys(NAMES, None)]}, "numbers only"),
+        ({"rows": [dict.fromkeys(NAMES, None)]}, "Row 0 has null, a missing value"),
         ({"rows": [dict.fromkeys(NAMES, 1)], "columns": NAMES}, 'Remove "columns"'),
     ],
 )  # fmt: skip

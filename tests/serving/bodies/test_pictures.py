@@ -133,7 +133,12 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(monkeypatch):
 
 def test_models_say_what_they_are_asked_with(service):
     assert "takes rows of numbers, not pictures" in sent(service, GOOD, "rows/classify").json["error"]["message"]
-    assert sent(service, GOOD, "bars/classify").json["error"]["message"].endswith("Ask /v1/detect.")
+    assert sent(service, GOOD, "bars/classify").json["error"]["message"] == (
+        '"bars" does not answer this. Ask /v1/models/kinds/classify or /v1/models/rows/classify.'
+    )
+    with Running(detector()) as alone:
+        message = alone.post("/v1/classify", {"rows": [[1]]}).json["error"]["message"]
+    assert message.endswith("does not classify. Ask /v1/detect.")
     assert sent(service, GOOD, "kinds/detect").code == "no-detector"
     assert sent(service, GOOD, "kinds/neighbors").code == "no-index"
     assert (

@@ -90,6 +90,32 @@ def test_the_nearest_rows_of_a_table_are_a_table(service, table):
     assert len(found.decode().splitlines()) == 81
 
 
+def test_missing_values_get_the_means_that_a_model_or_an_index_keeps(model, table):
+    means = np.array([0.5, 0.25, 0.75])
+    whole, gaps = table[0][:6].copy(), table[0][:6].copy()
+    whole.iloc[[1, 4], [1, 2]], gaps.iloc[[1, 4], [1, 2]] = means[1:], np.nan
+    filling = copy.copy(model)
+    filling.feature_means_ = means
+    index = mercer.KernelIndex("chi2", random_state=0).fit(table[0]).add(table[0])
+    index.model_.feature_means_ = means[::-1].copy()  # of the index alone: a search is filled by these
+    other = whole.copy()
+    other.iloc[[1, 4], [1, 2]] = means[::-1][1:]
+    with Running(filling, index) as running:
+        wanted = model.decision_function(whole).round(9).tolist()
+        for empty in ("", "NA"):
+            rows = read(sent(running, gaps.to_csv(index=False, na_rep=empty), "?scores=1"))[1:]
+            assert [round(float(row[-1]), 9) for row in rows] == wanted
+        said = {"columns": NAMES, "rows": [[None if value != value else value for value in row]
+                                           for row in gaps[NAMES].to_numpy().tolist()]}  # fmt: skip
+        scores = running.post("/v1/classify", said).json["scores"]
+        assert [round(two, 9) for _, two in scores] == wanted
+        near = running.post("/v1/neighbors?k=3", said).json
+        assert near["ids"] == index.search(other, 3)[0].tolist()
+    with Running(model) as running:
+        answer = running.post("/v1/classify", said)
+    assert answer.json["error"]["message"] == "Row 1 has null, a missing value, which this model does not accept."
+
+
 HEAD = '"width, cm",height,depth\n'
 REFUSED = {
     "no text": (b"\xff\xfe\x00", 400, "not UTF-8 text"),

@@ -61,7 +61,10 @@ def test_a_condition_is_that_of_the_library(alone, exact):
 
 def test_a_recall_of_one_is_an_exact_search(alone):
     body = {"rows": X[:3].tolist()}
-    found, exact = (alone.post(f"/v1/neighbors?{query}", body).json for query in ("recall=1.0", "exact=1"))
+    queries = ("recall=1.0", "exact=1", "exact=true")
+    found, exact, other = (alone.post(f"/v1/neighbors?{query}", body).json for query in queries)
+    assert other == exact
+    assert alone.post("/v1/neighbors?recall=1.0&exact=false", body).json == found
     assert found["ids"] == exact["ids"]
     assert found["similarity"] == exact["similarity"]
 
@@ -97,7 +100,8 @@ def test_bits_are_searched_under_a_condition_too(both):
         ("k=1", {"ids": []}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [True]}, "ids", "a list of one or more ids"),
         ("k=1", {"ids": [10**9]}, "ids", "found no row with the id 1000000000"),
-        ("exact=yes", {}, "exact", "integer"),
+        ("exact=yes", {}, "exact", "exact must be 1, true, 0 or false."),
+        ("exact=2", {}, "exact", "exact must be 1, true, 0 or false."),
         ("recall=most", {}, "recall", "recall must be a number"),
         ("recall=1.5", {}, "recall", "> 0 and <= 1"),
         ("recall=0.9&exact=1", {}, "recall", "Remove recall"),

@@ -53,6 +53,33 @@ def test_a_name_that_is_not_there_is_refused_with_those_that_are(service):
     assert "\n" not in answer.json["error"]["message"]
 
 
+def test_without_a_name_the_only_one_that_can_answers_and_of_several_the_routes_are_named(service):
+    said = {"Authorization": f"Bearer {TOKEN}"}
+    asked = {"spectra": [{"peaks": PEAKS}]}
+    assert service.post("/v1/spectra", asked, **said).json["hits"][0][0]["name"] == "first"
+    picture = service.get("/static/example.png").body
+    assert service.ask("POST", "/v1/detect", picture, Content_Type="image/png", **said).status == 200
+    rows = {"rows": X[:1].tolist()}
+    for path, body, code, message in (
+        ("/v1/neighbors", rows, "no-index", '"bits" does not answer this. Ask /v1/models/chi2/neighbors or '
+            "/v1/models/alone/neighbors."),
+        ("/v1/models/chi2/spectra", asked, "no-spectra", '"chi2" does not answer this. Ask /v1/models/peaks/spectra.'),
+    ):  # fmt: skip
+        answer = service.post(path, body, **said)
+        assert (answer.status, answer.code) == (404, code)
+        assert answer.json["error"]["message"] == message
+
+
+def test_bits_of_the_only_classifier_are_taken_without_its_name():
+    with Running({"bars": detector(), "bits": bits_model()}, {"near": index()}) as running:
+        client = Client(running.url)
+        np.testing.assert_array_equal(client.classify(X[:20]).labels, bits_model().predict(X[:20]))
+        assert running.post("/v1/neighbors?k=2", {"rows": X[:1].tolist()}).status == 200
+        paths = running.get("/openapi.json").json["paths"]
+        assert {"/v1/classify", "/v1/neighbors", "/v1/embedding", "/v1/detect"} <= set(paths)
+        assert "/v1/spectra" not in paths
+
+
 def test_the_spelling_of_before_is_still_accepted(service):
     asked = {"rows": X[:2].tolist()}
     for start in ("/v1/models/chi2", "/v1/models/alone"):

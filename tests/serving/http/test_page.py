@@ -296,6 +296,20 @@ def test_a_row_of_numbers_is_read_from_text_and_from_a_file(tab, model):
         assert tab.inner_text("#numbers-count") == "2 rows of 64 numbers; ignored: digit"
 
 
+def test_the_file_chooser_is_reached_and_opened_by_keyboard(tab, model):
+    with served(looking_at(model, type="vector")) as url:
+        opened(tab, url)
+        button = tab.get_by_text("Open a file")
+        tab.locator("#numbers").focus()
+        assert button.evaluate("each => getComputedStyle(each).outlineStyle") == "none"
+        tab.keyboard.press("Tab")
+        assert button.evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
+        for key in ("Enter", "Space"):
+            with tab.expect_file_chooser():
+                tab.evaluate("0")  # the browser hands choosers over from here on
+                tab.keyboard.press(key)
+
+
 def test_columns_of_a_table_are_matched_by_name_or_refused(tab, model):
     X, y = rows_and_labels()
     names = ["a, b", 'the "c"', *(f"pixel {i}" for i in range(62))]

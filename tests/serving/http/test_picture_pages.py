@@ -256,7 +256,8 @@ def test_the_page_is_used_by_keyboard_alone(tab, url):
     opened(tab, url)
     tab.locator("#file").focus()
     with tab.expect_file_chooser() as chooser:
-        tab.keyboard.press("Space")
+        tab.evaluate("0")  # the browser hands choosers over from here on
+        tab.keyboard.press("Enter")
     chooser.value.set_files({"name": "a.png", "mimeType": "image/png", "buffer": picture(striped())})
     answered(tab)
     reached = []

@@ -299,7 +299,9 @@ def test_bits_of_another_embedding_are_refused(bits):
 
 
 def test_other_media_types_methods_and_paths_are_refused(bits):
-    assert bits.ask("POST", "/v1/classify", b"{}", Content_Type="text/plain").status == 415
+    wrong = bits.ask("POST", "/v1/classify", b"{}", Content_Type="text/plain")
+    assert wrong.status == 415
+    assert {"application/json,", "text/csv,", "application/octet-stream"} <= set(wrong.json["error"]["message"].split())
     assert bits.ask("POST", "/v1/classify", b"{}").status == 415
     assert bits.get("/v1/classify").status == 405
     assert bits.get("/v2/classify").code == "not-found"

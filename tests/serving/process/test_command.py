@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 import mercer
 from mercer._base.errors import MissingExtraError
 from mercer.cli.main import app
+from mercer.molecules import MoleculeIndex
+from mercer.spectra import Spectra, SpectrumIndex
 from tests.serving.running import kept_logging, until
 from tests.serving.samples import bits_model, digits, ladder
 
@@ -32,6 +34,13 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve")
     mercer.save(bits_model(1), folder / "1.mercer")
     mercer.save(ladder(), folder / "2.mercer")
+    with mercer.KernelIndex("linear").fit(X[:20]).add(X[:20]).persist(folder / "rows.index"):
+        pass
+    with SpectrumIndex().add(Spectra.from_peaks([[[50.0, 1.0]]])).persist(folder / "peaks.index"):
+        pass
+    library = MoleculeIndex("tanimoto", fingerprint="given").add(None, fingerprints=X[:20])
+    with library.persist(folder / "molecules.index"):
+        pass
     (folder / "token").write_text(TOKEN + "\n")
     (folder / "token").chmod(0o600)
     return folder
@@ -155,6 +164,12 @@ def test_several_processes_share_one_mapped_file_count_and_reload_together_and_a
         (["kernel.mercer"], "fitted classifier, regressor or detector, not Chi2", 1),
         (["kernel.mercer", "--workers", "2"], "fitted classifier, regressor or detector, not Chi2", 1),
         (["broken.mercer"], "broken.mercer", 1),
+        (["--index", "token"], "token is a file, not a directory. Build one with mercer index build.", 2),
+        (["--index", "a=1.mercer"], "1.mercer is a model file. Serve it without an option: mercer serve 1.mercer.", 2),
+        (["--spectra", "rows.index"], "rows.index is an index of rows. Serve it with --index rows.index.", 2),
+        (["rows.index"], "rows.index is an index of rows. Serve it with --index rows.index.", 2),
+        (["--index", "peaks.index"], "peaks.index is a library of spectra. Serve it with --spectra peaks.index.", 2),
+        (["1.mercer", "m=molecules.index"], "is a library of molecules. Search it with mercer molecules search.", 2),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(files, monkeypatch, arguments, words, code):

@@ -1,6 +1,6 @@
 """Looking into pipelines: what answers at their end, parts that remember names, what becomes of gaps and of words."""
 
-__all__ = ["last_step", "listed_name", "takes_missing", "without_names", "word_columns"]
+__all__ = ["last_step", "listed_name", "takes_missing", "takes_molecules", "without_names", "word_columns"]
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -69,6 +69,11 @@ def _missing_behind(step: Any) -> str:
     if not get_tags(step).input_tags.allow_nan:
         return "refused"
     return "filled" if name in _FILLERS else "kept"
+
+
+def takes_molecules(model: Any) -> bool:
+    """Whether a pipeline begins with fingerprints of molecules, so that its rows are SMILES."""
+    return listed_name(type(model)) == "sklearn.Pipeline" and getattr(model.steps[0][1], "takes_texts", False)
 
 
 def word_columns(model: Any) -> list[str]:

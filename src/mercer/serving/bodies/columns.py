@@ -6,11 +6,22 @@ names them. Any further column is refused by its name, as on the command line. W
 taken by position.
 """
 
-__all__ = ["check_columns", "named_columns", "other_columns", "permutation", "picker", "places_of", "shown_names"]
+__all__ = [
+    "check_columns",
+    "filled",
+    "named_columns",
+    "other_columns",
+    "permutation",
+    "picker",
+    "places_of",
+    "shown_names",
+]
 
 import json
 from collections import Counter
 from operator import itemgetter
+
+import numpy as np
 
 from mercer._base.errors import InputError
 from mercer._base.tables import features_of
@@ -71,6 +82,11 @@ def check_columns(columns, wanted, others):
     if unknown:
         message = f"Unknown columns: {shown_names(unknown)}. Remove them from the request."
         raise Fault(422, "columns", message)
+
+
+def filled(rows, means):
+    """Rows with the means of their columns in place of missing values; the rows themselves where there are no means."""
+    return rows if means is None else np.where(np.isnan(rows), means, rows)
 
 
 def permutation(names, wanted, who):

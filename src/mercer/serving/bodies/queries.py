@@ -46,19 +46,22 @@ class Query:
     ids: list | None = None
 
 
-def read_query(content_type, body, model, max_rows, columns=None, others=(), takes_ids=False):
-    """The rows or codes in a body, checked against the model that will answer.
+def read_query(content_type, body, model, max_rows, table, takes_ids=False):
+    """The rows or codes in a body, checked against the model.
 
-    ``columns`` are the names by which rows are taken, in the order in which they will be; None: by position. Columns
-    that are named in ``others`` may be there too. ``takes_ids``: whether "ids" may say which rows may be found.
+    ``table`` is the model, or the index that will answer: by its ``columns`` rows are taken, in this order (None: by
+    position), its ``other_columns`` may be there too, and its ``takes_missing`` says whether values may be missing.
+    ``takes_ids``: whether "ids" may say which rows may be found.
     """
     media = content_type.partition(";")[0].strip().lower()
     if media == "application/octet-stream":
         query = _from_message(body, model)
     elif media == "application/json":
-        query = _from_json(body, model, columns, others, takes_ids)
+        query = _from_json(body, model, table, takes_ids)
     else:
-        raise Fault(415, "media-type", "Send application/octet-stream (a message of bits) or application/json.")
+        raise Fault(
+            415, "media-type", "Send application/json, text/csv, or application/octet-stream (a message of bits)."
+        )
     if len(query.rows) > max_rows:
         raise Fault(413, "too-many-rows", f"The request has {len(query.rows)} rows; the maximum is {max_rows}.")
     return query
@@ -73,12 +76,12 @@ def _from_message(body, model):
     return Query("codes", message.codes, message.n_bits)
 
 
-def _from_json(body, model, names, others, takes_ids):
+def _from_json(body, model, table, takes_ids):
     content = parsed_body(body)
     if type(content) is not dict:
         raise Fault(422, "shape", 'The body must be an object, {"rows": [[...], ...]} or {"codes": [...], ...}.')
     ids = _ids(content.pop("ids")) if takes_ids and "ids" in content else None
-    return replace(_of_content(content, model, names, others, takes_ids), ids=ids)
+    return replace(_of_content(content, model, table, takes_ids), ids=ids)
 
 
 def _ids(ids):
@@ -87,13 +90,13 @@ def _ids(ids):
     return ids
 
 
-def _of_content(content, model, names, others, takes_ids):
+def _of_content(content, model, table, takes_ids):
     keys = set(content)
     if "rows" in keys and keys <= {"rows", "columns", "bits"}:
-        rows, ignored = _in_order(content, model.n_features, names, others)
+        rows, ignored = _in_order(content, model.n_features, table.columns, table.other_columns)
         return Query(
             "rows",
-            _numbers(rows, model.n_features, model.takes_missing),
+            _numbers(rows, model.n_features, table.takes_missing),
             _rate(content.get("bits"), model),
             tuple(ignored),
         )
@@ -167,6 +170,8 @@ def _numbers(rows, width, takes_missing):
             what = f"{len(row)} values" if type(row) is list else "no list"
             raise Fault(422, "rows", f"A row must have {width} numbers; row {i} has {what}.")
         if not allowed.issuperset(map(type, row)):
+            if None in row and not takes_missing:
+                raise Fault(422, "rows", f"Row {i} has null, a missing value, which this model does not accept.")
             raise Fault(422, "rows", f"A row must contain numbers only; row {i} contains another type.")
     try:
         array = np.array(rows, dtype=np.float64)

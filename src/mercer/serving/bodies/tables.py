@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._base.tables.rules import is_missing
 from mercer.serving.bodies.columns import picker, places_of, shown_names
 from mercer.serving.http.faults import Fault
 
@@ -54,8 +55,9 @@ class CsvTable:
         return ("\n".join(pieces) + "\n").encode()
 
 
-def read_csv(body, model, columns=None, others=()):
-    """The `CsvTable` of a body, checked against the model that will answer; arguments as of ``read_query``."""
+def read_csv(body, table, n_features):
+    """The `CsvTable` of a body, checked against the model or index that will answer: ``table`` of ``read_query``."""
+    columns, others = table.columns, table.other_columns
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -70,17 +72,15 @@ def read_csv(body, model, columns=None, others=()):
     if heading is None:
         records = _again((1, raw, cells), records)
     width = len(cells)
-    if heading is None and width != model.n_features:
-        raise Fault(
-            422, "columns", f"The table has no header, so it must have {model.n_features} columns; got {width}."
-        )
+    if heading is None and width != n_features:
+        raise Fault(422, "columns", f"The table has no header, so it must have {n_features} columns; got {width}.")
     wanted = heading and columns
-    places = list(range(width)) if heading is None else places_of(heading, columns, model.n_features, others)[0]
+    places = list(range(width)) if heading is None else places_of(heading, columns, n_features, others)[0]
     names = [heading[place] for place in places] if wanted else None
-    lines, values = _values(records, picker(places), width, names, model.takes_missing)
+    lines, values = _values(records, picker(places), width, names, table.takes_missing)
     if not lines:
         raise Fault(422, "rows", "The table has a header but no rows.")
-    numbers = np.frombuffer(values, dtype=np.float64).reshape(len(lines), model.n_features)
+    numbers = np.frombuffer(values, dtype=np.float64).reshape(len(lines), n_features)
     return CsvTable(heading, lines, separator, numbers)
 
 
@@ -118,7 +118,7 @@ def _again(first, rest):
 def _is_heading(cells, columns):
     """Whether the first row names the columns: it has a word, or all names of the model."""
     words = [cell.strip() for cell in cells]
-    return any(word and _number(word) is None for word in words) or set(columns or ["\0"]) <= set(words)
+    return any(not is_missing(word) and _number(word) is None for word in words) or set(columns or ["\0"]) <= set(words)
 
 
 def _values(records, pick, width, names, takes_missing):
@@ -136,9 +136,9 @@ def _values(records, pick, width, names, takes_missing):
 
 
 def _repaired(row, cells, number, names, takes_missing):
-    """The row with NaN where a cell is empty, if the model takes missing values."""
+    """The row with NaN where a cell stands for a missing value, if the model takes these."""
     for i, value in enumerate(row):
-        if value is None and (cells[i].strip() or not takes_missing):
+        if value is None and not (takes_missing and is_missing(cells[i])):
             where = f"column {i + 1}" if names is None else f"column {shown_names([names[i]])}"
             what = "no finite number" if cells[i].strip() else "an empty cell, which this model does not accept,"
             raise Fault(422, "rows", f"Line {number} has {what} in {where}.")

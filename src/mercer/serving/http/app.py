@@ -73,8 +73,8 @@ def create_app(model=None, *, index=None, spectra=None, settings=None, reloaded=
     Returns
     -------
     app : FastAPI
-        ``/v1/models/NAME/`` is the model of that name, and ``/v1/`` the first one. ``app.state.shelf`` holds the
-        services.
+        ``/v1/models/NAME/`` is the model of that name, and ``/v1/`` the first one or, if that does not answer a route,
+        the only one that does. ``app.state.shelf`` holds the services.
 
     Examples
     --------

@@ -21,8 +21,10 @@ __all__ = [
 
 ABOUT = """Classify, detect and search with fitted models. Requests carry rows of numbers, bits, csv tables or pictures.
 
-Every route exists twice: `/v1/classify` uses the first model, and `/v1/models/NAME/classify` the model NAME;
-`GET /v1/models` lists the names. If the service has a token, every POST needs it: `Authorization: Bearer TOKEN`."""
+Every route exists twice: `/v1/models/NAME/classify` uses the model NAME, and `/v1/classify` the first model or, if that
+does not classify, the only one that does; `GET /v1/models` lists the names.
+
+If the service has a token, every POST needs it: `Authorization: Bearer TOKEN`."""
 
 TASKS = ("classification", "labels", "regression", "images", "detection", "search", "spectra")
 MODES = next(each.words for each in SEARCH if each.name == "mode")
@@ -139,8 +141,8 @@ _EXPLANATION = _object(
 CLASSIFY = {
     "requestBody": _body(_ROWS, _CODES, pictures=True),
     "parameters": [
-        _parameter("scores", "1 adds the score of each class to a csv.", type="integer", enum=[0, 1]),
-        _parameter("explain", "1 adds an explanation of a picture.", type="integer", enum=[0, 1]),
+        _parameter("scores", "Add the score of each class to a csv.", type="boolean", default=False),
+        _parameter("explain", "Add an explanation of a picture.", type="boolean", default=False),
         _parameter("label", "Class to explain; the default is the predicted class.", type="string"),
     ],
     "responses": _responses(
@@ -187,9 +189,9 @@ NEIGHBORS = {
     "parameters": [
         _parameter("k", "Number of rows per query.", type="integer", minimum=1, default=10),
         _parameter("where", "Condition on the columns of the index; only rows that meet it are found.", type="string"),
-        _parameter("exact", "1 finds the true nearest rows; queries must be raw rows.", type="integer", enum=[0, 1]),
+        _parameter("exact", "Find the true nearest rows; queries must be raw rows.", type="boolean", default=False),
         _parameter("recall", "Target share of the true nearest rows, from 0 to 1.", type="number", maximum=1),
-        _parameter("rows", "1 returns the rows themselves, if the service allows it.", type="integer", enum=[0, 1]),
+        _parameter("rows", "Return the rows themselves, if the service allows it.", type="boolean", default=False),
     ],
     "responses": _responses(
         "Ids and similarities, nearest first; for a csv, a csv with one line per neighbor.",
@@ -280,7 +282,7 @@ _OF_SPECTRA = [
     _parameter("min_score", "Minimum score of a hit.", type="number", maximum=1),
     _parameter("min_matched_peaks", "Minimum number of matched peaks of a hit.", type="integer", minimum=1),
     _parameter("where", "Condition on the columns of the library; only spectra that meet it are found.", type="string"),
-    _parameter("mirrors", "1 adds a mirror plot of each hit, as SVG; send one spectrum.", type="integer", enum=[0, 1]),
+    _parameter("mirrors", "Add a mirror plot of each hit, as SVG; send one spectrum.", type="boolean", default=False),
 ]
 OF_SPECTRA = tuple(parameter["name"] for parameter in _OF_SPECTRA)
 SPECTRA = {

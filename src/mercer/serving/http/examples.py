@@ -11,42 +11,28 @@ from mercer.serving.bodies.tables import CSV, lines_of
 
 _JSON, _MESSAGE = "application/json", "application/octet-stream"
 _SPECTRUM = {"peaks": [[50.01, 10.0], [80.0, 99.0], [94.02, 40.0]]}
-_ANSWERED_BY = {  # path -> tasks of the models that answer it
-    "/classify": {"classification", "labels", "regression", "images"},
-    "/detect": {"detection"},
-    "/spectra": {"spectra"},
-}
-_QUESTIONS = (*_ANSWERED_BY, "/neighbors", "/embedding", "/model")
+_QUESTIONS = ("classify", "detect", "spectra", "neighbors", "embedding", "model")
 
 
 def with_examples(app, shelf):
     """The description of the application, with an example for each body that a model takes.
 
-    What no model answers is left out, and so are media that it does not take. Paths with a name in them have the
-    examples of the first model that answers them, whose name is the example of the parameter.
+    What no model answers is left out, and so are media that it does not take. Paths without a name have the examples
+    of the model that answers them. Paths with one have those of the first that answers them, whose name is the example
+    of the parameter.
     """
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     for path in list(found["paths"]):
-        question = next((each for each in _QUESTIONS if path.endswith(each)), None)
-        if question is None or not path.startswith("/v1"):
+        question = path.rsplit("/", 1)[-1]
+        if question not in _QUESTIONS or not path.startswith("/v1"):
             continue
         has_name = "{name}" in path
-        slots = shelf.slots if has_name else dict(list(shelf.slots.items())[:1])
-        loaded = {name: slot.present for name, slot in slots.items() if slot.problem is None}
-        names = [name for name, one in loaded.items() if _answers(one, question)]
-        if loaded and not names:
+        asked = next(iter(shelf.answering(question)), None) if has_name else shelf.unnamed(question)
+        if asked is not None:
+            _fill(found["paths"][path], asked.name if has_name else None, asked.slot.present, question)
+        elif shelf.is_ready:
             del found["paths"][path]
-        elif names:
-            _fill(found["paths"][path], names[0] if has_name else None, loaded[names[0]], question)
     return found
-
-
-def _answers(loaded, question):
-    if question == "/neighbors":
-        return loaded.neighbors is not None
-    if question == "/embedding":
-        return bool(loaded.model.rates)
-    return question == "/model" or loaded.model.task in _ANSWERED_BY[question]
 
 
 def _fill(path, name, loaded, question):
@@ -63,18 +49,18 @@ def _fill(path, name, loaded, question):
 def _bodies(loaded, question):
     """(media type, {"example": ...} or {"examples": ...}) of all that a model takes."""
     model = loaded.model
-    if question == "/spectra":
+    if question == "spectra":
         return [(_JSON, {"example": {"spectra": [_SPECTRUM]}})]
     if model.n_features is None:
         picture = {"photograph": {"summary": "A picture from the service", "externalValue": "static/example.png"}}
         return [(media, {"examples": picture} if media == "image/png" else {}) for media in MEDIA]
-    table = model if question == "/classify" else loaded.neighbors
+    table = model if question == "classify" else loaded.neighbors
     names, row = table.columns, [1.0] * model.n_features
     bodies = {"rows": {"value": {"rows": [row, row]}}}
     if names is not None:
         bodies["objects"] = {"value": {"rows": [dict(zip(names, row, strict=True))]}}
     found = []
-    if model.rates and (question == "/classify" or loaded.neighbors.takes_codes):
+    if model.rates and (question == "classify" or loaded.neighbors.takes_codes):
         bits = model.rates[-1]
         code = base64.b64encode(bytes(-(-bits // 8))).decode()
         bodies["codes"] = {"value": {"codes": [code], "fingerprint": model.embedding(bits)["fingerprint"]}}

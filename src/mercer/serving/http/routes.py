@@ -1,6 +1,7 @@
 """The routes: what they take from the query string, and which service they ask.
 
-What is asked of a model is at two paths: ``/v1/classify`` for the first one, and ``/v1/models/NAME/classify``.
+What is asked of a model is at two paths: ``/v1/models/NAME/classify``, and ``/v1/classify`` for the first one or, if
+that does not classify, for the only one that does.
 """
 
 __all__ = ["add_routes"]
@@ -26,6 +27,7 @@ from mercer.serving.process.service import AskedLabels
 
 NEIGHBORS, DETECTIONS = 10, 100  # unless a request says how many
 MOST_DETECTIONS = 1000
+_SWITCHES = {"1": True, "true": True, "0": False, "false": False}
 PAGES = {"spectra": "spectra.html", "images": "pictures.html", "detection": "pictures.html"}
 # for the description only: the service itself compares, and in constant time
 _TOKEN = [Depends(HTTPBearer(scheme_name="token", auto_error=False))]
@@ -84,32 +86,32 @@ def _add_pages(app, shelf):
 
 
 def _add_questions(router, shelf):
-    def service(request):
-        return shelf.service(request.path_params.get("name"))
+    def service(request, question="model"):
+        return shelf.service(request.path_params.get("name"), question)
 
     @router.post("/classify", descriptions.CLASSIFY)
     async def classify(request: Request):
         """Labels and scores of rows or codes, or of a picture; a csv comes back with its labels."""
         check_parameters(request, "scores", "explain", "label")
-        scores, explained = (bool(whole(request, name, 0)) for name in ("scores", "explain"))
+        scores, explained = (said(request, name) for name in ("scores", "explain"))
         asked = AskedLabels(explained, request.query_params.get("label"), scores)
         if asked.label is not None and not explained:
             raise Fault(422, "label", "label requires explain=1, because it names the class to explain.")
-        return answered(await service(request).classify(request, asked))
+        return answered(await service(request, "classify").classify(request, asked))
 
     @router.post("/detect", descriptions.DETECT)
     async def detect(request: Request):
         """Boxes of the objects in a picture."""
         check_parameters(request, "threshold", "max_detections")
         most = whole(request, "max_detections", DETECTIONS, MOST_DETECTIONS)
-        return answered(await service(request).detect(request, decimal(request, "threshold"), most))
+        return answered(await service(request, "detect").detect(request, decimal(request, "threshold"), most))
 
     async def neighbors(request: Request):
         """The nearest rows of the index; of a csv, as a csv with a line for each of them."""
         check_parameters(request, "k", "where", "exact", "recall", "rows")
-        asked = service(request)
+        asked = service(request, "neighbors")
         k = whole(request, "k", NEIGHBORS, asked.settings.max_neighbors)
-        exact, rows = (bool(whole(request, name, 0)) for name in ("exact", "rows"))
+        exact, rows = (said(request, name) for name in ("exact", "rows"))
         recall = share(request, "recall")
         if exact and recall is not None:
             raise Fault(422, "recall", "exact=1 finds all nearest rows. Remove recall.")
@@ -123,14 +125,14 @@ def _add_questions(router, shelf):
     async def spectra(request: Request):
         """The library spectra most similar to each of some spectra."""
         check_parameters(request, *descriptions.OF_SPECTRA)
-        asked, wanted = service(request), request.query_params.get
+        asked, wanted = service(request, "spectra"), request.query_params.get
         mode = wanted("mode", "open")
         if mode not in descriptions.MODES:
             raise Fault(422, "mode", f"mode must be one of {', '.join(descriptions.MODES)}.")
         least = share(request, "min_score") or 0.0
         k = whole(request, "k", NEIGHBORS, asked.settings.max_neighbors)
         matched = whole(request, "min_matched_peaks", 1, 10**9)
-        mirrors = bool(whole(request, "mirrors", 0))
+        mirrors = said(request, "mirrors")
         return answered(await asked.spectra(request, AskedSpectra(k, mode, least, matched, wanted("where"), mirrors)))
 
     @router.get("/model", descriptions.MODEL)
@@ -143,7 +145,8 @@ def _add_questions(router, shelf):
     async def embedding(request: Request):
         """The specification by which a client makes bits of rows."""
         check_parameters(request, "bits")
-        served = service(request).slot.present.model
+        has_name = "name" in request.path_params
+        served = service(request, "model" if has_name else "classify").slot.present.model  # which takes the bits
         if not served.rates:
             raise Fault(404, "raw-only", "This model has no embedding and cannot read bits.")
         bits = whole(request, "bits", served.rates[-1])
@@ -207,6 +210,14 @@ def check_parameters(request, *known):
         raise Fault(422, "parameters", message)
     if len(set(given)) < len(given):
         raise Fault(422, "parameters", "A parameter occurs more than once. Give each at most once.")
+
+
+def said(request, name):
+    """Whether a switch of the query string is on; it is off if it is not there."""
+    text = request.query_params.get(name, "0").lower()
+    if text not in _SWITCHES:
+        raise Fault(422, name, f"{name} must be 1, true, 0 or false.")
+    return _SWITCHES[text]
 
 
 def share(request, name):

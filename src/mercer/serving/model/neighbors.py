@@ -12,9 +12,10 @@ import numpy as np
 
 from mercer import KernelIndex, hamming_top_k
 from mercer._base.errors import InputError
+from mercer._base.tables import features_of
 from mercer._base.tables.formats.readers import load_array
 from mercer._base.tables.limits import Limit
-from mercer.serving.bodies.columns import named_columns, other_columns, permutation
+from mercer.serving.bodies.columns import filled, named_columns, other_columns, permutation
 from mercer.serving.http.faults import Fault
 from mercer.serving.http.replies import plain
 from mercer.serving.model.labels import read_labels
@@ -62,6 +63,7 @@ class Neighbors:
     ----------
     columns : names of the columns by which raw queries are taken, those of the model if it has any; or None
     other_columns : names of columns that may come with them: of the tables of the model and of the index
+    takes_missing : whether a raw query may lack values, which the means of the table of the index fill
     """
 
     def __init__(self, index, model, labels=None):
@@ -78,6 +80,8 @@ class Neighbors:
         # rows are in the order of the index in it, and in the order of the model outside
         self._to_model = permutation(own, model.columns, "The index")
         self._to_index = None if self._to_model is None else np.argsort(self._to_model)
+        self._means = features_of(index).means
+        self.takes_missing = self._means is not None
         self._index, self._model, self._labels = index, model, labels
         self._collection = index.rows_
         self._positions = self._collection.alive
@@ -110,7 +114,7 @@ class Neighbors:
         if kind == "codes":
             found = self._by_bits(queries, bits, wanted, allowed)
         else:
-            found = self._by_kernel(_reordered(queries, self._to_index), wanted)
+            found = self._by_kernel(filled(_reordered(queries, self._to_index), self._means), wanted)
         positions = [each for each, _ in found]
         ids = [plain(self._collection.ids.at(each)) for each in positions]
         labels = None if self._labels is None else [[self._labels.get(str(name)) for name in row] for row in ids]

@@ -18,8 +18,9 @@ import numpy as np
 import mercer
 from mercer._base.errors import InputError, ModelFileError
 from mercer._base.files.models import describe
-from mercer._base.files.steps import last_step, takes_missing, without_names, word_columns
-from mercer.serving.bodies.columns import named_columns, other_columns, shown_names
+from mercer._base.files.steps import last_step, takes_missing, takes_molecules, without_names, word_columns
+from mercer._base.tables import features_of
+from mercer.serving.bodies.columns import filled, named_columns, other_columns, shown_names
 from mercer.serving.http.replies import plain
 from mercer.serving.model.pictures import ServedDetector, ServedImages
 from mercer.serving.wire.ladder import CodeScorer, WireClassifier
@@ -61,7 +62,7 @@ class ServedModel:
     classes : list for JSON, or None
     n_features : numbers of a raw row
     columns : names of these, in the order of the model, or None
-    takes_missing : whether a raw row may lack values, which the model fills itself
+    takes_missing : whether a raw row may lack values, which the model or the means of its training table fill
     other_columns : names of further columns of its training table, which may come with the rows
     rates : bits of the codes that it takes, ascending; empty if it takes raw rows only
     """
@@ -73,6 +74,8 @@ class ServedModel:
                 f"The service needs a fitted classifier, regressor or detector, not {type(model).__name__}. "
                 "Fit one with mercer fit."
             )
+        if takes_molecules(model):
+            raise InputError("A model of molecules cannot be served; use mercer predict.")
         words = word_columns(model)
         if words:
             raise InputError(
@@ -80,7 +83,8 @@ class ServedModel:
                 f"only. Use the model from Python, with a data frame."
             )
         self._model, self.sha256 = without_names(model), sha256
-        self.takes_missing = takes_missing(model)
+        self._means = features_of(model).means
+        self.takes_missing = takes_missing(model) or self._means is not None
         self.name, self.n_features = type(model).__name__, int(model.n_features_in_)
         self.columns, self.other_columns = named_columns(model), other_columns(model)
         classes = getattr(model, "classes_", None)
@@ -134,6 +138,8 @@ class ServedModel:
         """Answers to raw rows (kind "rows") or to codes of a rate (kind "codes")."""
         # scores that overflow are refused where they are found; here they need no warning as well
         with np.errstate(over="ignore", invalid="ignore"):
+            if kind == "rows":
+                rows = filled(rows, self._means)
             if kind == "rows" and bits is not None:
                 kind, rows = "codes", self.encode(rows, bits)
             if self.task == "regression":

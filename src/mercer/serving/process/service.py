@@ -199,10 +199,10 @@ class Service:
             return await asyncio.to_thread(table_lines, itertools.chain([names], *found_lines))
 
     async def _table(self, request, model, columns):
+        """The csv in a request, by the columns of the model or of the index that is to answer."""
         settings = self.settings
         body = await read_body(request, settings.max_table_bytes, settings.timeout, "Send the table in parts.")
-        names = columns.columns, columns.other_columns
-        table = await self._in_time(asyncio.to_thread(read_csv, body, model, *names))
+        table = await self._in_time(asyncio.to_thread(read_csv, body, columns, model.n_features))
         self.metrics.rows.labels(_route(request), "table").inc(len(table.lines))
         request.state.exchange.notes.update(rows=len(table.lines), kind="table")
         return table
@@ -221,8 +221,7 @@ class Service:
                 415, "media-type", "This model takes rows of numbers, not pictures. GET /v1/model lists its columns."
             )
         body = await read_body(request, settings.max_body_bytes, settings.timeout)
-        names = {"columns": table.columns, "others": table.other_columns, "takes_ids": takes_ids}
-        return read_query(content_type, body, model, settings.max_rows, **names)
+        return read_query(content_type, body, model, settings.max_rows, table, takes_ids)
 
     async def _in_thread(self, function, *arguments, **told):
         """What a function answers in the thread of searches."""

@@ -1,4 +1,7 @@
-"""Several models and indexes behind one address, each under a name; the first one answers where no name is said."""
+"""Several models and indexes behind one address, each under a name.
+
+Where no name is said, the first one answers or, if it cannot, the only one that can.
+"""
 
 __all__ = ["Shelf", "Source", "sources_of"]
 
@@ -17,6 +20,7 @@ from mercer.serving.process.service import Service
 from mercer.serving.process.state import ModelSlot
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LACKING = {"classify": "no-model", "detect": "no-detector", "neighbors": "no-index", "spectra": "no-spectra"}
 _LARGE = 4  # whole tables in work at once, per process
 
 
@@ -53,14 +57,40 @@ class Shelf:
         }
         self.first = next(iter(self.services.values()))
 
-    def service(self, name=None):
-        """The service of a name; a fault if there is none."""
-        if name is None:
-            return self.first
-        if name not in self.services:
+    def service(self, name=None, question="model"):
+        """The service of a name that answers a question; a fault if there is none, or if another one must be asked."""
+        if name is not None and name not in self.services:
             known = ", ".join(self.services)
             raise Fault(404, "no-such-model", f"There is no model {shown_names([name])}. There are: {known}.")
-        return self.services[name]
+        chosen = self.first if name is None else self.services[name]
+        if chosen.slot.present.answers(question):
+            return chosen
+        self.check_ready()
+        others = self.answering(question)
+        if name is None and len(others) == 1:
+            return others[0]
+        if not others:
+            return chosen  # which says itself what it lacks
+        routes = " or ".join(f"/v1/models/{each.name}/{question}" for each in others)
+        raise Fault(404, _LACKING[question], f"{shown_names([chosen.name])} does not answer this. Ask {routes}.")
+
+    def answering(self, question):
+        """The services that answer a question, as far as they are loaded."""
+        loaded = [each for each in self.services.values() if each.slot.problem is None]
+        return [each for each in loaded if each.slot.present.answers(question)]
+
+    def unnamed(self, question):
+        """The service that answers a question without a name: the first or, if it does not, the only one; else None."""
+        if question == "embedding":  # bits go to what classifies them
+            asked = self.unnamed("classify")
+            return asked if asked is not None and asked.slot.present.answers(question) else None
+        services = self.answering(question)
+        return services[0] if self.first in services or len(services) == 1 else None
+
+    @property
+    def is_ready(self):
+        """Whether all models are loaded."""
+        return all(slot.problem is None for slot in self.slots.values())
 
     def load(self):
         """Load all models that are not loaded; whatever is wrong raises."""

@@ -21,12 +21,27 @@ from mercer.serving.model.spectra import ServedSpectra
 logger = logging.getLogger("mercer.serving")
 
 
+_ANSWERED_BY = {  # question -> tasks of the models that answer it
+    "classify": {"classification", "labels", "regression", "images"},
+    "detect": {"detection"},
+    "spectra": {"spectra"},
+}
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A model that is ready to answer, and the index that belongs to it."""
 
     model: ServedModel | ServedIndex | ServedSpectra
     neighbors: Neighbors | None
+
+    def answers(self, question):
+        """Whether a question, the last part of a path, is answered: "classify", "neighbors", "embedding", ..."""
+        if question == "neighbors":
+            return self.neighbors is not None
+        if question == "embedding":
+            return bool(self.model.rates)
+        return question == "model" or self.model.task in _ANSWERED_BY[question]
 
 
 class ModelSlot:
