@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer._base.errors import MissingExtraError
-from mercer.cli.main import app
+from mercer.cli.app import app
 from tests.serving.running import kept_logging, until
 from tests.serving.samples import bits_model, digits, ladder
 

@@ -11,7 +11,7 @@ from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
 from mercer.cli.framework.output import answer_json, note, print_facts, print_json, progress, took
-from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.parameters import kernel_values
 from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP, KERNEL_PARAM
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
@@ -100,7 +100,7 @@ def _new_index(choices: dict[str, Any], seed: int):
     from mercer.kernels import get_kernel
 
     given = dict(choices)
-    parameters = named_values(given.pop("param") or [], "--param gamma=0.5")
+    parameters = kernel_values(given.pop("param") or [], "--param gamma=0.5")
     given["vectors"] = None if given["vectors"] == "none" else given["vectors"]
     with as_argument():
         index = KernelIndex(**given | {"kernel": get_kernel(given["kernel"], **parameters)}, random_state=seed)
