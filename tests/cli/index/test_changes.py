@@ -237,9 +237,7 @@ def test_ids_are_checked_before_a_row_is_added(fails, place, more, tmp_path, mon
     assert contents(place) == before
 
 
-@pytest.mark.parametrize(
-    ("value", "words"), [(-1, ["row 67, column 2", "needs values >= 0"]), (np.nan, ["row 67", "nan"])]
-)
+@pytest.mark.parametrize(("value", "words"), [(-1, ["row 67, column 2", "values >= 0"]), (np.nan, ["row 67", "nan"])])
 def test_a_bad_row_is_found_before_a_row_is_added(fails, place, more, monkeypatch, value, words):
     monkeypatch.setattr(index_adding, "BLOCK_ROWS", 30)
     X = np.load(more)

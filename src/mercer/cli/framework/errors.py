@@ -17,6 +17,7 @@ import typer
 from mercer._base.errors import MercerError
 from mercer._base.tables import ArgumentError
 from mercer._base.terminal import escaped
+from mercer.cli.framework.words import in_words_of_command
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -42,10 +43,8 @@ def explain(error: Exception) -> tuple[str, int]:
     """
     if hasattr(error, "format_message"):  # typer's own errors, whose class is not called the same in all its versions
         return _usage(error)
-    if isinstance(error, ArgumentError):
-        return _sentence(str(error)), USAGE
     if isinstance(error, MercerError):
-        return _sentence(str(error)), FAILURE
+        return _sentence(in_words_of_command(str(error))), USAGE if isinstance(error, ArgumentError) else FAILURE
     if isinstance(error, MemoryError):
         return "Out of memory. Use fewer rows, or --dtype float32.", FAILURE
     if isinstance(error, OSError) and error.strerror:
