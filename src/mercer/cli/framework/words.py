@@ -12,6 +12,8 @@ _HERE = {
     ">= 2 m; got m=": "of at least twice --m; got --m ",
     "ef_construction=": "--ef-construction ",
     "ef_construction": "--ef-construction",
+    "bytes_per_item=": "--bytes ",
+    "n_lists=": "--lists ",
     "(vectors=None)": "(--vectors none)",
     "KernelIndex.search(where=)": "--where",
     "KernelIndex.range_search(where=)": "--where",

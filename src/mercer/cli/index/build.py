@@ -80,6 +80,7 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
         index.fit(sample)
         keep_columns(index, given.data)
         given = with_columns(given, index)
+    _say_about_bytes(settings, choices["bytes_per_item"], index)
     fitted = time.perf_counter()
     head = {"data": given.data.name, "rows": given.n_rows, "columns": given.data.shape[1], "fitted_on": sample.shape[0]}
     head |= missing_facts(given.data)
@@ -92,6 +93,13 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
         add_rows(settings, index, given, str(out))
         times["add_seconds"] = time.perf_counter() - fitted
         _print_built(settings, index, str(out), head | times)
+
+
+def _say_about_bytes(settings: Settings, asked: int | None, index) -> None:
+    """Point out that codes are shorter than was asked for, as there are fewer components than bytes."""
+    taken = index.plan_.get("bytes_per_item")
+    if asked is not None and taken is not None and taken < asked:
+        note(settings, f"--bytes {asked} is more than these rows can use; codes take {taken} bytes.")
 
 
 def _new_index(choices: dict[str, Any], seed: int):

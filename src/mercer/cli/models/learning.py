@@ -32,7 +32,7 @@ from mercer._base.tables.columns import listed
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import note
+from mercer.cli.framework.output import note, note_skipped
 from mercer.cli.framework.rates import at_rate
 
 _MOST_ROWS = 8192  # of a block
@@ -71,8 +71,7 @@ def _open_molecules(settings: Settings, x: str, rules: dict[str, Any], fingerpri
     check_file(x, "Name a file of molecules.")
     own = {name: rules[name] for name in ("format", "label", "id", "max_unpacked")}
     data = MoleculeRows.read(x, fingerprints, **own)
-    if data.problems:
-        note(settings, f"Molecules skipped: {len(data.problems):,}. {data.problems[0]}")
+    note_skipped(settings, data.problems, "molecule")
     return data
 
 
