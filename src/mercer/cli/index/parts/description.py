@@ -5,7 +5,7 @@ __all__ = ["described", "facts_of_plan", "facts_of_rows"]
 import os
 from typing import Any
 
-from mercer.cli.framework.words import in_words_of_command
+from mercer.cli.framework.errors import in_words_of_command
 from mercer.cli.index.parts.files import sizes
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
