@@ -197,6 +197,13 @@ def test_the_command_of_the_report_makes_the_same_model(succeeds, folder):
     np.testing.assert_array_equal(mercer.load("t.mercer").decision_function(others), first)
 
 
+def test_folds_that_the_classes_are_too_small_for_are_noted(command, folder):
+    smallest = min(len(list(kind.iterdir())) for kind in (folder / "train").iterdir())
+    told = command("images", "train", "train", *QUICK, "--folds", 500, "--no-report", "--out", "folds.mercer")
+    assert f"cross-validation {smallest} folds" in " ".join(told.stdout.split())
+    assert f"--folds 500 was reduced: the smallest class has {smallest} images" in " ".join(told.stderr.split())
+
+
 def test_without_matplotlib_there_is_no_report_unless_it_was_asked_for(succeeds, fails, folder, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     document = succeeds("images", "train", "train", *QUICK, "--out", "plain.mercer", "--json")
