@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from mercer.cli.main import app
+from mercer.cli.app import app
 
 
 @functools.cache

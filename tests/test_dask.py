@@ -396,7 +396,7 @@ def test_the_command_learns_from_parquet_files_on_a_cluster(client, digits, tmp_
     from typer.testing import CliRunner
 
     from mercer import load
-    from mercer.cli.main import app
+    from mercer.cli.app import app
 
     frame = pd.DataFrame(digits[0]).rename(columns=str).assign(kind=[f"d{label}" for label in digits[1]])
     for i in range(2):

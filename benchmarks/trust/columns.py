@@ -114,7 +114,7 @@ def _answer(words, table):
 
     from typer.testing import CliRunner
 
-    from mercer.cli.main import app
+    from mercer.cli.app import app
 
     result = CliRunner().invoke(app, [table if word == "FILE" else word for word in words])
     printed = result.stdout.replace(table, "FILE") if table else result.stdout

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from typer.main import get_command
 
 import mercer
-from mercer.cli.main import app
+from mercer.cli.app import app
 from tests.command import invoke
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]

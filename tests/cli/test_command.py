@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from mercer import __version__
 from mercer._base.errors import InputError
 from mercer.cli import inspect as inspect_verb
+from mercer.cli import main
+from mercer.cli.app import app
 from mercer.cli.framework.errors import explain
 from mercer.cli.framework.options import Settings
-from mercer.cli.main import app
 
 VERBS = [command.name for command in app.registered_commands]
 GROUPS = {
@@ -90,7 +92,7 @@ def test_the_version_is_one_line_and_with_json_names_the_dependencies(succeeds):
 
 def test_help_and_version_import_nothing_heavy(process):
     code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom mercer.cli.main import app\n"
+        "import sys\nfrom typer.testing import CliRunner\nfrom mercer.cli.app import app\n"
         "results = [CliRunner().invoke(app, line.split()).exit_code for line in "
         f"['--version', '--help', {', '.join(repr(verb + ' --help') for verb in [*VERBS, *GROUPS, *PARTS])}]]\n"
         "assert not any(results), results\n"
@@ -225,6 +227,38 @@ def test_ctrl_c_gives_130_and_no_traceback(start, tmp_path):
             os.close(writer)  # whatever went wrong, the reader sees the end of the file and nobody waits for ever
     assert running.returncode == 130
     assert stderr == b"mercer: interrupted.\n"
+
+
+def test_ctrl_c_while_modules_are_imported_gives_130_too(monkeypatch, capsys):
+    class Interrupted:
+        __path__ = ()
+
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "mercer.cli.app", Interrupted())
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "mercer: interrupted.\n"
+
+
+def test_a_negative_value_is_named_by_its_line_with_the_option_that_allows_it(fails, succeeds, command, tmp_path):
+    X = np.random.default_rng(0).random((60, 3))
+    X[1, 2] = -0.5
+    lines = [f"{a:.4f},{b:.4f},{c:.4f},{'xy'[i % 2]}" for i, (a, b, c) in enumerate(X)]
+    (tmp_path / "signs.csv").write_text("\n".join(["a,b,c,kind", *lines]))
+    (tmp_path / "plain.csv").write_text("\n".join(["a,b,c,kind", *lines[2:]]))
+    place, fit = ["signs.csv, line 3, column 2 ('c') holds -0.5"], ["fit", "--label", "kind", "-k", "chi2"]
+    signed = [*place, "-p kernel__signed=true"]
+    fails(1, signed, *fit, tmp_path / "signs.csv", "--out", tmp_path / "m")
+    fails(1, signed, "index", "build", tmp_path / "signs.csv", "--drop", "kind", "--out", tmp_path / "i")
+    fails(1, [*place, "--signed"], "kernel", tmp_path / "plain.csv", tmp_path / "signs.csv", "--drop", "kind",
+          "-k", "chi2")  # fmt: skip
+    for number, said in enumerate(["signed=true", "kernel__signed=true"]):
+        succeeds(*fit, tmp_path / "signs.csv", "-p", said, "--no-evaluate", "--out", tmp_path / f"m{number}")
+        built = ("index", "build", tmp_path / "signs.csv", "--drop", "kind", "-p", said, "--json")
+        assert succeeds(*built, "--out", tmp_path / f"i{number}")["kernel"] == "Chi2(signed=True)"
 
 
 def _wait_until_it_waits(pid):

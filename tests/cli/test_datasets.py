@@ -1,6 +1,7 @@
 """``mercer datasets``: the list, and making a set by its recipe."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,17 @@ def test_the_table_and_the_quiet_list_say_the_same(succeeds, data, monkeypatch):
     assert "mercer datasets scenes-sift" in lines["scenes-sift"]
     # with a directory that is named, Debian's package of one set is not looked for
     assert succeeds("datasets", "--quiet", "--data", data) == "kos\n"
+
+
+def test_a_set_found_elsewhere_is_named_with_its_directory(command, data, tmp_path, monkeypatch):
+    known = datasets.CATALOGUE["kos"]
+    monkeypatch.setitem(datasets.CATALOGUE, "kos", replace(known, elsewhere=(str(data), known.folder)))
+    monkeypatch.delenv("MERCER_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.chdir(tmp_path)
+    told = command("datasets")
+    assert f"found in {data / known.folder}" in told.stdout
+    assert "MERCER_DATA is not set" in told.stderr
 
 
 def test_covtype_is_found_in_either_form(succeeds, data):

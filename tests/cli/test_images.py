@@ -197,6 +197,13 @@ def test_the_command_of_the_report_makes_the_same_model(succeeds, folder):
     np.testing.assert_array_equal(mercer.load("t.mercer").decision_function(others), first)
 
 
+def test_folds_that_the_classes_are_too_small_for_are_noted(command, folder):
+    smallest = min(len(list(kind.iterdir())) for kind in (folder / "train").iterdir())
+    told = command("images", "train", "train", *QUICK, "--folds", 500, "--no-report", "--out", "folds.mercer")
+    assert f"cross-validation {smallest} folds" in " ".join(told.stdout.split())
+    assert f"--folds 500 was reduced: the smallest class has {smallest} images" in " ".join(told.stderr.split())
+
+
 def test_without_matplotlib_there_is_no_report_unless_it_was_asked_for(succeeds, fails, folder, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     document = succeeds("images", "train", "train", *QUICK, "--out", "plain.mercer", "--json")
@@ -270,7 +277,7 @@ def test_evaluate_and_predict_skip_the_same_images(succeeds, command, fails):
     assert len(result.stdout.splitlines()) == 5
     assert "Skipped 3 images:" in result.stderr
     fails(1, ["pixel.png"], "images", "evaluate", "m.mercer", "mixed", "--strict")
-    fails(1, ["cannot be read", "cut.png"], "images", "predict", "m.mercer", "mixed/slopes/cut.png")
+    fails(1, ["mercer: mixed/slopes/cut.png is damaged"], "images", "predict", "m.mercer", "mixed/slopes/cut.png")
     fails(1, ["None of the 2 images can be read"], "images", "predict", "m.mercer", "mixed/slopes/cut.png",
           "mixed/slopes/empty.jpg")  # fmt: skip
     fails(1, ["huge.png"], "images", "predict", "m.mercer", "test", "mixed/slopes/huge.png", "--strict")
@@ -376,7 +383,7 @@ def _odd_folders(folder):
     ("code", "words", "line"),
     [
         (2, ["no folder nowhere"], "train nowhere --out t.mercer"),
-        (1, ["empty has no folders"], "train empty --out t.mercer"),
+        (1, ["but has no folders"], "train empty --out t.mercer"),
         (1, ["one class, checks"], "train single --out t.mercer"),
         (1, ["class stripes has only one"], "train lonely --words 5 --sizes 4 --out t.mercer"),
         (1, ["lost/a/1.png"], "train lost --out t.mercer"),
@@ -408,7 +415,7 @@ def _odd_folders(folder):
         (2, ["--words and --class"], "explain m.mercer test/checks/00.png --words --class checks --out e.png"),
         (2, ["no file nowhere.png"], "explain m.mercer nowhere.png --out e.png"),
         (1, ["is a folder"], "explain m.mercer test --out e.png"),
-        (1, ["empty has no folders"], "evaluate m.mercer empty"),
+        (1, ["but has no folders"], "evaluate m.mercer empty"),
         (2, ["m.mercer is also an input file"], "explain m.mercer test/checks/00.png --out m.mercer"),
         (2, ["00.png is also an input file"], "explain m.mercer test/checks/00.png --out test/checks/00.png"),
         (2, ["m.mercer is also an input file"], "predict m.mercer test --out m.mercer"),

@@ -51,9 +51,9 @@ def test_rows_left_out_are_counted_by_reason(command, folder):
     lines[10] = lines[10].rsplit(",", 1)[0] + ","
     (folder / "both.csv").write_text("\n".join(lines) + "\n")
     for file, said in (
-        ("gaps.csv", "2 rows dropped: 2 missing values in column 'a', 'b'."),
+        ("gaps.csv", "2 rows dropped: 2 missing values in columns 'a', 'b'."),
         ("unlabelled.csv", "1 row dropped: 1 without a label."),
-        ("both.csv", "3 rows dropped: 2 missing values in column 'a', 'b', 1 without a label."),
+        ("both.csv", "3 rows dropped: 2 missing values in columns 'a', 'b', 1 without a label."),
     ):
         result = command("fit", file, *FIT, "--missing", "drop-rows")
         assert f"{file}: {said}" in " ".join(result.stderr.split())
@@ -61,7 +61,11 @@ def test_rows_left_out_are_counted_by_reason(command, folder):
 
 def test_means_of_the_training_rows_stay_in_the_model(command, succeeds, fails, folder):
     result = command("fit", "gaps.csv", *FIT, "--missing", "mean")
-    assert "2 missing values in column 'a', 'b', filled with the means" in " ".join(result.stderr.split())
+    assert "2 missing values in columns 'a', 'b', filled with the means" in " ".join(result.stderr.split())
+    said = command("kernel", "gaps.csv", "--columns", "a,b", "--kernel", "linear", "--missing", "mean").stderr
+    assert "filled with the means of the columns" in " ".join(said.split())
+    said = command("evaluate", "m.mercer", "gaps.csv", *FIT[:4]).stderr
+    assert "filled with the means of the training rows" in " ".join(said.split())
     model = mercer.load("m.mercer")
     kept = np.array([[a, b] for i, (a, b, _) in enumerate(TRAIN)], dtype=float)
     means = [np.delete(kept[:, 0], 3).mean(), np.delete(kept[:, 1], 5).mean()]

@@ -147,3 +147,16 @@ def test_a_model_of_molecules_makes_the_fingerprints_itself(files, succeeds, fai
     rows = ("fit", files / "library.csv", "--label", "active", "--out", files / "m")
     fails(2, ["--radius applies to molecules only"], *rows, "--radius", 3)
     fails(2, ["no column 'none'"], *fit[:5], "none", *fit[6:])
+
+
+def test_messages_name_options_and_the_command_for_an_index(files, index, fails, succeeds):
+    (files / "rows.csv").write_text("a,b\n" + "\n".join(f"0.{i},0.{9 - i}" for i in range(1, 9)))
+    succeeds("index", "build", files / "rows.csv", "--out", files / "rows.index", "--quiet")
+    query, told = files / "query.smi", "is an index of {}. Use mercer {}"
+    fails(1, ["mercer: --where, character 1"], "molecules", "search", index, query, "--where", "a > 1")
+    fails(2, [f"-n must be an integer from 1 to {len(SMILES)}", "got 3000"], "molecules", "pick", index, "-n", 3000)
+    fails(2, ["mercer: -k must be an integer >= 1"], "molecules", "search", index, query, "-k", 0)
+    fails(2, ["mercer: --missing must be"], "index", "build", files / "rows.csv", "--dry-run", "--missing", "men")
+    fails(1, [told.format("rows", "index")], "molecules", "search", files / "rows.index", query)
+    fails(1, [told.format("molecules", "molecules")], "spectra", "search", index, query)
+    fails(1, ["index is one of molecules", "mercer molecules search"], "index", "search", index, files / "library.csv")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from mercer.cli.main import app
+from mercer.cli.app import app
 
 FILE = Path(__file__).with_name("options.json")
 NOT_OURS = {"--help", "--install-completion", "--show-completion"}

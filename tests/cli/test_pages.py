@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import typer
 
-from mercer.cli.main import app
+from mercer.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "commands"

@@ -194,7 +194,7 @@ def test_a_forged_header_is_refused_by_the_name_of_its_directory(tmp_path, forge
         MoleculeIndex.open(tmp_path / "index")
     shutil.rmtree(tmp_path / "index")
     KernelIndex("min-max").fit(sparse.eye_array(3, format="csr")).persist(tmp_path / "index").close()
-    with pytest.raises(MercerError, match="not an index of molecules"):
+    with pytest.raises(MercerError, match=r"is an index of rows. Open it with mercer.KernelIndex.open"):
         MoleculeIndex.open(tmp_path / "index")
 
 

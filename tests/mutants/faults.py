@@ -230,8 +230,8 @@ FAULTS = [
     Fault(
         "failure-with-the-code-of-a-wrong-command",
         "cli/framework/errors.py",
-        "if isinstance(error, MercerError):\n        return _sentence(str(error)), FAILURE",
-        "if isinstance(error, MercerError):\n        return _sentence(str(error)), USAGE",
+        "USAGE if isinstance(error, ArgumentError) else FAILURE",
+        "USAGE if isinstance(error, MercerError) else FAILURE",
     ),
     # -------------------------------------------------------------------------------------------------------- serving
     Fault(

@@ -10,6 +10,7 @@ __all__ = [
     "MercerError",
     "MissingExtraError",
     "ModelFileError",
+    "NegativeValueError",
     "NotSaveableError",
     "StoreError",
     "did_you_mean",
@@ -27,6 +28,20 @@ class MercerError(Exception):
 
 class InputError(MercerError, ValueError):
     """Data or parameters that cannot be used as given."""
+
+
+class NegativeValueError(InputError):
+    """A negative value where a kernel or a transformer needs values >= 0.
+
+    Attributes
+    ----------
+    who : what needs them, such as "Chi2"
+    may_be_signed : whether a kernel of this name takes values with signs if it is asked to
+    """
+
+    def __init__(self, message, who="", may_be_signed=False):
+        super().__init__(message)
+        self.who, self.may_be_signed = who, may_be_signed
 
 
 class ModelFileError(MercerError, ValueError):

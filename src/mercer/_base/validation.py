@@ -14,7 +14,7 @@ __all__ = [
 import numpy as np
 from scipy import sparse
 
-from mercer._base.errors import InputError
+from mercer._base.errors import InputError, NegativeValueError
 
 # Largest magnitudes of rows for methods that multiply values several times, partly in float32.
 SMALLEST, LARGEST = 1e-32, 1e30
@@ -103,4 +103,4 @@ def refuse_negative(X, position, who, name="X", hint=""):
         value = X[row, column]
     # scikit-learn's checks look for the first four words
     message = f"Negative values in data: {who} needs values >= 0, but {name}[{row}, {column}] is {value:.6g}."
-    raise InputError(f"{message} {hint}".rstrip())
+    raise NegativeValueError(f"{message} {hint}".rstrip(), who, "signed=True" in hint)

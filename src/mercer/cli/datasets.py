@@ -52,9 +52,11 @@ def _list(settings: Settings, data: Path | None) -> None:
     if settings.quiet:
         print("\n".join(known["name"] for known in listed if known["found"]))
         return
-    rows = [[known["name"], *_sizes(known["parts"]), _files(known["parts"]), _address(known)] for known in listed]
+    rows = [[known["name"], *_sizes(known["parts"]), _files(known, data), _address(known)] for known in listed]
     columns = ["data set", "rows", "columns", "files", "from"]
-    print_table(settings, f"Data sets found in {_directory(data)}", columns, rows, text_columns=5)
+    print_table(settings, f"Data sets in {_directory(data)}", columns, rows, text_columns=5)
+    if data is None and not os.environ.get("MERCER_DATA"):
+        note(settings, "MERCER_DATA is not set, so the current directory was searched. Set it, or use --data DIR.")
 
 
 def _directory(data: Path | None) -> Path:
@@ -72,6 +74,7 @@ def _described(known, data: Path | None) -> dict[str, Any]:
         "folder": known.folder,
         "found": all(part["found"] for part in parts),
         "parts": parts,
+        "places": sorted({str(place) for part in known.parts if (place := known.place_of(part, data))}),
         "recipe": f"mercer datasets {known.name}" if known.recipe else None,
         "origin": known.origin,
     }
@@ -87,11 +90,14 @@ def _sizes(parts: list[dict[str, Any]]) -> tuple[str, str]:
     return rows, " or ".join(dict.fromkeys(f"{part['columns']:,}" for part in parts))
 
 
-def _files(parts: list[dict[str, Any]]) -> str:
-    found = [part["part"] for part in parts if part["found"]]
-    if len(found) == len(parts):
-        return "found"
-    return f"{', '.join(found)} only" if found else "missing"
+def _files(known: dict[str, Any], data: Path | None) -> str:
+    """Which parts were found, and where, if that is not the directory of the data sets."""
+    found = [part["part"] for part in known["parts"] if part["found"]]
+    if not found:
+        return "missing"
+    said = "found" if len(found) == len(known["parts"]) else f"{', '.join(found)} only"
+    elsewhere = [place for place in known["places"] if place != str(_directory(data) / known["folder"])]
+    return f"{said} in {' and '.join(elsewhere)}" if elsewhere else said
 
 
 def _address(known: dict[str, Any]) -> str:

@@ -21,9 +21,9 @@ from mercer._base.tables import (
 from mercer.cli.framework.checks import as_argument, check_standard_output
 from mercer.cli.framework.options import COMMON, INPUT, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, written_to
-from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.parameters import kernel_values
 from mercer.cli.framework.shared import KERNEL_PARAM, OUT_FORMAT
-from mercer.cli.models.learning import missing_facts, say_about_columns, say_about_missing, whole
+from mercer.cli.models.learning import blaming, missing_facts, say_about_columns, say_about_missing, whole
 
 EXAMPLES = """
 Find the ten most similar rows of every row under the Jensen-Shannon kernel:
@@ -133,12 +133,13 @@ def kernel(x, y, name, param, signed, normalize, distance, top, out, out_format,
         out_format = _checked_output(out, out_format, settings, top)
     chosen = _kernel(name, param or [], signed)
     comparison = Comparison(chosen, normalize, distance, *_read(settings, x, y, rules))
-    comparison.block(comparison.rows.X[:1], comparison.candidates.X[:1])  # loads compiled code before any clock runs
-    with progress(settings):
-        if top is None:
-            _matrix(settings, comparison, out, out_format)
-        else:
-            _matches(settings, comparison, top, out, out_format)
+    with blaming(comparison.rows.data, "--signed"), blaming(comparison.candidates.data, "--signed"):
+        comparison.block(comparison.rows.X[:1], comparison.candidates.X[:1])  # loads compiled code before a clock runs
+        with progress(settings):
+            if top is None:
+                _matrix(settings, comparison, out, out_format)
+            else:
+                _matches(settings, comparison, top, out, out_format)
 
 
 def _checked_output(out: str, out_format: str | None, settings: Settings, top: int | None) -> str:
@@ -152,7 +153,7 @@ def _checked_output(out: str, out_format: str | None, settings: Settings, top: i
 def _kernel(name: str, given: list[str], signed: bool):
     from mercer.kernels import closed, get_kernel
 
-    parameters = named_values(given, "--param p=-2")
+    parameters = kernel_values(given, "--param p=-2")
     if signed:
         parameters["signed"] = True
     with as_argument():

@@ -10,7 +10,7 @@ from mercer.datasets.chemistry import molecules as _molecules
 from mercer.datasets.counts import kos as _kos
 from mercer.datasets.counts import microbiome as _microbiome
 from mercer.datasets.counts import newsgroups as _newsgroups
-from mercer.datasets.files import is_there
+from mercer.datasets.files import data_root, is_there
 from mercer.datasets.images import fashion_mnist as _fashion_mnist
 from mercer.datasets.images import scenes_sift as _scenes_sift
 from mercer.datasets.images import sift as _sift
@@ -62,13 +62,20 @@ class DataSet:
 
     def is_found(self, part, root=None):
         """Whether all files of a part are there; their checksums are compared when they are loaded."""
+        return self.place_of(part, root) is not None
+
+    def place_of(self, part, root=None):
+        """The directory with all files of a part, or None."""
         places = [(root, self.folder)]
         if self.elsewhere is not None and root is None:
             places.append(self.elsewhere)
         needed = self.parts[part].files
-        return any(
-            all(any(is_there(folder, name, place) for name in names) for names in needed) for place, folder in places
+        found = (
+            data_root(place) / folder
+            for place, folder in places
+            if all(any(is_there(folder, name, place) for name in names) for names in needed)
         )
+        return next(found, None)
 
 
 def _parts(known, n_columns, *more):

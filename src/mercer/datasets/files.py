@@ -1,6 +1,6 @@
 """Finding, unpacking and verifying the files of a data set."""
 
-__all__ = ["checked_part", "is_there", "verified_bytes"]
+__all__ = ["checked_part", "data_root", "is_there", "verified_bytes"]
 
 import bz2
 import gzip
@@ -63,4 +63,5 @@ def _packed_forms(folder, name, root):
 
 
 def data_root(root):
+    """The directory of the data sets: the one that is named, or MERCER_DATA, or the current one."""
     return Path(root or os.environ.get("MERCER_DATA") or ".")

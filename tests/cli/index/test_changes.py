@@ -237,7 +237,7 @@ def test_ids_are_checked_before_a_row_is_added(fails, place, more, tmp_path, mon
     assert contents(place) == before
 
 
-@pytest.mark.parametrize(("value", "words"), [(-1, ["Negative", "from 60 on", "[7, 2]"]), (np.nan, ["row 67", "nan"])])
+@pytest.mark.parametrize(("value", "words"), [(-1, ["row 67, column 2", "values >= 0"]), (np.nan, ["row 67", "nan"])])
 def test_a_bad_row_is_found_before_a_row_is_added(fails, place, more, monkeypatch, value, words):
     monkeypatch.setattr(index_adding, "BLOCK_ROWS", 30)
     X = np.load(more)
@@ -376,3 +376,12 @@ def test_the_same_seed_gives_the_same_index_on_one_thread_and_two(succeeds, tmp_
     with KernelIndex.open(tmp_path / "1") as one, KernelIndex.open(tmp_path / "2") as two:
         np.testing.assert_array_equal(one.rows_.column("codes"), two.rows_.column("codes"))
         assert one.kernel == two.kernel == Chi2()
+
+
+def test_bytes_that_rows_cannot_use_are_noted(command, more, tmp_path):
+    build = ("index", "build", more, "--kernel", "linear", "--components", 2, "--landmarks", 8, "--embedding", "kpca")
+    told = command(*build, "--bytes", 9, "--out", tmp_path / "long.index")
+    assert told.exit_code == 0, told.stderr
+    assert "--bytes 9 is more than these rows can use; codes take 2 bytes." in told.stderr
+    assert "--bytes 9 requires codes" in " ".join(told.stdout.split())
+    assert "-0.0%" not in told.stdout

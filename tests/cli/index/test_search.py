@@ -216,7 +216,7 @@ def test_ids_of_different_numbers_of_rows_do_not_fit_npy(fails, made, tmp_path):
     np.save(tmp_path / "wide.npy", np.ones((2, 7)))
     fails(1, ["7 columns", "takes 6"], "index", "search", made / "far", tmp_path / "wide.npy")
     np.save(tmp_path / "negative.npy", -np.ones((2, 6)))
-    fails(1, ["Negative"], "index", "search", made / "far", tmp_path / "negative.npy")
+    fails(1, ["needs values >= 0"], "index", "search", made / "far", tmp_path / "negative.npy")
 
 
 def test_an_empty_index_has_nothing_to_find(fails, made, tmp_path, X):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelIndex, search
-from mercer.cli.index import stores
+from mercer.cli.framework import errors
 
 PARAMETERS = {
     "bytes_per_item": 2,
@@ -89,8 +89,8 @@ def test_what_cannot_be_meant_is_said_in_one_sentence(fails, made):
 def test_sentences_that_get_words_of_the_command_line_are_still_those_of_the_library():
     source = "".join(path.read_text(encoding="utf-8") for path in Path(search.__file__).parent.rglob("*.py"))
     joined = re.sub(r'"\n\s*f?"', "", source)
-    sentences = [said for said in stores._HERE if " " in said]
-    assert len(sentences) == 4
+    sentences = [said for said in errors._HERE if " " in said]
+    assert len(sentences) == 7
     assert [said for said in sentences if said not in joined] == []
 
 

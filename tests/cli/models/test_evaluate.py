@@ -94,7 +94,7 @@ def test_labels_the_model_does_not_know_count_as_mistakes_and_absent_ones_are_le
     np.savez("odd.npz", X=X[y < 3], y=np.where(y[y < 3] == 2, 7, y[y < 3]))
     result = command("evaluate", "digits.mercer", "odd.npz")
     assert result.exit_code == 0
-    assert f"{(y == 2).sum()} rows have labels that are not classes of the model" in result.stderr
+    assert f"{(y == 2).sum()} rows have labels that the model does not know: 7." in result.stderr
     found = succeeds("evaluate", "digits.mercer", "odd.npz", "--json")
     assert found["unknown_rows"] == (y == 2).sum()
     lines = {line["label"]: line for line in found["classes"]}

@@ -114,7 +114,7 @@ def test_a_label_column_is_no_feature(succeeds, X):
         (2, ["KernelClassifier", "mercer fit"], ["unfitted.mercer", "X.npy"]),
         (1, ["3 columns", "takes 64", "--label"], ["two.mercer", "narrow.csv"]),
         (1, ["missing.npy", "row 0", "nan"], ["two.mercer", "missing.npy"]),
-        (1, ["Negative"], ["two.mercer", "negative.npy"]),
+        (1, ["needs values >= 0"], ["two.mercer", "negative.npy"]),
         (2, ["cannot be combined"], ["two.mercer", "X.npy", "--scores", "--proba"]),
         (2, ["--probability"], ["two.mercer", "X.npy", "--proba"]),
         (2, ["numbers", "scores"], ["numbers.mercer", "X.npy", "--scores"]),

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer._base.errors import MissingExtraError
-from mercer.cli.main import app
+from mercer.cli.app import app
 from mercer.molecules import MoleculeIndex
 from mercer.spectra import Spectra, SpectrumIndex
 from tests.serving.running import kept_logging, until

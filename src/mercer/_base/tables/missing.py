@@ -25,7 +25,8 @@ class MissingValues:
     cells : cells of features without a value
     rows : rows with such a cell or, where they are dropped, without a label
     columns : cells without a value of each column that has some, by name or number
-    unlabeled : rows that are dropped because they have no label
+    unlabelled : rows that are dropped because they have no label
+    by_model : whether what was inserted are the means of a model, not those of these rows
     """
 
     policy: str
@@ -33,15 +34,18 @@ class MissingValues:
     rows: int
     columns: dict[str, int]
     unlabelled: int = 0
+    by_model: bool = False
 
     def __str__(self):
-        found = f"{self.cells} missing value{'s' if self.cells != 1 else ''} in column {_some(self.columns)}"
+        where = "column" if len(self.columns) == 1 else "columns"
+        found = f"{self.cells} missing value{'s' if self.cells != 1 else ''} in {where} {_some(self.columns)}"
         if self.policy == "drop-rows":
             reasons = [found] if self.cells else []
             if self.unlabelled:
                 reasons.append(f"{self.unlabelled} without a label")
             return f"{self.rows} row{'s' if self.rows != 1 else ''} dropped: {', '.join(reasons)}"
-        filled = "the means of the training rows" if self.policy == "mean" else self.policy.removeprefix("fill:")
+        whose = "of the training rows" if self.by_model else "of the columns"
+        filled = f"the means {whose}" if self.policy == "mean" else self.policy.removeprefix("fill:")
         return f"{found}, filled with {filled}"
 
 
@@ -84,7 +88,8 @@ class CompletedSource(RowSource):
         if policy == "drop-rows" and needs_labels and inner.labels[1] is not None:
             gone, unlabelled = gone | inner.labels[1], int(inner.labels[1].sum())
         if gone.any():
-            self.missing = MissingValues(policy, int(found.counts.sum()), int(gone.sum()), found.by_name(), unlabelled)
+            counts = int(found.counts.sum()), int(gone.sum()), found.by_name(), unlabelled
+            self.missing = MissingValues(policy, *counts, by_model=means is not None)
         n_rows, self._n_rows_in_file = inner.shape[0], inner.shape[0]
         if policy == "drop-rows" and gone.any():
             self.kept = np.flatnonzero(~gone)

@@ -125,7 +125,7 @@ class InputRules:
         if how != "fill" or not separator or not math.isfinite(value):
             meant = (*_WORDS, f"fill:{text}") if math.isfinite(value) else _WORDS
             hint = did_you_mean(self.missing, meant).strip()
-            said = f"missing must be {_POLICIES}, as in fill:0; got {self.missing!r}."
+            said = f"`missing` must be {_POLICIES}, as in fill:0; got {self.missing!r}."
             raise ArgumentError(f"{said} {hint}".rstrip())
         return value
 

@@ -4,7 +4,7 @@
 object, ``--debug`` shows the traceback above it.
 """
 
-__all__ = ["FAILURE", "INTERRUPTED", "USAGE", "explain", "report"]
+__all__ = ["FAILURE", "INTERRUPTED", "USAGE", "explain", "in_words_of_command", "report"]
 
 import json
 import sys
@@ -19,6 +19,31 @@ from mercer._base.tables import ArgumentError
 from mercer._base.terminal import escaped
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+# what the library calls things in its messages, and what they are called on the command line
+_HERE = {
+    "Connect to it, push with replace=True,": "Search it with mercer index search --store, push with --replace,",
+    "KernelIndex.push": "mercer index push",
+    "KernelIndex.connect": "mercer index search --store",
+    "`m`": "--m",
+    "`missing`": "--missing",
+    "`ef_construction`": "--ef-construction",
+    ">= 2 m; got m=": "of at least twice --m; got --m ",
+    "ef_construction=": "--ef-construction ",
+    "ef_construction": "--ef-construction",
+    "bytes_per_item=": "--bytes ",
+    "n_lists=": "--lists ",
+    "(vectors=None)": "(--vectors none)",
+    "KernelIndex.search(where=)": "--where",
+    "KernelIndex.range_search(where=)": "--where",
+    "StoreIndex.search(where=)": "--where",
+    "SpectrumIndex.search(where=)": "--where",
+    "neighbor_graph(where=)": "--where",
+    "Add rows with data= to store some.": "Build it with --keep.",
+    "Push the index again with replace=True.": "Push it again with mercer index push --replace.",
+    "Open it with mercer.KernelIndex.open.": "Use mercer index, such as mercer index search.",
+    "Open it with mercer.spectra.SpectrumIndex.open.": "Use mercer spectra, such as mercer spectra search.",
+    "Open it with mercer.molecules.MoleculeIndex.open.": "Use mercer molecules, such as mercer molecules search.",
+}
 
 
 def report(error: Exception, arguments: Sequence[str]) -> int:
@@ -42,10 +67,8 @@ def explain(error: Exception) -> tuple[str, int]:
     """
     if hasattr(error, "format_message"):  # typer's own errors, whose class is not called the same in all its versions
         return _usage(error)
-    if isinstance(error, ArgumentError):
-        return _sentence(str(error)), USAGE
     if isinstance(error, MercerError):
-        return _sentence(str(error)), FAILURE
+        return _sentence(in_words_of_command(str(error))), USAGE if isinstance(error, ArgumentError) else FAILURE
     if isinstance(error, MemoryError):
         return "Out of memory. Use fewer rows, or --dtype float32.", FAILURE
     if isinstance(error, OSError) and error.strerror:
@@ -66,3 +89,14 @@ def _usage(error: Any) -> tuple[str, int]:
 def _sentence(message: str) -> str:
     message = " ".join(message.split())
     return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+def in_words_of_command(message: str) -> str:
+    """A message of the library for somebody who sees options and commands only.
+
+    >>> in_words_of_command("KernelIndex.search(where=), character 1, at a: there is no such column.")
+    '--where, character 1, at a: there is no such column.'
+    """
+    for there, here in _HERE.items():
+        message = message.replace(there, here)
+    return message

@@ -129,7 +129,10 @@ def _parsed(each: Parameter, said: Any) -> Any:
     try:
         return each.parse(said)
     except InputError as error:
-        name = each.metavar if each.positional else _flags(each)[0].partition("/")[0]
+        flags = _flags(each)
+        short = f"-{each.name}"  # -k, where --k is there for form only
+        short = short if short in flags else flags[0]
+        name = each.metavar if each.positional else short.partition("/")[0]
         raise OptionError(str(error).replace(f"`{each.name}`", str(name), 1)) from error
 
 

@@ -1,6 +1,6 @@
 """Parameters said on the command line as NAME=VALUE."""
 
-__all__ = ["named_values", "parameters_of"]
+__all__ = ["OF_KERNEL", "kernel_values", "named_values", "parameters_of"]
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from mercer._base.files.renames import renamed
 from mercer._base.tables import ArgumentError
 
+OF_KERNEL = "kernel__"  # scikit-learn's way of naming the parameters of a parameter
 Value = bool | int | float | str | None
 
 
@@ -24,6 +25,15 @@ def named_values(texts: Iterable[str], example: str) -> dict[str, Value]:
             raise ArgumentError(f"A parameter must have the form NAME=VALUE, as in {example}; got {text!r}.")
         found[name.strip()] = _value(value.strip())
     return found
+
+
+def kernel_values(texts: Iterable[str], example: str) -> dict[str, Value]:
+    """Names and values of a kernel's parameters, whose names may have the prefix that a map's command needs.
+
+    >>> kernel_values(["gamma=0.5", "kernel__signed=true"], "--param gamma=0.5")
+    {'gamma': 0.5, 'signed': True}
+    """
+    return {name.removeprefix(OF_KERNEL): value for name, value in named_values(texts, example).items()}
 
 
 def parameters_of(estimator, texts: Iterable[str], example: str, hidden: set[str]) -> dict[str, Any]:

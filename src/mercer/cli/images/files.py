@@ -63,11 +63,10 @@ def paths_of(files: list[str]) -> list[Path]:
 def check_some_kept(encoding, strict: bool) -> None:
     """Refuse when nothing could be read, or with --strict when anything could not."""
     reasons = list(encoding.skipped.values())
-    if strict and reasons:
+    if reasons and (strict or (len(reasons) == 1 and not encoding.kept.any())):
         raise InputError(reasons[0])
     if not encoding.kept.any():
-        what = "The image" if len(reasons) == 1 else f"None of the {len(reasons)} images"
-        raise InputError(f"{what} can{'not' if len(reasons) == 1 else ''} be read. {reasons[0]}")
+        raise InputError(f"None of the {len(reasons)} images can be read. {reasons[0]}")
 
 
 def pair_of(option: str, text: str) -> tuple[int, int]:

@@ -87,6 +87,9 @@ def train(ctx: typer.Context, given, settings: Settings) -> None:
         return
     if not settings.quiet:  # the file is the result
         _print(settings, document)
+    if report.figures and report.n_folds < given.cv:
+        said = f"the smallest class has {report.n_folds} images, so cross-validation used {report.n_folds} folds"
+        note(settings, f"--folds {given.cv} was reduced: {said}.")
     note_skipped(settings, list(model.skipped_.values()), "image")
 
 
@@ -205,6 +208,7 @@ def _document(report, folder: str, out: Path, model_bytes: int, peak_bytes: int)
         "map": learner.plan_.map,
         "C": getattr(learner, "C_", None) or learner.C,
         "cross_validation": report.figures or None,
+        "folds": report.n_folds if report.figures else None,
         "seconds": report.seconds | {"total": sum(report.seconds.values())},
         "peak_bytes": peak_bytes,
         "bytes": model_bytes,
@@ -222,6 +226,7 @@ def _print(settings: Settings, document: dict[str, Any]) -> None:
     ]
     if document["cross_validation"]:
         rows += [
+            ["cross-validation", f"{document['folds']} folds"],
             ["accuracy, by cross-validation", f"{document['cross_validation']['accuracy']:.4f}"],
             ["mAP, by cross-validation", f"{document['cross_validation']['map']:.4f}"],
         ]

@@ -11,7 +11,7 @@ from mercer._base.tables import ArgumentError, keep_columns
 from mercer.cli.framework.checks import as_argument
 from mercer.cli.framework.options import COMMON, INPUT, Group, Settings, options
 from mercer.cli.framework.output import answer_json, note, print_facts, print_json, progress, took
-from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.parameters import kernel_values
 from mercer.cli.framework.shared import DATA, DIR, IDS, KEEP, KERNEL_PARAM
 from mercer.cli.index.parts.adding import RowsToAdd, add_rows, check_rows, open_rows_to_add, with_columns
 from mercer.cli.index.parts.description import described, facts_of_plan, facts_of_rows
@@ -80,6 +80,7 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
         index.fit(sample)
         keep_columns(index, given.data)
         given = with_columns(given, index)
+    _say_about_bytes(settings, choices["bytes_per_item"], index)
     fitted = time.perf_counter()
     head = {"data": given.data.name, "rows": given.n_rows, "columns": given.data.shape[1], "fitted_on": sample.shape[0]}
     head |= missing_facts(given.data)
@@ -94,13 +95,20 @@ def build(x, out, ids, keep, fit_rows, dry_run, choices, rules, settings: Settin
         _print_built(settings, index, str(out), head | times)
 
 
+def _say_about_bytes(settings: Settings, asked: int | None, index) -> None:
+    """Point out that codes are shorter than was asked for, as there are fewer components than bytes."""
+    taken = index.plan_.get("bytes_per_item")
+    if asked is not None and taken is not None and taken < asked:
+        note(settings, f"--bytes {asked} is more than these rows can use; codes take {taken} bytes.")
+
+
 def _new_index(choices: dict[str, Any], seed: int):
     """The index that the options describe, not fitted. What cannot be combined is refused here."""
     from mercer import KernelIndex
     from mercer.kernels import get_kernel
 
     given = dict(choices)
-    parameters = named_values(given.pop("param") or [], "--param gamma=0.5")
+    parameters = kernel_values(given.pop("param") or [], "--param gamma=0.5")
     given["vectors"] = None if given["vectors"] == "none" else given["vectors"]
     with as_argument():
         index = KernelIndex(**given | {"kernel": get_kernel(given["kernel"], **parameters)}, random_state=seed)

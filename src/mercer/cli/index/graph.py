@@ -13,7 +13,6 @@ from mercer.cli.framework.output import note, print_facts, print_json, progress,
 from mercer.cli.framework.shared import DIR
 from mercer.cli.index.parts.files import open_index
 from mercer.cli.index.parts.limits import check_limit
-from mercer.cli.index.stores import said_here
 
 EXAMPLES = """
 Link every row to its 15 nearest; keep mutual links only; keep similar pairs only:
@@ -61,7 +60,7 @@ def graph(
     with open_index(place) as index:
         limit = {"min_similarity": min_similarity, "max_distance": max_distance}
         check_limit(index, place, limit)
-        with progress(settings) as watch, said_here():
+        with progress(settings) as watch:
             found = neighbor_graph(index, k, **limit, mutual=mutual, exact=exact, where=where)
         wants_data = components is not None or (out is not None and edge_format(out, out_format) == "graphml")
         beside = index.data(found.ids.tolist()) if wants_data and index.columns_ else {}

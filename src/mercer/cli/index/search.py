@@ -18,7 +18,7 @@ from mercer.cli.index.parts.files import open_index, open_rows_for
 from mercer.cli.index.parts.ids import known_ids, read_ids
 from mercer.cli.index.parts.limits import check_limit
 from mercer.cli.index.parts.matches import Matches, output_format, print_matches, write_matches
-from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store, said_here
+from mercer.cli.index.stores import STORE, StorePlace, allowed_in_store, open_store
 from mercer.cli.models.learning import answers, missing_facts, spread, warm_up
 
 SEARCH_EXAMPLES = """
@@ -146,7 +146,7 @@ def _run(
         question = _fitted(question, index)
         data = open_rows_for(settings, q, rules, index)
         allowed = _allowed(question, index)
-        with progress(settings), said_here():
+        with progress(settings):
             found, certificate, times = _ask(index, data, question, allowed)
         head = _head(index, data, question) | times | _certified(certificate)
     title = f"{'True nearest' if question.exact else 'Nearest'} rows of {data.name} in {question.place}"

@@ -1,13 +1,10 @@
 """``mercer index push``: an index into PostgreSQL or Milvus; and opening it there for a search."""
 
-__all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push", "said_here"]
+__all__ = ["PUSH_EXAMPLES", "STORE", "StorePlace", "allowed_in_store", "open_store", "push"]
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mercer._base.errors import InputError
 from mercer._base.parameters import REQUIRED, choice, flag, integer, text
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import exclude
@@ -28,24 +25,6 @@ Then:
 _SAID_OF_A_PUSH = (
     "method", "m", "ef_construction", "replace", "id_column", "embedding_column", "row_column",
 )  # fmt: skip
-# what the library calls things in its messages, and what they are called on the command line
-_HERE = {
-    "Connect to it, push with replace=True,": "Search it with mercer index search --store, push with --replace,",
-    "KernelIndex.push": "mercer index push",
-    "KernelIndex.connect": "mercer index search --store",
-    "`m`": "--m",
-    "`ef_construction`": "--ef-construction",
-    ">= 2 m; got m=": "of at least twice --m; got --m ",
-    "ef_construction=": "--ef-construction ",
-    "ef_construction": "--ef-construction",
-    "(vectors=None)": "(--vectors none)",
-    "KernelIndex.search(where=)": "--where",
-    "KernelIndex.range_search(where=)": "--where",
-    "StoreIndex.search(where=)": "--where",
-    "neighbor_graph(where=)": "--where",
-    "Add rows with data= to store some.": "Build it with --keep.",
-    "Push the index again with replace=True.": "Push it again with mercer index push --replace.",
-}
 
 
 @dataclass(frozen=True)
@@ -82,20 +61,7 @@ def open_store(place: StorePlace):
     """The index in a store, to be closed by a ``with`` block."""
     from mercer import KernelIndex
 
-    with said_here():
-        return KernelIndex.connect(place.store, place.table, embedding_column=place.column)
-
-
-@contextmanager
-def said_here() -> Iterator[None]:
-    """Errors of the library, in the words of the command line."""
-    try:
-        yield
-    except InputError as error:
-        message = str(error)
-        for there, here in _HERE.items():
-            message = message.replace(there, here)
-        raise type(error)(message) from error
+    return KernelIndex.connect(place.store, place.table, embedding_column=place.column)
 
 
 def allowed_in_store(place: StorePlace, index, file: str | None):
@@ -133,7 +99,7 @@ def push(given, settings: Settings) -> None:
     """
     how = {name: given[name] for name in _SAID_OF_A_PUSH}
     how |= {"dtype": "float16" if given.half else "float32", "vectors": "same" if given.rows else None}
-    with open_index(given.place) as index, progress(settings) as watch, said_here():
+    with open_index(given.place) as index, progress(settings) as watch:
         pushed = index.push(given.to, given.table, **how)
         with pushed:
             found = pushed.stats()

@@ -8,9 +8,9 @@ from typing import Any
 from mercer._base.errors import did_you_mean
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument
-from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.parameters import OF_KERNEL, named_values
 
-_OF_KERNEL, _OF_MAP = "kernel__", "map__"  # scikit-learn's way of naming the parameters of a parameter
+_OF_MAP = "map__"
 
 
 def build_map(text: str, kernel: str | None, param: Sequence[str], project: int | None, seed: int):
@@ -60,7 +60,7 @@ def _known(name: Any, known: dict[str, type], what: str) -> type:
 
 def _of_signs(given: dict[str, Any], kernel: str | None, seed: int) -> dict[str, Any]:
     """Parameters of a SignHash, whose map is said by its name: under a kernel alone, components, as many as bits."""
-    inner = {key: value for key, value in given.items() if key.startswith((_OF_KERNEL, _OF_MAP))}
+    inner = {key: value for key, value in given.items() if key.startswith((OF_KERNEL, _OF_MAP))}
     own = {key: value for key, value in given.items() if key not in inner}
     name = own.pop("map", "kpca" if kernel is not None or inner else None)
     if name is None:
@@ -73,8 +73,8 @@ def _of_signs(given: dict[str, Any], kernel: str | None, seed: int) -> dict[str,
 
 def _configured(cls: type, title: str, kernel: str | None, given: dict[str, Any], seed: int):
     defaults = cls().get_params(deep=False)
-    own = {key: value for key, value in given.items() if not key.startswith(_OF_KERNEL)}
-    of_kernel = {key.removeprefix(_OF_KERNEL): value for key, value in given.items() if key.startswith(_OF_KERNEL)}
+    own = {key: value for key, value in given.items() if not key.startswith(OF_KERNEL)}
+    of_kernel = {key.removeprefix(OF_KERNEL): value for key, value in given.items() if key.startswith(OF_KERNEL)}
     unknown = sorted(set(own) - set(defaults))
     if unknown:
         accepted = ", ".join(sorted(set(defaults) - {"kernel", "n_jobs", "random_state"}))

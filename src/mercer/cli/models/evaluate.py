@@ -108,11 +108,12 @@ def _judge_classes(learner, data: RowSource, truth):
 
 
 def judged(truth, predicted, scores, classes) -> dict[str, Any]:
-    """Figures of merit, and of how many rows the class is none that the model knows."""
+    """Figures of merit, and the labels that are no classes of the model, with how many rows have them."""
     import numpy as np
 
-    n_unknown = int((~np.isin(truth, classes)).sum())
-    return class_figures(truth, predicted, scores, classes) | ({"unknown_rows": n_unknown} if n_unknown else {})
+    unknown = truth[~np.isin(truth, classes)]
+    found = {"unknown_rows": len(unknown), "unknown_labels": np.unique(unknown).tolist()} if len(unknown) else {}
+    return class_figures(truth, predicted, scores, classes) | found
 
 
 def _are_words(labels) -> bool:
@@ -120,7 +121,7 @@ def _are_words(labels) -> bool:
 
 
 def _some(labels) -> str:
-    shown = ", ".join(map(str, labels[:_LABELS_SHOWN].tolist()))
+    shown = ", ".join(map(str, labels[:_LABELS_SHOWN]))
     return shown if len(labels) <= _LABELS_SHOWN else f"{shown} and {len(labels) - _LABELS_SHOWN} more"
 
 
@@ -184,7 +185,9 @@ def _print(settings: Settings, title: str, document: dict[str, Any]) -> None:
         note(settings, "Use --json to print the confusion matrix, or --plot to draw it.")
     if "unknown_rows" in document:
         n = document["unknown_rows"]
-        note(settings, f"{n} rows have labels that are not classes of the model; they count as errors.")
+        have = "row has a label" if n == 1 else "rows have labels"
+        unknown = _some(document["unknown_labels"])
+        note(settings, f"{n:,} {have} that the model does not know: {unknown}. Such rows count as errors.")
 
 
 def _number(value: float | None, text: str = "{:.4f}") -> str:

@@ -12,11 +12,10 @@ from mercer._base.parameters.learners import LEARNER as PARAMETERS
 from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import as_argument, first_said
 from mercer.cli.framework.options import Group
-from mercer.cli.framework.parameters import named_values
+from mercer.cli.framework.parameters import OF_KERNEL, named_values
 from mercer.cli.framework.shared import MAP_PARAM
 from mercer.cli.map.building import build_map
 
-_OF_KERNEL = "kernel__"
 # None where nothing was said and the estimator's own default holds
 LEARNER = Group((
     PARAMETERS["kernel"].unsaid("chosen by trials; chi2 with options of solvers; the map's own; intersection for icd"),
@@ -192,14 +191,16 @@ def _kernel(choices: Values, default: str, but: str):
     from mercer.kernels import get_kernel
 
     name = choices.kernel or default
-    given = named_values(choices.param or [], "kernel__gamma=0.5")
-    foreign = [key for key in given if not key.startswith(_OF_KERNEL)]
+    given = named_values(choices.param or [], "gamma=0.5")
+    with as_argument():
+        known = {} if name == "auto" else get_kernel(name).get_params()
+    foreign = [key for key in given if not key.startswith(OF_KERNEL) and key not in known]
     if foreign:
-        raise ArgumentError(f"The parameter {foreign[0]!r} belongs to a map, but {but}")
+        raise ArgumentError(f"{foreign[0]!r} is not a parameter of the kernel, but of a map, and {but}")
     if name == "auto" and given:
         raise ArgumentError("--kernel auto compares kernels without parameters. Remove --param.")
     if name == "auto":
         return name
     with as_argument():
-        kernel = get_kernel(name, **{key.removeprefix(_OF_KERNEL): value for key, value in given.items()})
+        kernel = get_kernel(name, **{key.removeprefix(OF_KERNEL): value for key, value in given.items()})
     return kernel if given else name

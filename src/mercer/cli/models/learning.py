@@ -25,17 +25,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mercer._base.errors import InputError, MercerError
+from mercer._base.errors import InputError, MercerError, NegativeValueError
 from mercer._base.files.steps import last_step, listed_name, without_names, word_columns
 from mercer._base.tables import ArgumentError, Features, RowSource, features_of, open_rows
 from mercer._base.tables.columns import listed
 from mercer.cli.framework.checks import check_file
 from mercer.cli.framework.labels import labels_of
 from mercer.cli.framework.options import Settings
-from mercer.cli.framework.output import note
+from mercer.cli.framework.output import note, note_skipped
 from mercer.cli.framework.rates import at_rate
 
 _MOST_ROWS = 8192  # of a block
+_SIGNED = "-p kernel__signed=true when you fit the model or build the index"
 _MEMORY_SHARE = 0.25  # of the available memory that rows may take before they are read block by block
 
 
@@ -70,8 +71,7 @@ def _open_molecules(settings: Settings, x: str, rules: dict[str, Any], fingerpri
     check_file(x, "Name a file of molecules.")
     own = {name: rules[name] for name in ("format", "label", "id", "max_unpacked")}
     data = MoleculeRows.read(x, fingerprints, **own)
-    if data.problems:
-        note(settings, f"Molecules skipped: {len(data.problems):,}. {data.problems[0]}")
+    note_skipped(settings, data.problems, "molecule")
     return data
 
 
@@ -239,11 +239,32 @@ def spread(answers: list[Any], data: RowSource, empty: Any) -> list[Any]:
     return found
 
 
+def _in_file(error: NegativeValueError, data: RowSource, signed: str) -> InputError:
+    """The same complaint about a file: a sample of rows, or a block, has numbers of its own."""
+    import numpy as np
+
+    for rows, part in data.blocks():
+        values = rows.data if hasattr(rows, "indptr") else rows
+        if (values < 0).any():
+            where, value = data.place_of(rows, int(np.argmax(values < 0)), range(part.start, part.stop))
+            needed = f"{where} holds {value:.6g}, but {error.who} needs values >= 0."
+            return InputError(f"{needed} For values with signs, set {signed}." if error.may_be_signed else needed)
+    return error
+
+
 @contextmanager
-def blaming(data: RowSource) -> Iterator[None]:
-    """scikit-learn's complaints about the rows are about the file, not a fault of the program."""
+def blaming(data: RowSource, signed: str = _SIGNED) -> Iterator[None]:
+    """scikit-learn's complaints about the rows are about the file, and a negative value is named by its place there.
+
+    Parameters
+    ----------
+    data : the file
+    signed : the option that lets a kernel take values with signs
+    """
     try:
         yield
+    except NegativeValueError as error:
+        raise _in_file(error, data, signed) from error
     except MercerError:
         raise
     except ValueError as error:

@@ -72,7 +72,9 @@ def predict(model, x, out, out_format, scores, proba, bits, rules, settings: Set
         about |= bits_of(learner)
         about |= missing_facts(data) | {"seconds": watch.seconds}
         print_json({"model": model, "data": data.name, "rows": data.n_rows_in_file} | about | values)
-    note(settings, f"{what.capitalize()} of {data.n_rows_in_file} rows in {took(watch.seconds)}{written_to(out)}")
+    given, n = what if hasattr(learner, "classes_") else "numbers", data.n_rows_in_file
+    rows = f"{n:,} row{'s' * (n != 1)}"
+    note(settings, f"{given.capitalize()} of {rows} in {took(watch.seconds)}{written_to(out)}")
 
 
 def _question(learner, what: str, model: str):

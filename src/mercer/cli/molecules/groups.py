@@ -4,6 +4,7 @@ __all__ = ["CLUSTER_EXAMPLES", "PICK_EXAMPLES", "cluster", "pick"]
 
 from mercer._base.parameters import REQUIRED, choice, integer, pathname
 from mercer._base.parameters.molecules import CUTOFF
+from mercer._base.tables import ArgumentError
 from mercer.cli.framework.checks import check_folder
 from mercer.cli.framework.options import COMMON, Settings, options
 from mercer.cli.framework.output import note, print_json, print_table, progress, took, written_to
@@ -73,6 +74,8 @@ def pick(place, n, out, out_format, grid, settings: Settings) -> None:
     said = table_format(out, out_format, settings)
     check_folder(grid)
     with MoleculeIndex.open(place, verify=False, n_jobs=settings.threads) as index, progress(settings) as watch:
+        if n > len(index):
+            raise ArgumentError(f"-n must be an integer from 1 to {len(index)}, the number of molecules; got {n}.")
         ids, similarity = index.pick(n, random_state=settings.seed)
         columns = index.columns(ids)
     known = [None if value != value else value for value in similarity.tolist()]

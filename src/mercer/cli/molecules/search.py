@@ -90,4 +90,4 @@ def pairs(place, min_score, where, out, out_format, settings: Settings) -> None:
     write_table(out, {"first": first.tolist(), "second": second.tolist(), "score": scores.tolist()}, said)
     if settings.json:
         print_json({"index": place, "min_score": min_score, "pairs": len(first), "out": out, "seconds": watch.seconds})
-    note(settings, f"{len(first):,} pairs in {took(watch.seconds)}{written_to(out)}")
+    note(settings, f"{len(first):,} pair{'s' * (len(first) != 1)} in {took(watch.seconds)}{written_to(out)}")

@@ -133,7 +133,7 @@ def pairs(place, min_score, mode, min_matched_peaks, out, out_format, settings: 
     write_table(out, table, said)
     if settings.json:
         print_json({"index": place, "min_score": min_score, "pairs": len(first), "out": out, "seconds": watch.seconds})
-    note(settings, f"{len(first)} pairs in {took(watch.seconds)}{written_to(out)}")
+    note(settings, f"{len(first):,} pair{'s' * (len(first) != 1)} in {took(watch.seconds)}{written_to(out)}")
 
 
 def _print(settings: Settings, table: dict[str, list], found) -> None:

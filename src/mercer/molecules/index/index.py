@@ -17,7 +17,7 @@ from mercer.molecules.index.hits import MoleculeHits
 from mercer.molecules.index.settings import GIVEN, Settings
 from mercer.molecules.reading.files import warn_of
 from mercer.search import KernelIndex, neighbor_graph
-from mercer.search.rows.checks import damages_named
+from mercer.search.rows.checks import damages_named, refuse_other_kind
 from mercer.search.rows.place import header_of
 
 _FORMAT = 1
@@ -154,6 +154,7 @@ class MoleculeIndex:
         rows = KernelIndex.open(path, mode, verify=verify, n_jobs=n_jobs)
         try:
             storage = rows.rows_.storage
+            refuse_other_kind(storage, "molecules")
             with damages_named(storage):
                 found = _settings_in(storage.header, rows)
             index = cls(found.pop("similarity"), **found, n_jobs=n_jobs)

@@ -74,7 +74,7 @@ def warn_of(problems):
     """Say what was left out."""
     if problems:
         more = f" And {len(problems) - _SHOWN:,} more." if len(problems) > _SHOWN else ""
-        text = f"Molecules skipped: {len(problems):,}. {' '.join(problems[:_SHOWN])}{more}"
+        text = f"Skipped {len(problems):,} molecule{'s' * (len(problems) != 1)}: {' '.join(problems[:_SHOWN])}{more}"
         warnings.warn(text, SkippedMoleculesWarning, stacklevel=3)
 
 

@@ -4,7 +4,15 @@ Columns and header are compared whenever a generation is opened. Rows are looked
 ``verify=True``; otherwise those that are taken are looked at each time, before a compiled loop is given any of them.
 """
 
-__all__ = ["check_columns", "check_lengths", "check_rows", "check_taken", "damages_named", "read_header"]
+__all__ = [
+    "check_columns",
+    "check_lengths",
+    "check_rows",
+    "check_taken",
+    "damages_named",
+    "read_header",
+    "refuse_other_kind",
+]
 
 import os
 from contextlib import contextmanager
@@ -21,6 +29,11 @@ from mercer.search.rows.ids import LONGEST_TEXT
 from mercer.search.rows.vectors import VECTOR_TYPES
 from mercer.search.storage.directory.files import REMEDY
 
+_OPENED_BY = {
+    "spectra": "Open it with mercer.spectra.SpectrumIndex.open.",
+    "molecules": "Open it with mercer.molecules.MoleculeIndex.open.",
+    "rows": "Open it with mercer.KernelIndex.open.",
+}
 CHECKED_ROWS = 2**14  # looked at together
 
 
@@ -31,6 +44,15 @@ def damages_named(storage):
         yield
     except FileProblem as problem:
         raise ModelFileError(f"{os.fspath(storage.path)!r} {problem} {REMEDY}") from problem.__cause__
+
+
+def refuse_other_kind(storage, *kinds):
+    """Refuse a healthy index that another class opens."""
+    header = storage.header
+    marks = {"spectra": "spectra", "molecules": "molecules", "rows": "oversample"}
+    kind = next((kind for kind, mark in marks.items() if mark in header), None)
+    if kind is not None and kind not in kinds:
+        raise InputError(f"{os.fspath(storage.path)!r} is an index of {kind}. {_OPENED_BY[kind]}")
 
 
 def read_header(header):

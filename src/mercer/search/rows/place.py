@@ -13,7 +13,7 @@ from mercer._base.html.notebook import ShowsPlan
 from mercer.search.columns.types import columns_in
 from mercer.search.model.file import load_model
 from mercer.search.model.parameters import check_index
-from mercer.search.rows.checks import damages_named, read_header
+from mercer.search.rows.checks import damages_named, read_header, refuse_other_kind
 from mercer.search.rows.collection import Collection
 from mercer.search.rows.packing import columns_of, format_of
 from mercer.search.storage.directory.storage import DirectoryStorage
@@ -105,6 +105,7 @@ def _open_directory(path, mode, verify, n_jobs):
     """(parameters of the index in a directory, its rows)."""
     storage = DirectoryStorage.open(path, mode, verify=verify)
     try:
+        refuse_other_kind(storage, "rows", "molecules")
         model = load_model(storage, n_jobs)
         with damages_named(storage):
             own, kept, is_sparse = read_header(storage.header)

@@ -20,7 +20,7 @@ from mercer.search.columns.blocks import take_stored
 from mercer.search.columns.types import python_values, storage_columns
 from mercer.search.conditions.evaluation import fulfilled
 from mercer.search.conditions.parsing import parse_condition
-from mercer.search.rows.checks import damages_named
+from mercer.search.rows.checks import damages_named, refuse_other_kind
 from mercer.search.storage.blocks import Column
 from mercer.search.storage.directory.storage import DirectoryStorage
 from mercer.search.storage.memory import MemoryStorage
@@ -151,6 +151,7 @@ class SpectrumIndex:
         """
         storage = DirectoryStorage.open(path, mode, verify=verify)
         try:
+            refuse_other_kind(storage, "spectra")
             with damages_named(storage):
                 found = _settings_in(storage)
                 index = cls(found.pop("similarity"), **found, n_jobs=n_jobs)

@@ -40,15 +40,15 @@ def image_folder(path):
     """
     root = Path(path)
     if not root.is_dir():
-        raise InputError(f"image_folder needs a folder with one folder per class; {root} is not a folder.")
+        raise InputError(f"{root} is not a folder. Name a folder with one subfolder of images per class.")
     classes = sorted((child for child in root.iterdir() if _is_shown(child.name) and child.is_dir()), key=_by_name)
     found = [(file, folder.name) for folder in classes for file in images_below(folder)]
     if not found:
         beside = sum(_is_image(child.name) for child in root.iterdir())
         folders = "folders without images" if classes else "no folders"
         of_its_own = "an image outside them: put it" if beside == 1 else f"{beside} images outside them: put these"
-        hint = f", and {of_its_own} into one folder per class." if beside else "."
-        raise InputError(f"image_folder needs images in one folder per class; {root} has {folders}{hint}")
+        hint = f", and {of_its_own} into one subfolder per class." if beside else "."
+        raise InputError(f"{root} must have one subfolder of images per class, but has {folders}{hint}")
     return [file for file, _ in found], np.array([label for _, label in found])
 
 

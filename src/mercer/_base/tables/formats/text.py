@@ -202,7 +202,8 @@ class _Reader:
         title, drop = (f" ({self._names[i]!r})", self._names[i]) if self._names else ("", i)
         return (
             f"{self._source}, line {number}, column {i}{title} holds {cell.strip()[:40]!r}, which is not a number. "
-            f"Ignore the column (--drop {drop}), or name it as the label or the id."
+            f"Ignore the column (--drop {drop}), or name it as the label or the id. To learn from categories, encode "
+            "them in Python, with scikit-learn's OneHotEncoder in a Pipeline, which mercer.save keeps."
         )
 
     def _refuse_unnamed(self, ids) -> None:

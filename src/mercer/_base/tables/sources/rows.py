@@ -208,8 +208,8 @@ class RowSource:
         """Whether missing values are passed on, to a model that fills them itself."""
         return self._rules.missing is None and features_of(self._rules.like).takes_missing
 
-    def _refuse(self, rows, position, numbers):
-        """Raise for the value at flat ``position`` into the rows, or into the data of a CSR matrix."""
+    def place_of(self, rows, position, numbers):
+        """(file, row and column in words, value) at flat ``position`` into rows, or into the data of a CSR matrix."""
         import numpy as np
 
         if hasattr(rows, "indptr"):
@@ -220,7 +220,13 @@ class RowSource:
             value = rows[i, column]
         title = f" ({self.feature_names[column]!r})" if self.feature_names else ""
         where = f"{self.name}, {self._row(numbers[i])}, column {column}{title}"
-        where += ", both counted from 0," if self.lines is None else ""
+        return where + (", both counted from 0," if self.lines is None else ""), value
+
+    def _refuse(self, rows, position, numbers):
+        """Raise for the value at flat ``position`` into the rows, or into the data of a CSR matrix."""
+        import numpy as np
+
+        where, value = self.place_of(rows, position, numbers)
         if np.isnan(value):
             raise InputError(
                 f"{where} holds {'nan, ' if self.lines is None else ''}a missing value. Fill it in, or use --missing "

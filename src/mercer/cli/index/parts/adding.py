@@ -104,12 +104,9 @@ def check_rows(kernel: Any, given: RowsToAdd) -> None:
     from mercer.kernels import get_kernel
 
     domain = get_kernel(kernel)
-    for rows, part in given.blocks("Checking rows"):
-        try:
+    with blaming(given.data):
+        for rows, _ in given.blocks("Checking rows"):
             domain.check_values(rows, given.data.name)
-        except InputError as error:
-            where = f"In the rows of {given.data.name} from {part.start} on, counted from there: " if part.start else ""
-            raise InputError(f"{where}{error}") from error
 
 
 def check_unknown(index, given: RowsToAdd) -> None:

@@ -5,6 +5,7 @@ __all__ = ["described", "facts_of_plan", "facts_of_rows"]
 import os
 from typing import Any
 
+from mercer.cli.framework.errors import in_words_of_command
 from mercer.cli.index.parts.files import sizes
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -23,7 +24,10 @@ def facts_of_plan(index) -> list[list[str]]:
     store = plan.get("store", "codes")
     compared = f"{'normalized' if index.normalize else 'not normalized'}, {index.measure}"
     kernel = ["kernel", f"{index.kernel_!r}, {compared}"]
-    facts = [kernel, ["store", f"{store}: {plan['store_reason']}" if plan.get("store_reason") else store]]
+    facts = [
+        kernel,
+        ["store", f"{store}: {in_words_of_command(plan['store_reason'])}" if plan.get("store_reason") else store],
+    ]
     if "embedding" not in plan:  # lists without codes
         return facts
     words = f" of words of {plan['bits']} bits" if plan.get("bits", 8) != 8 else ""
@@ -31,7 +35,7 @@ def facts_of_plan(index) -> list[list[str]]:
     return [
         *facts,
         ["embedding", f"{plan['embedding']}, {plan['n_components']} components"],
-        ["lost", f"{plan['lost_energy']:.1%} of K(x, x), on average over the sample"],
+        ["lost", f"{max(0.0, plan['lost_energy']):.1%} of K(x, x), on average over the sample"],
         *([["code", f"{plan['code']}, {plan['bytes_per_item']} bytes{words}{rotation}"]] if "code" in plan else []),
         ["chosen", str(plan["reason"])],
     ]

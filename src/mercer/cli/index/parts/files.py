@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mercer._base.errors import InputError
 from mercer._base.tables import ArgumentError, RowSource
 from mercer.cli.framework.options import Settings
 from mercer.cli.models.learning import open_data
@@ -24,7 +25,13 @@ def open_index(place: str, mode: str = "r", verify: bool = False):
 
 def open_rows_for(settings: Settings, x: str, rules: dict[str, Any], index: Any = None) -> RowSource:
     """Rows to be read block by block, in float32 unless ``--dtype`` says otherwise: an index keeps no more digits."""
-    return open_data(settings, x, rules | {"dtype": rules["dtype"] or "float32"}, index)
+    try:
+        return open_data(settings, x, rules | {"dtype": rules["dtype"] or "float32"}, index)
+    except InputError as error:
+        if not hasattr(index, "rows_") or "molecules" not in index.rows_.storage.header:
+            raise
+        hint = "The index is one of molecules: search it for files of molecules with mercer molecules search."
+        raise type(error)(f"{error} {hint}") from error
 
 
 def bytes_on_disk(place: str) -> int:
