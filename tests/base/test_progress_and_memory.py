@@ -78,8 +78,22 @@ def test_loops_inside_loops_share_a_line_and_quick_ones_are_silent():
             clock.now += 2
     assert len(lines) == 12
     assert lines[0] == "mercer: Folds 0% (0 of 4), Steps 1 step; 11:40 elapsed\n"
-    assert lines[-1] == "mercer: Folds 75% (3 of 4), Steps 3 steps; 46:40 left\n"
+    assert lines[-1] == "mercer: Folds 75% (3 of 4), Steps 3 steps; 52:30 left\n"
     assert not any("Quick" in line for line in lines)
+
+
+def test_a_first_step_that_compiles_says_nothing_of_the_time_left():
+    lines, clock = [], Clock()
+    with show_progress(LineProgress(lines.append, clock)):
+        for step in track(range(1000), "Exact machine"):
+            clock.now += 7.8 if step == 0 else 0.05
+    assert lines[0] == "mercer: Exact machine 0% (1 of 1000); 0:08 elapsed\n"
+    assert lines[1].endswith("10% (101 of 1000); 0:45 left\n")
+    lines.clear()
+    with show_progress(LineProgress(lines.append, clock)):
+        for _ in track(range(1000), "Slow"):
+            clock.now += 6
+    assert [line.partition("; ")[2] for line in lines[:3]] == ["0:06 elapsed\n", "0:12 elapsed\n", "1:39:42 left\n"]
 
 
 def test_verbose_writes_lines_where_there_is_no_terminal(capsys, monkeypatch):

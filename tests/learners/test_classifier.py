@@ -350,7 +350,7 @@ def test_weights_whose_product_is_no_number_are_refused(digits):
 def test_doors_that_do_not_exist_say_what_opens_them(digits):
     X, y, *_ = digits
     model = KernelClassifier("rbf", tol=0.1).fit(X, y)
-    with pytest.raises(AttributeError, match="predict_proba"):
+    with pytest.raises(AttributeError, match="has probabilities only with"):
         model.predict_proba(X)
     with pytest.raises(InputError, match=r"which RBF.* additive kernel"):
         model.plot_functions()

@@ -8,6 +8,9 @@ On a terminal the display is a bar. Elsewhere, in a log or a notebook's server, 
 has the open loops from the outermost to the innermost, and the time that the outermost is likely to take still:
 
     mercer: Cross-validation 40% (2 of 5), Dual coordinate descent 12 steps; 0:35 left
+
+The first step may compile loops, which no other does again, so time left is reckoned from the steps after it, once
+these are a few percent of all or have taken some seconds.
 """
 
 __all__ = ["LineProgress", "ProgressDisplay", "show_progress", "told", "took", "track"]
@@ -24,6 +27,7 @@ from typing import Any, Protocol, TypeVar
 Item = TypeVar("Item")
 logger = logging.getLogger("mercer")
 SECONDS = 5.0  # between two lines
+LEAST_SHARE, LEAST_SECONDS = 0.05, 10.0  # of the steps after the first, from either of which on they tell a time left
 
 
 class ProgressDisplay(Protocol):
@@ -68,12 +72,16 @@ def told(verbose):
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop that goes on: what it does, of how many steps, how many are done, and when it began."""
+    """A loop that goes on: what it does, of how many steps, how many are done, and when it began; and the same two of
+    the end of its first step.
+    """
 
     description: str
     total: float | None
     done: float
     start: float
+    first: float = 0.0
+    first_end: float = 0.0
 
     def __str__(self):
         if not self.total:
@@ -105,8 +113,10 @@ class LineProgress:
 
     def advance(self, task: _Loop, advance: float = 1) -> None:
         """A step is done; a line is written if the last one is some time ago."""
-        task.done += advance
         now = self._clock()
+        if not task.done:
+            task.first, task.first_end = advance, now
+        task.done += advance
         if now - self._last >= SECONDS:
             self._last = now
             self._write(f"mercer: {', '.join(map(str, self._loops))}; {_time_left(self._loops[0], now)}\n")
@@ -118,10 +128,10 @@ class LineProgress:
 
 def _time_left(loop, now):
     """What is left of a loop if the rest goes as what is done; how long it has taken, where that cannot be told."""
-    taken = now - loop.start
-    if not loop.total or not loop.done:
-        return f"{_minutes(taken)} elapsed"
-    return f"{_minutes(taken * max(loop.total - loop.done, 0) / loop.done)} left"
+    done, taken = loop.done - loop.first, now - loop.first_end
+    if not loop.total or not done or (done < LEAST_SHARE * loop.total and taken < LEAST_SECONDS):
+        return f"{_minutes(now - loop.start)} elapsed"
+    return f"{_minutes(taken * max(loop.total - loop.done, 0) / done)} left"
 
 
 def _minutes(seconds):

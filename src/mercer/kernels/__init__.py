@@ -14,7 +14,7 @@ from mercer.kernels.compose import CallableKernel, NormalizedKernel, ProductKern
 from mercer.kernels.exponential import RBF, ExpChi2, Exponential, Laplacian
 from mercer.kernels.matches import MatrixSummary, best_matches
 from mercer.kernels.ratios import BrayCurtis, DotTanimoto, MinMax
-from mercer.kernels.registry import KERNELS, get_kernel, in_words, needs_non_negative
+from mercer.kernels.registry import KERNELS, TakesKernel, get_kernel, in_words, needs_non_negative
 from mercer.kernels.universal_rbf import UniversalRBF
 from mercer.kernels.widths import closed, resolve_kernel
 
@@ -40,6 +40,7 @@ __all__ = [
     "PowerMean",
     "ProductKernel",
     "SumKernel",
+    "TakesKernel",
     "UniversalRBF",
     "best_matches",
     "closed",

@@ -1,6 +1,6 @@
 """Names of kernels, as accepted wherever a kernel is."""
 
-__all__ = ["KERNELS", "get_kernel", "in_words", "needs_non_negative"]
+__all__ = ["KERNELS", "TakesKernel", "get_kernel", "in_words", "needs_non_negative"]
 
 import re
 
@@ -90,6 +90,34 @@ def needs_non_negative(resolve):
         return getattr(resolve(), "positive_definite_on", "") == "non-negative"
     except InputError:
         return False
+
+
+class TakesKernel:
+    """For estimators whose parts may be names or None: these have no parameters that ``set_params`` could set."""
+
+    def set_params(self, **params):
+        """Set the parameters of this estimator, or of its parts, as in ``kernel__gamma`` with ``kernel=RBF()``."""
+        own = self.get_params(deep=False)
+        for key in params:
+            name, is_nested, _ = key.partition("__")
+            part = params.get(name, own.get(name))
+            if is_nested and name in own and not hasattr(part, "set_params"):
+                said = f"{name}={part!r}" + (" is a name and" if isinstance(part, str) else "")
+                raise InputError(
+                    f"{type(self).__name__} cannot set {key}, because {said} has no parameters. Use "
+                    f"{_object_for(name, part)} to set those of the {name}."
+                )
+        return super().set_params(**params)
+
+
+def _object_for(name, part):
+    """What to write instead of a name: ``kernel=RBF()`` for ``"rbf"``."""
+    if name != "kernel":
+        return f"an object as {name}"
+    try:
+        return f"kernel={type(get_kernel(part)).__name__}()"
+    except InputError:
+        return "an object such as kernel=RBF()"
 
 
 def in_words(kernel):

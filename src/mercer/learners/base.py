@@ -28,7 +28,7 @@ from mercer._base.parameters import Table, check_parameters
 from mercer._base.progress import told
 from mercer._base.threads import thread_limit
 from mercer._base.validation import canonical, require_range
-from mercer.kernels import get_kernel
+from mercer.kernels import TakesKernel, get_kernel
 from mercer.kernels.widths import resolve_kernel
 from mercer.learners.auto.door import check_automatic, learn_for, trials_ahead
 from mercer.learners.auto.predictor import PanelPredictor, ScaledPredictor
@@ -51,7 +51,7 @@ PLAN_ROWS = 2048  # rows from which a plan is made before fitting
 logger = logging.getLogger("mercer")
 
 
-class KernelLearner(ShowsPlan):
+class KernelLearner(TakesKernel, ShowsPlan):
     """Base class: parameters, the map, the plan, the solver, prediction. Subclasses know targets."""
 
     _task: str
@@ -325,10 +325,10 @@ class KernelLearner(ShowsPlan):
     def _fold(self):
         if self.machine_ is not None:
             self._predictor = self.machine_
-        elif encode.is_quantizer(self.map_):
-            self._predictor = self.map_.fold_factors(self.coef_)
-        else:
-            self._predictor = self.map_.fold_kept(self.coef_)
+            return
+        is_quantizer = encode.is_quantizer(self.map_)
+        folded = self.map_.fold_factors(self.coef_) if is_quantizer else self.map_.fold_kept(self.coef_)
+        self._predictor = folded.named(type(self).__name__)
 
     @property
     def _intercept(self):

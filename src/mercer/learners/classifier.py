@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +16,7 @@ from mercer._base.files.loaded import check_kind, checked_array
 from mercer._base.parameters import Table, keep_arguments
 from mercer._base.parameters.learners import CLASSIFIER
 from mercer.learners.auto.door import check_scores, refuse_groups, rows_of_trials
+from mercer.learners.available import available_where
 from mercer.learners.base import KernelLearner
 from mercer.learners.dask.tasks import client_of
 from mercer.learners.fitting import encode
@@ -25,7 +25,7 @@ from mercer.learners.fitting.class_weights import class_weights
 from mercer.learners.fitting.plan import check_memory
 from mercer.learners.fitting.repeats import merged_repeats, without_idle_rows
 from mercer.learners.fitting.softmax import SoftmaxLink, fit_softmax
-from mercer.learners.fitting.targets import choose_columns, class_columns
+from mercer.learners.fitting.targets import choose_columns, class_columns, refuse_missing
 from mercer.learners.solvers.losses import CLASSIFICATION_LOSSES, get_loss
 from mercer.spaces import LandmarkPredictor
 
@@ -35,12 +35,11 @@ LINKS = {"logistic": expit, "multinomial": lambda scores: softmax(scores, axis=1
 
 
 def _has_probabilities(self):
-    if self.probability or self.loss in LINKS or self._is_automatic:
-        return True
-    raise AttributeError(
-        f"{type(self).__name__} has probabilities only with kernel=None, with probability=True, or with "
-        "loss='logistic' or 'multinomial'."
-    )
+    if not (self.probability or self.loss in LINKS or self._is_automatic):
+        raise AttributeError(
+            f"{type(self).__name__} has probabilities only with kernel=None, with probability=True, or with "
+            "loss='logistic' or 'multinomial'."
+        )
 
 
 class KernelClassifier(ClassifierMixin, KernelLearner):
@@ -239,7 +238,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
         """Predict the class of each row."""
         return self.columns_.choose(self.decision_function(X), self.classes_)
 
-    @available_if(_has_probabilities)
+    @available_where(_has_probabilities)
     def predict_proba(self, X):
         """Predict the probability of each class, (n, classes).
 
@@ -322,6 +321,7 @@ class KernelClassifier(ClassifierMixin, KernelLearner):
 
     def _read(self, X, y, sample_weight):
         X, y = encode.opened(X), encode.fetched(y)
+        refuse_missing(y, type(self).__name__)
         if self.probability and self.loss not in LINKS and client_of(X) is not None:
             raise InputError(
                 f"{type(self).__name__}: probability=True uses cross-validation, which needs all rows in one process. "

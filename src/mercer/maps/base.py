@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._base.feature_names import names_of_features
 from mercer._base.parameters import Table, check_parameters
 from mercer._base.validation import canonical, narrow, require_range
-from mercer.kernels import get_kernel, needs_non_negative, resolve_kernel
+from mercer.kernels import TakesKernel, get_kernel, needs_non_negative, resolve_kernel
 from mercer.maps.dask import is_dask, rows_to_fit, transform_chunks
 from mercer.spaces import MapPredictor, as_rows
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(TakesKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the maps: a scikit-learn transformer that approximates a kernel.
 
     A subclass defines ``fit`` (which sets ``kernel_``, ``inner_`` and ``_n_features_out``) and ``encode_rows(X)``, the

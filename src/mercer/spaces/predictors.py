@@ -33,10 +33,17 @@ GRID_VALUES = 2**16  # non-zero values per task of a GridPredictor
 class Predictor:
     """A function of raw rows: ``predictor(X)`` has shape (n,) or (n, C)."""
 
+    _who: str | None = None
+
     @property
     def n_features_in_(self) -> int:
         """Width of the raw rows."""
         raise NotImplementedError
+
+    def named(self, who):
+        """The same; warnings will name the estimator that it belongs to, which users know."""
+        self._who = who
+        return self
 
     def __call__(self, X):
         """Scores of raw rows, shape (n,) or (n, C)."""
@@ -220,8 +227,8 @@ class GridPredictor(Predictor):
                 ("1 value is", "is", "its") if n_above == 1 else (f"{n_above} values are", "are", "their")
             )
             warnings.warn(
-                f"GridPredictor: {those} above the last grid point {self.grid[-1]:.6g} and {are} approximated by that "
-                f"point alone. Fit on data that covers {their} range.",
+                f"{self._who or 'GridPredictor'}: {those} above the last grid point {self.grid[-1]:.6g} and {are} "
+                f"approximated by that point alone. Fit on data that covers {their} range.",
                 ApproximationWarning,
                 stacklevel=3,
             )

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.errors import InputError
@@ -24,6 +23,7 @@ from mercer._base.parameters import check_parameters, keep_arguments, named
 from mercer._base.parameters.vision import IMAGE_CLASSIFIER
 from mercer.kernels import get_kernel
 from mercer.learners import KernelClassifier
+from mercer.learners.available import available_where
 from mercer.maps import ConvexReduction
 from mercer.vision.checks import check_reduction, checked_labels, named_skipped, refuse_skipped
 from mercer.vision.explaining.explanation import explain
@@ -37,9 +37,8 @@ from mercer.vision.words.fisher import FisherVectors
 
 
 def _has_probabilities(self):
-    if self.probability:
-        return True
-    raise AttributeError(f"{type(self).__name__} has probabilities only with probability=True.")
+    if not self.probability:
+        raise AttributeError(f"{type(self).__name__} has probabilities only with probability=True.")
 
 
 class ImageClassifier(ClassifierMixin, BaseEstimator):
@@ -180,7 +179,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         rows = self._rows(images)
         return self.classifier_.predict(rows)
 
-    @available_if(_has_probabilities)
+    @available_where(_has_probabilities)
     def predict_proba(self, images):
         """Predict the probability of each class, (n, classes)."""
         rows = self._rows(images)

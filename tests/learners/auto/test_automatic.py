@@ -8,7 +8,9 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.svm import SVC
 
 import mercer
-from mercer import RBF, ColumnScaling, InputError, KernelClassifier, KernelRegressor
+from mercer import RBF, ColumnScaling, InputError, KernelClassifier, KernelRegressor, TrialPlan
+from mercer.learners.auto.ridge.landmarks import RidgeFit
+from mercer.learners.auto.trials import Judge
 
 
 @pytest.fixture(scope="module")
@@ -206,3 +208,46 @@ def test_scaled_columns_are_what_the_name_says(kind, rng):
         np.testing.assert_allclose(found, expected[kind], atol=1e-12)
     if kind != "ranks":
         np.testing.assert_allclose(ColumnScaling(kind).fit(X).transform(sparse.csr_array(X)).shape, X.shape)
+
+
+def test_where_nothing_is_learned_the_plan_says_so_and_shows_what_was_chosen():
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((199, 64)) < 0.2).astype(np.float64), np.arange(199) % 20 == 0
+    model = KernelClassifier(random_state=0).fit(X, y)
+    plan = model.plan_
+    assert plan.score <= plan.largest_class == pytest.approx(np.mean(~y))
+    assert "note" in str(plan)
+    assert plan.summary.endswith("no better than the largest class alone")
+    shown = str(plan).partition("of each kind:")[2]
+    assert f"{model.kernel_.name}, {plan.columns} (" in shown
+    useful = KernelClassifier(random_state=0).fit(X, X[:, 0] + X[:, 1] > 0).plan_
+    assert "note" not in str(useful)
+    assert useful.summary.endswith("on left-out rows")
+
+
+def test_the_chosen_kind_is_listed_even_where_six_others_score_higher():
+    rows = [[f"columns {i}", "rbf", 1.0, 100, 100, 0.1, 0.9 - i / 100, 0.1] for i in range(9)]
+    plan = TrialPlan("KernelClassifier", 100, 2, 1, "columns 8", "RBF(gamma=1.0)", 100, 0.1, 0.8, trials=rows)
+    shown = str(plan).partition("of each kind:")[2].splitlines()[1:]
+    assert len(shown) == 6
+    assert "rbf, columns 8" in shown[-1]
+
+
+@pytest.mark.parametrize(
+    ("error_of", "expected"),
+    [
+        (lambda penalty: 0.5 + 1e-6 * penalty, 1e-4),  # flat: no step pays
+        (lambda penalty: 0.5 + penalty, 1e-6),  # until none pays
+        (lambda penalty: 1.2 + penalty if penalty < 0.5 else 1.01, 1.0),  # worse than the mean: the nearest to it
+    ],
+)
+def test_penalties_do_not_run_to_their_limit_for_next_to_nothing(error_of, expected):
+    class Ridge:
+        least_penalty = 1e-13
+
+        def fit(self, targets, penalty):
+            return RidgeFit(penalty, targets * (1 - error_of(penalty) ** 0.5), None, None)
+
+    targets = np.array([[1.0], [-1.0]] * 8)
+    found = Judge(targets, None, np.ones(16)).descend(Ridge(), 1e-4, 100.0)
+    assert found.penalty == pytest.approx(expected)

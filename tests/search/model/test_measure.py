@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer import InputError, thread_limit
-from mercer.kernels import RBF, Chi2, Hellinger, JensenShannon, Linear, PowerMean
+from mercer import InputError, KernelIndex, exact_knn, thread_limit
+from mercer.kernels import RBF, BrayCurtis, CallableKernel, Chi2, Hellinger, JensenShannon, Linear, PowerMean
 from mercer.search.exact.best import Best, best_of_pairs
 from mercer.search.model import measure as _measure
 from mercer.search.model.measure import Measure, as_double
@@ -119,3 +119,27 @@ def test_pairs_that_come_in_parts_and_twice_are_kept_once(rng):
     np.testing.assert_array_equal(best.scores, np.take_along_axis(scores, order, axis=1))
     best.merge(np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0))
     np.testing.assert_array_equal(best.positions, order)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", [JensenShannon(), Chi2(signed=True), BrayCurtis(), RBF(), Linear()], ids=repr)
+def test_rounding_takes_no_similarity_of_equal_or_opposite_rows_beyond_one(kernel, make):
+    rng = np.random.default_rng(0)
+    rows = (rng.random((300, 200)) * (rng.random((300, 200)) < 0.1)).astype(np.float32)
+    X, opposite = make(rows), make(-rows)
+    index = KernelIndex(kernel).fit(X).add(X)
+    exact = exact_knn(index.kernel_, X, X, k=1)
+    assert exact[1].max() <= 1
+    for found in (index.search(X, k=1), index.search(X, k=1, exact=True)):
+        np.testing.assert_array_equal(found, exact)
+    for i in range(40):  # one query has ways of its own
+        np.testing.assert_array_equal(index.search(X[[i]], k=1), [exact[0][[i]], exact[1][[i]]])
+    if getattr(kernel, "signed", isinstance(kernel, Linear)):
+        assert index.search(opposite, k=300)[1].min() >= -1
+
+
+def test_values_of_a_function_that_may_be_indefinite_are_left_as_they_are():
+    values = np.array([1.5, -1.5])
+    assert Measure(CallableKernel(np.inner)).cut(values).tolist() == [1.5, -1.5]
+    assert Measure(Chi2(), normalize=False).cut(values).tolist() == [1.5, -1.5]
+    assert Measure(Chi2()).cut(values).tolist() == [1, -1]

@@ -138,3 +138,18 @@ def test_a_file_that_does_not_describe_a_model_is_refused(what, tmp_path):
     mercer.save(model, tmp_path / "model.mercer")
     with pytest.raises(mercer.ModelFileError, match="does not describe a valid SearchModel"):
         mercer.load(tmp_path / "model.mercer")
+
+
+def test_messages_name_the_index_and_not_its_model(rng):
+    pandas = pytest.importorskip("pandas")
+    rows = rng.random((40, 3))
+    frame = pandas.DataFrame(rows, columns=list("abc"))
+    index = mercer.KernelIndex("chi2").fit(frame).add(frame)
+    with pytest.raises(ValueError, match="KernelIndex does not accept missing values"):
+        index.search(frame.where(frame > 0.5))
+    with pytest.raises(ValueError, match="but KernelIndex is expecting 3 features"):
+        index.search(frame[["a", "b"]].to_numpy())
+    with pytest.warns(UserWarning, match="but KernelIndex was fitted with feature names"):
+        index.search(rows)
+    assert index.model_.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert type(index.model_) is SearchModel

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from mercer._base.errors import NotSaveableError
+from mercer._base.errors import ModelFileError, NotSaveableError
 from mercer._base.files import container
 from mercer._base.files.container import FileProblem, Header, naming
 from mercer._base.files.decoding import Decoder, summary
@@ -39,6 +39,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
     NotSaveableError
         If a part has no safe representation: a function, a random generator, an estimator that is not listed. The
         message names the attribute and the remedy.
+    ModelFileError
+        If ``path`` is a directory.
 
     See Also
     --------
@@ -54,9 +56,19 @@ def save(model: Any, path: str | os.PathLike) -> None:
     """
     name = type(model).__name__
     if name_in_file(type(model)) is None:
+        if hasattr(type(model), "_run_search"):  # of scikit-learn's GridSearchCV and its kin
+            raise NotSaveableError(
+                f"save() cannot keep a search such as {name}. Fit it and save its best_estimator_: "
+                "save(search.best_estimator_, path)."
+            )
         raise NotSaveableError(
             f"save() takes a kernel or estimator of Mercer, or a pipeline of these and of scikit-learn's common "
             f"transformers, not {name}."
+        )
+    if os.path.isdir(path):
+        raise ModelFileError(
+            f"{os.fsdecode(path)!r} is a directory, and a model is a file. Add a name to it, for instance "
+            f"{os.path.join(os.fsdecode(path), 'model.mercer')!r}."
         )
     encoder = Encoder(root=name)
     node = encoder.encode(model)

@@ -109,7 +109,7 @@ def learn_for(learner, seed, X, targets, codes, weights, groups):
         scalings=scalings,
         C=None if isinstance(learner.C, str) else learner.C,
     )
-    plan = describe(type(learner).__name__, X, found, codes is not None, groups is not None)
+    plan = describe(type(learner).__name__, X, found, codes, weights, groups is not None)
     return Learned(found, found.predictor.kernel, plan)
 
 

@@ -5,8 +5,10 @@ __all__ = ["TrialPlan", "describe"]
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from mercer._base.html.pieces import bars, facts
-from mercer.kernels import in_words
+from mercer.kernels import KERNELS, in_words
 
 SCALINGS = {
     "none": "columns unscaled",
@@ -15,6 +17,7 @@ SCALINGS = {
     "ranks": "columns as ranks",
     "rows": "rows divided by their sums",
 }
+NO_BETTER = "no better than always naming the largest class, which is right for {:.4f} of the rows"
 LINES = 6  # combinations that the text lists
 COLUMNS = ("columns", "kernel", "width", "rows", "landmarks", "penalty", "score", "seconds")
 RIVAL_COLUMNS = ("what", "landmarks", "score", "seconds")
@@ -39,6 +42,7 @@ class TrialPlan:
     seconds : that all trials took
     trials : a list per trial: scaling of columns, kernel, width or -1, rows, landmarks, penalty, score, seconds
     others : descriptions of further kernels whose machines are averaged with the chosen one
+    largest_class : share of the rows, by weight, that the largest class has; 0 without classes
     rivals : a list for each competitor on the same held-out rows: description, landmarks, score, seconds
     """
 
@@ -58,6 +62,7 @@ class TrialPlan:
     cells: int = 0
     rivals: list[list[Any]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    largest_class: float = 0.0
 
     def get_params(self, deep=True):
         """Fields by name, which is what a model file keeps."""
@@ -89,17 +94,28 @@ class TrialPlan:
         more = f", averaged with {len(self.others)} more" if self.others else ""
         return (
             f"{in_words(self.kernel)} on {self.columns}{more}; {self._machine()}; {self.score_name} {self.score:.4f} "
-            "on left-out rows"
+            f"on left-out rows{', no better than the largest class alone' * self._is_idle}"
         )
 
+    @property
+    def _is_idle(self):
+        """Whether the machine is right no more often than who always names the largest class."""
+        return self.score <= self.largest_class * (1 + 1e-9) > 0
+
     def _best_of_their_kind(self):
-        """A trial for each kernel and scaling, the best one first."""
+        """A trial for each kernel and scaling, the best one first, that of the chosen ones among equals."""
+        names = {kind.__name__: name for name, kind in KERNELS.items()}
+        chosen = self.columns, names.get(self.kernel.partition("(")[0])
         best: dict[tuple[str, str], list[Any]] = {}
         for row in self.trials:
             name = row[0], row[1]
             if name not in best or (row[3], row[6]) > (best[name][3], best[name][6]):
                 best[name] = row
-        return sorted(best.values(), key=lambda row: (-row[3], -row[6]))[:LINES]
+        ranked = sorted(best.values(), key=lambda row: (-row[3], -row[6], (row[0], row[1]) != chosen))
+        places = [i for i, row in enumerate(ranked) if (row[0], row[1]) == chosen]
+        if places and places[0] >= LINES:
+            ranked.insert(LINES - 1, ranked.pop(places[0]))
+        return ranked[:LINES]
 
     def _repr_html_(self):
         pairs = {
@@ -124,6 +140,7 @@ class TrialPlan:
             *(("together with", one) for one in self.others),
             ("machine", f"{self._machine()}, {scores} of scores"),
             (self.score_name, f"{self.score:.4f} on left-out rows ({self.judged_by})"),
+            *([("note", NO_BETTER.format(self.largest_class))] if self._is_idle else []),
             *(("compared", f"{row[2]:.4f}  {row[0]} ({row[1]:,} landmarks), on the same rows") for row in self.rivals),
             ("tried", f"{len(self.trials)} candidates in {self.seconds:.1f} s; the best of each kind:"),
             *(("", f"{row[6]:.4f}  {row[1]}, {row[0]} ({row[3]:,} rows, {row[4]:,} landmarks)") for row in ranked),
@@ -137,8 +154,8 @@ class TrialPlan:
         return f"local machines: {self.cells:,} cells of about {self.landmarks:,} rows each, squared loss"
 
 
-def describe(who, X, machine, is_classes, has_groups):
-    """The TrialPlan of a Machine."""
+def describe(who, X, machine, codes, weights, has_groups):
+    """The TrialPlan of a Machine; ``codes`` are those of classes, else None."""
     candidate, trials = machine.best.candidate, machine.trials
     landmarks, penalty, _, score, _ = machine.steps[machine.chosen]
     return TrialPlan(
@@ -151,7 +168,7 @@ def describe(who, X, machine, is_classes, has_groups):
         landmarks=int(landmarks),
         penalty=float(penalty),
         score=float(score),
-        score_name="accuracy" if is_classes else "R2",
+        score_name="R2" if codes is None else "accuracy",
         judged_by=_judged_by(machine.folds, has_groups),
         seconds=float(sum(one.seconds for one in (*trials, *machine.cell_trials))),
         trials=[_row(one, one.rows) for one in trials]
@@ -159,6 +176,7 @@ def describe(who, X, machine, is_classes, has_groups):
         cells=machine.cells,
         rivals=[list(one) for one in machine.rivals],
         others=[f"{_kernel(one.candidate)}, {_columns(one.candidate.family.scaling)}" for one in machine.others],
+        largest_class=0.0 if codes is None else float(np.bincount(codes, weights).max() / weights.sum()),
     )
 
 

@@ -47,6 +47,7 @@ SETTLED = 0.02  # loss at which candidates differ too little for a further rung
 FAR = 1.3  # times the best loss: kernels beyond are out of the race
 PENALTY_STEP = 10**0.5
 MOST_PENALTY = 1.0
+LEAST_FALL = 1e-5  # share of the squared error that a step must take away; towards no penalty it falls ever less
 LOG_LOSS_SHARE = 0.15  # of the log loss beside the error rate: errors alone are too few to tell candidates apart
 MOST_COLUMNS = 2000  # that are weighed
 LEAST_GAIN = 0.005  # share of the loss by which a further width must be better
@@ -127,7 +128,8 @@ class Judge:
         return error + LOG_LOSS_SHARE * link.log_loss, 1 - error, losses
 
     def descend(self, ridge, penalty, step, ways=(-1, 1), limit=np.inf):
-        """The RidgeFit at the end of steps from a penalty to smaller (-1) or larger (1) ones, while the error falls.
+        """The RidgeFit at the end of steps from a penalty to smaller (-1) or larger (1) ones, while the error falls
+        by more than rounding and the flat end of its curve would make it.
 
         No step is taken from an error beyond the limit.
         """
@@ -138,11 +140,13 @@ class Judge:
             while ridge.least_penalty <= best.penalty * step**way <= MOST_PENALTY:
                 fit = ridge.fit(self.targets, best.penalty * step**way)
                 found = self.squared(fit.left_out)
-                if not found < error:
+                if not found < (1 - LEAST_FALL) * error:
                     break
                 best, error = fit, found
             if best.penalty != start:
                 break
+        if 1 < error <= limit:  # worse than the mean of the targets, to which the largest penalty is the nearest
+            return self.best_fit(ridge, (best.penalty, MOST_PENALTY))
         return best
 
     def best_fit(self, ridge, penalties):

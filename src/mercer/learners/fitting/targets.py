@@ -14,7 +14,7 @@ Notation
     q        probability of the positive side of each column, (n, P)
 """
 
-__all__ = ["ClassColumns", "Targets", "center_and_spread", "choose_columns", "class_columns"]
+__all__ = ["ClassColumns", "Targets", "center_and_spread", "choose_columns", "class_columns", "refuse_missing"]
 
 from functools import cached_property, lru_cache
 
@@ -29,6 +29,25 @@ MOST_CLASSES = 20
 MOST_WEIGHTS = 2**21
 ROUNDING = 1e-13  # of a mean, as a share of the largest target: less than this is no spread
 LEAST_PROBABILITY = 2.0**-52  # of a side of a pair: both have to be possible
+
+
+def refuse_missing(y, who):
+    """Refuse classes of which some are missing among texts or other objects; of numbers, validation does."""
+    if not isinstance(y, (list, tuple)):
+        if getattr(getattr(y, "dtype", None), "kind", "") != "O" or y.ndim != 1:
+            return
+        y = np.asarray(y)
+    missing = [i for i, label in enumerate(y) if _is_missing(label)]
+    if missing:
+        raise InputError(
+            f"{who}: y[{missing[0]}] is {y[missing[0]]!r}, which is no class ({len(missing)} of {len(y)} labels are "
+            "missing). Leave these rows out, or name their class."
+        )
+
+
+def _is_missing(label):
+    is_nan = isinstance(label, float) and np.isnan(label)
+    return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")
 
 
 class ClassColumns:

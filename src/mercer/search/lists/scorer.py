@@ -44,7 +44,7 @@ class PairScorer:
     """
 
     def __init__(self, measure, formula):
-        self._formula, self._is_distance = formula, measure.is_distance
+        self._formula, self._is_distance, self._cut = formula, measure.is_distance, measure.cut
         kernel = measure.kernel
         self._is_share = isinstance(kernel, (BrayCurtis, MinMax, DotTanimoto))
         self._is_normalized = isinstance(kernel, NormalizedKernel)
@@ -79,14 +79,15 @@ class PairScorer:
         out = np.empty(n)
         self._loop(x, logs[0], places, y, logs[1], stops, 0.0, out)
         if self._is_share:
-            return self._formula.objective([out], [total], [totals])
+            objective = self._formula.objective([out], [total], [totals])
+            return objective if self._is_distance else self._cut(objective)
         if not self._is_normalized:
             return out
         roots = np.sqrt(totals)
         inverses = 1.0 / roots if roots.all() else np.divide(1.0, roots, out=np.zeros(n), where=roots > 0)
         value = out * ((1.0 / np.sqrt(total) if total > 0 else 0.0) * inverses)
         if not self._is_distance:
-            return value
+            return self._cut(value)
         return -np.maximum((total > 0) + (totals > 0).astype(np.float64) - 2 * value, 0.0)
 
     def _log2(self, values):

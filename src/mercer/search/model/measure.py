@@ -7,7 +7,8 @@
     False      distance      sqrt(K(x, x) + K(y, y) - 2 K(x, y))             -(distance squared)
 
 Final scores are in float64 and a function of the two rows alone, so that two ways of searching that look at the same
-pair agree in every bit, and ties are ties.
+pair agree in every bit, and ties are ties. Where K(x, x) = 1, what rounding puts beyond -1 or 1 is cut off, so that
+sqrt(1 - C) and arccos(C) are numbers.
 """
 
 __all__ = ["MEASURES", "Measure", "as_double"]
@@ -76,7 +77,7 @@ class Measure:
 
         def fill(part):
             x, y = as_double(Q[left[part]]), as_double(X[right[part]])
-            out[part] = -self._sq_distances(x, y) if self.is_distance else self.kernel.pair_values(x, y)
+            out[part] = -self._sq_distances(x, y) if self.is_distance else self.cut(self.kernel.pair_values(x, y))
 
         run_blocks(fill, [slice(i, i + PAIRS_PER_TASK) for i in range(0, len(left), PAIRS_PER_TASK)], n_jobs)
         return out
@@ -96,8 +97,15 @@ class Measure:
         energy, energies = self.plain.diagonal(x), self.plain.diagonal(y) if energies is None else energies
         values *= inverse(np.sqrt(energy)) * inverse(np.sqrt(energies))
         if not self.is_distance:
-            return values
+            return self.cut(values)
         return -np.maximum((energy > 0) + (energies > 0).astype(np.float64) - 2 * values, 0.0)
+
+    def cut(self, values):
+        """Kernel values without what rounding puts beyond -1 and 1; of a caller's function, which may be indefinite, as
+        they are.
+        """
+        is_cosine = self.unit_diagonal and self.kernel.positive_definite_on != "unknown"
+        return np.clip(values, -1.0, 1.0) if is_cosine else values
 
     def _sq_distances(self, X, Y):
         """Squared distances of paired rows, without cancellation where the kernel has a formula for it."""

@@ -218,7 +218,7 @@ class SearchModel(BaseEstimator):
         # float32 holds integers of 16 bits; wider ones must not be rounded before anybody has looked
         wide = getattr(X, "dtype", None) in WIDE_NUMBERS
         dtypes = [np.float64, np.float32] if wide else [np.float32, np.float64]
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
+        X = validate_data(_as_index(self), X, reset=reset, accept_sparse="csr", dtype=dtypes, order="C")
         X = canonical(X)
         require_range(X, "KernelIndex", fitting=reset, name=name)
         (get_kernel(self.kernel) if reset else self.kernel_).check_values(X, name)
@@ -265,6 +265,16 @@ class SearchModel(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = needs_non_negative(lambda: get_kernel(self.kernel))
         return tags
+
+
+def _as_index(model):
+    """The model under the name of the index that it belongs to, which scikit-learn's messages take from the class."""
+    index = object.__new__(_OF_INDEX)
+    index.__dict__ = model.__dict__
+    return index
+
+
+_OF_INDEX = type("KernelIndex", (SearchModel,), {})
 
 
 def features(embedding, measure, X):

@@ -14,12 +14,12 @@ from mercer._base.errors import InputError
 from mercer._base.parameters import check_parameters, named
 from mercer._base.parameters.search import KERNEL_NEIGHBORS
 from mercer._base.progress import told, track
-from mercer.kernels import get_kernel, needs_non_negative
+from mercer.kernels import TakesKernel, get_kernel, needs_non_negative
 from mercer.search.index import KernelIndex
 from mercer.search.neighbors.pairs import BLOCK_ROWS, AllRows, asked
 
 
-class KernelNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelNeighbors(TakesKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Transform rows into their nearest-neighbor graph under a kernel.
 
     Follows the contract of scikit-learn's KNeighborsTransformer, so that it works in pipelines with
