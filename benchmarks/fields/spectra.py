@@ -18,7 +18,7 @@ COSINE = "10,000 real pairs: largest difference to matchms' CosineGreedy"
 MODIFIED = "10,000 real pairs: largest difference to matchms' ModifiedCosineGreedy"
 FLASH = "open search: same first score as matchms' FlashSimilarity, share of queries"
 FASTER = "open search: single query over FlashSimilarity's, of rows of its matrix"
-QUERIES, HITS = 1000, 11
+QUERIES, HITS = 10_000, 11
 
 
 @benchmark(
