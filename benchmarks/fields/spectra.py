@@ -18,6 +18,7 @@ COSINE = "10,000 real pairs: largest difference to matchms' CosineGreedy"
 MODIFIED = "10,000 real pairs: largest difference to matchms' ModifiedCosineGreedy"
 FLASH = "open search: same first score as matchms' FlashSimilarity, share of queries"
 FASTER = "open search: single query over FlashSimilarity's, of rows of its matrix"
+COMMANDS = "a library and 20 queries in two files, two commands to a table of hits and a report"
 QUERIES, HITS = 10_000, 11
 
 
@@ -41,6 +42,7 @@ QUERIES, HITS = 10_000, 11
         Bar(MODIFIED, "<= 1e-5"),
         Bar(FLASH, ">= 0.99"),
         Bar(FASTER, "<= 0.33", "x"),
+        Bar(COMMANDS, "<= 60", "s"),
     ],
     needs=["massbank"],
 )
@@ -56,6 +58,7 @@ def fields_spectra(record):
         _matchms(record, library, index)
         _many(record, library)
     _pairs(record, index)
+    _commands(record, library)
     record.note(
         "One thread but for all pairs. Two million spectra are copies of the real ones with peaks moved, weakened and "
         "dropped at random; queries are of another copy."
@@ -208,3 +211,35 @@ def _pairs(record, index):
         first, *_ = index.pairs(0.7)
         seconds = time.perf_counter() - start
     record.measured(PAIRS, seconds, f"{len(index):,} spectra, {len(first):,} pairs")
+
+
+def _commands(record, library):
+    """A new user's two commands, each in a process of its own."""
+    import subprocess
+    import sys
+    import tempfile
+    import time
+    from pathlib import Path
+
+    asked = set(library.queries(20).tolist())
+    kept = [number for number in range(len(library)) if number not in asked]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, numbers in (("library.msp", kept), ("queries.msp", sorted(asked))):
+            (Path(folder) / name).write_text("\n".join(_msp(library.spectra[number], number) for number in numbers))
+        mercer = [sys.executable, "-m", "mercer.cli.main", "spectra"]
+        start = time.perf_counter()
+        for command in (
+            [*mercer, "build", "library.msp", "--out", "library.index"],
+            [*mercer, "search", "library.index", "queries.msp", "--out", "hits.csv", "--report", "hits.html"],
+        ):
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        spent = time.perf_counter() - start
+        n_hits = len((Path(folder) / "hits.csv").read_text().splitlines()) - 1
+    record.measured(COMMANDS, spent, f"{len(kept):,} spectra, {n_hits} hits, a new process for each command")
+
+
+def _msp(spectrum, number):
+    peaks = "".join(f"{mz} {value}\n" for mz, value in zip(spectrum.mz, spectrum.intensity, strict=True))
+    precursor = spectrum.metadata.get("precursor_mz")
+    line = "" if precursor is None else f"PRECURSORMZ: {precursor}\n"
+    return f"NAME: spectrum {number}\n{line}Num Peaks: {len(spectrum.mz)}\n{peaks}"
